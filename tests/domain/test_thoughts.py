@@ -50,7 +50,7 @@ def test_a_sound_review_has_no_faults():
     [
         (None, "Input should be"),
         ({"complete": True}, "verdicts: Field required"),
-        ({"verdicts": [], "complete": False}, "no verdict for wo-001.0"),
+        ({"verdicts": [], "complete": False}, "complete is false and nothing is listed as missing"),
         ({"verdicts": [ACCEPT, ACCEPT], "complete": True}, "two verdicts for wo-001.0"),
         ({"verdicts": [ACCEPT, {**ACCEPT, "subtask": "wo-001.9"}], "complete": True}, "wo-001.9 is not among"),
         ({"verdicts": [{**ACCEPT, "verdict": "splendid"}], "complete": True}, "verdict"),

@@ -152,7 +152,10 @@ class Conversation:
         if subtask is None:
             return brief
         done = self.turns[0].done.get(0) if self.turns and not self.turns[0].number else None
-        called = done is not None and done.ok and not subtask.expected_output and brief.keys() <= PLAIN_FACTS
+        plain = (
+            "goal" in brief and brief.keys() <= PLAIN_FACTS
+        )  # a subtask that begins before its order has no goal yet
+        called = done is not None and done.ok and not subtask.expected_output and plain
         return {name: value for name, value in brief.items() if (name == "goal") is called}
 
     def finished(self, through: Turn | None = None) -> list[ToolResult]:

@@ -90,7 +90,7 @@ class ServerSlots:
 
     @asynccontextmanager
     async def held(self, model: str) -> AsyncGenerator[None]:
-        """Hold a slot of the server of ``model``, if it has told how many there are.
+        """Hold a slot of the server of ``model``, if the number of its slots is known.
 
         A call waits for it without the slot of its attempt and outside the attempt's timeout.
         """
