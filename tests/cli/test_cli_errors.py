@@ -67,7 +67,7 @@ BAD = [
     (2, "--detach and --stream-json exclude each other", "Use leadhand runs watch", "run --detach --stream-json x"),
     (2, "--offline uses the built-in model, and openai:x was named", "Give ", "run --offline --model openai:x y"),
     (2, "no run matches 'nope'", "See: leadhand runs list", "runs show nope"),
-    (2, "the run's id is empty", "See: leadhand runs list", "runs show run_"),
+    (2, "every run's id begins with 'run_'", "Give more of the id; see: leadhand runs list", "runs show run_"),
     (2, "RUN is missing", "See: leadhand runs show --help", "runs show"),
     (2, "name one run, or use --all", "See: leadhand runs list", "runs resume"),
     (2, "invalid value for --status: 'x'", "Choose from: queued, running, ", "runs list --status x"),

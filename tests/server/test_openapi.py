@@ -70,7 +70,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log() -> None:
         shape = shapes[reference.rpartition("/")[2]]
         assert shape["properties"]["type"]["const"] == type_
         left_out = set(shape["properties"]) - set(shape["required"])
-        assert left_out <= {"judges", "shared", "within"}, "an event is sent with all its fields, but for what is empty"
+        assert left_out <= {"begun", "judges", "shared", "within"}, "an event has all its fields, but for what is empty"
         assert {"seq", "at", "epoch", "words", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
     for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/events/{seq}"):
         answered = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
