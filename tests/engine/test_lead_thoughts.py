@@ -33,7 +33,7 @@ BAD_PLANS = {
         "arguments of look: n: ",
     ),
     "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs form a cycle"),
-    "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is not a subtask"),
+    "unknown need": (plan({**ask("a"), "needs": [5]}), "needs subtask 5, which is not a subtask"),
     "nothing": (plan(), "the plan has no subtasks and lists nothing that cannot be done"),
 }
 

@@ -184,8 +184,9 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    again = next(request for request in models.asked[1:] if kind_of(request) == role and "did not fit" in str(request))
-    assert again
+    again = next(str(each) for each in models.asked[1:] if kind_of(each) == role and "too long" in str(each))
+    assert "Write it again in at most 666 words. Do not mention this." in again
+    assert "did not fit" not in again  # which is for the person who sets the limit
 
 
 async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world: Any):

@@ -208,7 +208,7 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
     ]
     assert len(again) == state.definition.limits.max_repairs
     assert all(event.continues is None and event.feedback for event in again)
-    assert "An earlier attempt was not accepted" in str(models.requests("work")[-1].messages)
+    assert "An earlier answer was not accepted" in str(models.requests("work")[-1].messages)
 
 
 async def test_an_empty_answer_is_objected_to(open_world: Any):

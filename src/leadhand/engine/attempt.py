@@ -23,7 +23,7 @@ from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, ordered_call
+from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, asked_again, ordered_call
 from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
@@ -146,7 +146,7 @@ class Attempt:
         if conversation.turns and self._work.attempt.feedback:
             # The last answer of the lineage was not accepted: continue the conversation with the reason.
             last = conversation.turns[-1]
-            self._rejected, last.objection = last.number, f"That was not accepted: {self._work.attempt.feedback}"
+            self._rejected, last.objection = last.number, f"That was not accepted: {asked_again(self._work)}"
         elif not conversation.turns and not self._work.attempt.feedback:
             first = self._ordered_turn()
             if first is not None:

@@ -77,6 +77,11 @@ class Turn:
         return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
 
 
+def asked_again(work: Work) -> str:
+    """Return why the last attempt was not accepted, as the model reads it. It belongs in no answer."""
+    return f"{work.attempt.feedback}. Do not mention this."
+
+
 class Conversation:
     """The turns of an attempt's lineage. All of it comes from the log."""
 
@@ -124,7 +129,7 @@ class Conversation:
             UserMessage(text=_compact(self._facts())),
         ]
         if self._work.attempt.feedback:
-            said.append(UserMessage(text=f"An earlier attempt was not accepted: {self._work.attempt.feedback}"))
+            said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(self._work)}"))
         through, keep = self.compacted
         for turn in self.turns:
             kept = keep if turn.number <= through else None

@@ -293,6 +293,8 @@ def retry(
     if deadline is not None and not_before is not None and not_before >= deadline:
         return None
     feedback = failure.message if failure.class_ is FailureClass.INVALID else ""
+    if failure.type == CUT:  # a model knows neither its limit nor how to raise it
+        feedback = f"it is too long. Write it again in at most {max(limits.max_output_tokens // 3, 10)} words"
     return Retry(not_before=not_before, afresh=afresh, feedback=feedback)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -161,9 +162,13 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
 
 
 def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> list[str]:
-    """Return the problems of subtasks as the next order; they may need each other, and earlier subtasks."""
+    """Return the problems of subtasks as the next order; they may need each other, and earlier subtasks.
+
+    The model that reads them knows its subtasks by their indexes: the order has no id yet.
+    """
     order = issue(proposed, next_order_id(state), "goal")
-    return order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
+    found = order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
+    return [re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem) for problem in found]
 
 
 def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
