@@ -87,7 +87,7 @@ def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
             verdict = {"subtask": shown["subtask"], "verdict": "accept"}
         elif shown["error"]["class"] == "blocked":
             verdict |= {"verdict": "retry", "reason": "what it needs may come"}
-        elif shown["tool"] == "look":
+        elif shown.get("tool") == "look":
             again = {"name": shown["name"], "tool": "look", "args": {"n": -shown["args"]["n"]}}
             verdict |= {"verdict": "replan", "reason": "look above zero", "replacement": again}
         verdicts.append(verdict)
@@ -103,7 +103,7 @@ def worked(request: ModelRequest, facts: dict[str, Any]) -> str:
     last = request.messages[-1]
     if isinstance(last, ToolMessage):
         return f"measured {last.content}"
-    return f"{facts['subtask']['name']} over {sorted(facts['needs'])}"
+    return f"{facts['subtask']['name']} over {sorted(facts.get('needs', ()))}"
 
 
 @dataclass(frozen=True, kw_only=True)

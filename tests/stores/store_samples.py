@@ -54,6 +54,7 @@ ROLE = Role(
     max_requests=5,
     max_tokens=6_000,
     budget=0.25,
+    elements="subtasks",
 )
 DEFINITION = RunDefinition(
     request="Travel advice for Paris: “Grüße”, 世界 🎈",
@@ -133,7 +134,7 @@ ATTEMPT = "wo-001.0/a1"
 SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
-    events.WorkOrderIssued(order=ORDER),
+    events.WorkOrderIssued(order=ORDER, by="me", begun=1),
     events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.AssignmentIssued(
         assignment=Assignment(
@@ -279,6 +280,8 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     ),
     events.TodosSet(attempt=ATTEMPT, todos=ASKS[3].todos),
     events.NoteEmitted(attempt=ATTEMPT, message="looking around"),
+    events.ElementWritten(attempt="plan/a1", index=3, value={"name": "check_weather", "tool": "weather_tool"}),
+    events.SubtaskReused(subtask="wo-002.0", begun="wo-001.1"),
 )
 
 
