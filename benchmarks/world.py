@@ -50,7 +50,7 @@ class ScriptedLead:
             facts = json.loads(request.messages[1].text)  # type: ignore[union-attr]
             verdicts = [{"subtask": piece["subtask"], "verdict": "accept"} for piece in facts["subtasks"]]
             value: dict[str, Any] = {"verdicts": verdicts, "complete": True}
-            if facts["compose"]:
+            if facts.get("compose"):
                 value["answer"] = self._answer
         return ModelReply(message=AssistantMessage(), value=value, usage=Usage(nanousd=0))
 

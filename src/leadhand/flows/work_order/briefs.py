@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -24,6 +23,8 @@ from .roles import RoleName
 
 CONTEXT = 4_000
 """Characters of the request in briefs that include it for context only."""
+GOAL = 200
+"""Characters of the request that stand for the goal before there is an order."""
 LINE = 300
 """Characters of a verified result that a review shows."""
 
@@ -66,8 +67,8 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
 def _task(state: RunState, name: str, tool: str | None, args: Any, expected: str | None) -> dict[str, Any]:
     subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
     given = {key: value for key, value in subtask.items() if value}
-    goal = {"goal": state.order.order.goal} if state.order is not None else {}
-    return {**goal, **asked(state, CONTEXT), "subtask": given}
+    goal = state.order.order.goal if state.order is not None else " ".join(state.definition.request.split())[:GOAL]
+    return {"goal": goal, **asked(state, CONTEXT), "subtask": given}
 
 
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
@@ -229,8 +230,19 @@ def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
     text, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
     args = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else given.args
     values = [value for each in args.values() for value in (each.values() if is_object(each) else [each])]
-    words = (re.escape(str(value).casefold()) for value in values)
-    return {} if all(re.search(rf"(?<!\w){each}(?!\w)", text) for each in words) else args
+    words = (str(value).casefold() for value in values)
+    return {} if all(_has(text, each) for each in words) else args
+
+
+def _has(text: str, value: str) -> bool:
+    """Whether a text has a value that is no part of a longer word."""
+    at = text.find(value)
+    while at >= 0:
+        around = text[max(at - 1, 0) : at] + text[at + len(value) : at + len(value) + 1]
+        if not any(each.isalnum() or each == "_" for each in around):
+            return True
+        at = text.find(value, at + 1)
+    return False
 
 
 def shown(state: RunState, subtask: AssignmentState) -> Json:
