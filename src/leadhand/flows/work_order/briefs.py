@@ -235,7 +235,7 @@ def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
 
 
 def _has(text: str, value: str) -> bool:
-    """Whether a text has a value that is no part of a longer word."""
+    """Whether a text has a value that is not a part of a longer word."""
     at = text.find(value)
     while at >= 0:
         around = text[max(at - 1, 0) : at] + text[at + len(value) : at + len(value) + 1]
