@@ -23,6 +23,8 @@ TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Return a value as JSON as it is sent to models, and as it is measured before."""
 
 
 def json_problem(value: object, deepest: int = DEEPEST) -> str:

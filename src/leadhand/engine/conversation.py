@@ -11,7 +11,7 @@ from leadhand.domain.conversation import AssistantMessage, Message, SystemMessag
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, compact_json
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
 
@@ -30,8 +30,6 @@ MOST_REPEATED = 2
 PLAIN_FACTS = frozenset({"goal", "request", "today", "subtask"})
 """The facts of a subtask that repairs nothing and needs no results."""
 
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
 
 def content_of(result: ToolResult, keep: int | None = None) -> str:
     """Return the result of a call as the model sees it: JSON, cut after ``keep`` characters."""
@@ -45,7 +43,7 @@ def content_of(result: ToolResult, keep: int | None = None) -> str:
 def _content(result: ToolResult) -> str:
     failure = result.failure
     if failure is not None:
-        return _compact({"isError": True, "message": failure.message, "class": failure.class_.value})
+        return compact_json({"isError": True, "message": failure.message, "class": failure.class_.value})
     fields = {"summary": result.summary, "raw": result.raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]
@@ -53,7 +51,7 @@ def _content(result: ToolResult) -> str:
         fields["artifacts"] = result.artifacts
     if result.sample:
         fields["sample"] = True
-    return _compact({key: value for key, value in fields.items() if value is not None})
+    return compact_json({key: value for key, value in fields.items() if value is not None})
 
 
 @dataclass(slots=True)
@@ -126,7 +124,7 @@ class Conversation:
         """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
         said: list[Message] = [
             SystemMessage(text=self._work.instructions),
-            UserMessage(text=_compact(self._facts())),
+            UserMessage(text=compact_json(self._facts())),
         ]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(self._work)}"))
@@ -157,10 +155,8 @@ class Conversation:
         if subtask is None:
             return brief
         done = self.turns[0].done.get(0) if self.turns and not self.turns[0].number else None
-        plain = (
-            "goal" in brief and brief.keys() <= PLAIN_FACTS
-        )  # a subtask that begins before its order has no goal yet
-        called = done is not None and done.ok and not subtask.expected_output and plain
+        plain = not subtask.expected_output and "goal" in brief and brief.keys() <= PLAIN_FACTS
+        called = done is not None and done.ok and plain
         return {name: value for name, value in brief.items() if (name == "goal") is called}
 
     def finished(self, through: Turn | None = None) -> list[ToolResult]:

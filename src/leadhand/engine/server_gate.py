@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
 from leadhand.domain.errors import ConfigurationError, Failure
@@ -94,12 +94,10 @@ class ServerSlots:
 
         A call waits for it without the slot of its attempt and outside the attempt's timeout.
         """
-        try:
+        profile = None
+        with suppress(ConfigurationError):  # reported when the call is reserved
             profile = self._models.profile(model)
-        except ConfigurationError:  # reported when the call is reserved
-            yield
-            return
-        if profile.slots is None:
+        if profile is None or profile.slots is None:
             yield
             return
         slots = self._servers.setdefault((profile.server, profile.slots), asyncio.Semaphore(profile.slots))

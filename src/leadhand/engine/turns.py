@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from functools import cached_property
 from itertools import count
 from typing import Literal
 
@@ -87,6 +88,14 @@ class Turns:
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
 
+    @cached_property
+    def _offered(self) -> tuple[ToolSpec, ...]:
+        """The tools as a model is shown them."""
+        tools = [tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()]
+        if tools and f"{GIVES_UP}:" not in self._work.instructions:
+            tools.append(GIVE_UP_SPEC)
+        return tuple(tools)
+
     async def ask(
         self,
         conversation: Conversation,
@@ -118,15 +127,12 @@ class Turns:
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
         work = self._work
         limits = work.definition.limits
-        specs = tuple(
-            tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()
-        )
         schema = work.output
         call_id = model_call_id(work.assignment.assignment_id, number)
         request = ModelRequest(
             model=work.model,
             messages=messages,
-            tools=(*specs, GIVE_UP_SPEC) if specs and f"{GIVES_UP}:" not in work.instructions else specs,
+            tools=self._offered,
             output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,

@@ -12,12 +12,12 @@ from leadhand.domain.outcome import next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json, is_object, lean_schema
+from leadhand.domain.value import Json, compact_json, is_object, lean_schema
 from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.flow import result_facts
 
 from .answer_checks import planned, refused_answer
-from .context_budget import context_budget, fitting, page_size, tokens, written
+from .context_budget import context_budget, fitting, page_size, tokens
 from .results import all_gaps, answer_sources, answerable_results, is_exact, is_verified, ran_out, section_numbers
 from .roles import RoleName
 
@@ -220,9 +220,8 @@ def verified(subtask: AssignmentState) -> str:
     assert subtask.data is not None
     args, text = _unnamed_args(subtask), as_data(subtask.data.summary)
     text = text if len(text) <= LINE else f"{text[:LINE]}…"
-    return (
-        f"{subtask.subtask.name}{f' {written(args)}' if args else ''}: {text}{' (sample data)' * subtask.data.sample}"
-    )
+    named = f"{subtask.subtask.name} {compact_json(args)}" if args else subtask.subtask.name
+    return f"{named}: {text}{' (sample data)' if subtask.data.sample else ''}"
 
 
 def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.state import RunState
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, compact_json
 
 ASSUMED_WINDOW = 16_000
 """The assumed context window, in tokens, of a model with an unknown one."""
@@ -20,12 +19,11 @@ TOKENS_PER_SUBTASK = 40
 """Tokens that a lead writes to plan or judge one subtask."""
 
 _T = TypeVar("_T")
-written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def tokens(facts: Json) -> int:
     """Estimate the tokens of a value as JSON at three bytes each, which is slightly too many for most text."""
-    return len(written(facts).encode(errors="replace")) // 3 + 1
+    return len(compact_json(facts).encode(errors="replace")) // 3 + 1
 
 
 def context_budget(state: RunState, role: str) -> int:
