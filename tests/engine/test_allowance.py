@@ -13,11 +13,12 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import FailureClass
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.evolve import apply_entry, replay
 from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import RunStatus
+from leadhand.ports import ModelError
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 FREE = ModelProfile(name="fake", free=True)
@@ -188,6 +189,16 @@ async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world:
 
     assert state.spent == Amount(requests=2, tokens=240, nanousd=2 * (100 * 1 + 20 * 10))
     assert document["usage"] == {"requests": 2, "input_tokens": 200, "output_tokens": 40, "cost_usd": 600 / 1e9}
+
+
+@pytest.mark.parametrize(("profile", "cost"), [(PRICED, 300 / 1e9), (FREE, 0.0)])
+async def test_an_answer_that_cannot_be_used_has_its_price_too(open_world: Any, profile: ModelProfile, cost: float):
+    cut = Failure.of("the answer was cut", "cut_answer", FailureClass.INVALID)
+    models = FakeModels(ModelError(cut, Usage(input_tokens=100, output_tokens=20)), profile=profile)
+    world = open_world(models, [Bench().look], limits=Limits(max_requests=1))
+    await world.run()
+
+    assert (await world.document())["usage"]["cost_usd"] == cost
 
 
 async def test_a_price_nobody_knows_makes_the_cost_unknown_and_not_nothing(open_world: Any):

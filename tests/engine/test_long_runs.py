@@ -189,6 +189,20 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open
     assert "did not fit" not in again  # which is for the person who sets the limit
 
 
+async def test_a_text_that_repeats_what_the_model_was_told_is_no_answer(open_world: Any):
+    cut = down("the answer did not fit into 2000 tokens", "invalid", "cut_answer")
+    told = "An earlier answer was not accepted: it is too long. Then: saw 1"
+    models = FakeModels(
+        plan(ask("a", "look", n=1)),
+        compose=[cut, told, "Saw 1."],
+        review=lambda request, facts: {**judged(request, facts), "answer": None},
+    )
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.finished.answer == "Saw 1."
+
+
 async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world: Any):
     world = open_world(Narrow(planned_in_pages, window=4_000), [Bench().look])
     state = await world.run("look at " + "x" * 20_000)

@@ -231,6 +231,8 @@ class Attempt:
             return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
+        if (self._work.attempt.feedback or not first) and turn.repeats_feedback(self._work.brief):
+            return ["the answer repeats what was said about an earlier one"]
         proof = self._support(made).failure
         if proof is not None:
             return [proof.message]

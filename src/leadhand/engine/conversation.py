@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,10 @@ PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureC
 LONGEST_KEPT = 4_000
 """Characters of a tool result that remain after the first compaction; each further one keeps a quarter of them."""
 LEAST_KEPT = 200
+_TO_THE_MODEL = re.compile(
+    r"\b(?:an earlier answer was not accepted|that was not accepted:|that cannot be used:|do not mention this\b)",
+    re.IGNORECASE,
+)
 SAME_RESULTS = 2
 """Equal results of one call in a row after which it is not made again."""
 REPEATED = "repeated_call"
@@ -73,6 +78,10 @@ class Turn:
         if self.value is None or self.message.text or self.message.tool_calls:
             return self.message
         return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
+
+    def repeats_feedback(self, brief: Json) -> bool:
+        """Whether the text repeats what models are told about an answer that was not accepted; it is for no reader."""
+        return any(found[0] not in compact_json(brief) for found in _TO_THE_MODEL.finditer(self.message.text))
 
 
 def asked_again(work: Work) -> str:

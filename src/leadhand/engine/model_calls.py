@@ -210,7 +210,7 @@ class ModelCalls:
             # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
-            failed, usage = None, self._priced(request.model, reply)
+            failed, usage = None, self._priced(request.model, reply.usage)
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
                 failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
@@ -219,6 +219,8 @@ class ModelCalls:
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
         except ModelError as error:
             failed, usage = error, error.usage
+            if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
+                usage = self._priced(request.model, usage, answered=False)
         await log.append(
             ModelCallReturned(
                 attempt=call.attempt,
@@ -247,15 +249,14 @@ class ModelCalls:
             raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
         return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
-    def _priced(self, model: str, reply: ModelReply) -> Usage | None:
+    def _priced(self, model: str, usage: Usage, *, answered: bool = True) -> Usage | None:
         """The usage with its cost, where the model's price is known and the adapter did not say it.
 
-        None, for unknown, if the adapter named no cost and counted no tokens, of the input or of the reply.
+        None, for unknown, if the adapter named no cost and counted no tokens, of the input or of a reply.
         """
-        usage = reply.usage
         if usage.nanousd is not None:
             return usage
-        if not (usage.input_tokens and usage.output_tokens):
+        if not (usage.input_tokens and (usage.output_tokens or not answered)):
             return None
         profile = self._models.profile(model)
         return usage.evolve(nanousd=0 if profile.free else profile.cost(usage.input_tokens, usage.output_tokens))
