@@ -807,6 +807,8 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "note_emitted";
+      readonly waits_for?: string;
+      readonly waits_s?: number | null;
       readonly words: components["schemas"]["EventWords"];
     };
     readonly Nothing: Record<string, never>;
@@ -1173,6 +1175,9 @@ export interface components {
       readonly request: string;
       readonly status: components["schemas"]["RunStatus"];
       readonly unsupported: readonly components["schemas"]["UnsupportedPart"][];
+      readonly waits: {
+        readonly [key: string]: components["schemas"]["WaitPart"];
+      };
     };
     readonly RunPaused: {
       readonly at: string;
@@ -1554,6 +1559,12 @@ export interface components {
         readonly [key: string]: components["schemas"]["TodoPart"];
       };
     };
+    readonly WaitPart: {
+      readonly attempt: string;
+      readonly since: string;
+      readonly text: string;
+      readonly until: string;
+    };
     readonly WorkerDefined: {
       readonly at: string;
       readonly attempt: string;
@@ -1772,6 +1783,7 @@ export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];
+export type WaitPart = components["schemas"]["WaitPart"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];

@@ -157,7 +157,8 @@ def test_why_a_run_failed_is_told_once_beside_the_answer(leadhand: Any, monkeypa
     result = leadhand("run", "--model", "openai_compatible:some-model", "--model-patience", "0.1", "Weather in Paris?")
 
     assert result.code == 1
-    assert len(re.findall("no connection to ", result.err)) == 1
+    assert len(re.findall("^Waiting .* no connection to ", result.err, re.MULTILINE)) == 1
+    assert len(re.findall("^(?!Waiting ).*no connection to ", result.err, re.MULTILINE)) == 1
     assert len(re.findall("no connection to ", result.out)) == 1
     shown = leadhand("runs", "show", leadhand.listing()["run_id"]).out
     assert len(re.findall("no connection to ", shown)) == 1

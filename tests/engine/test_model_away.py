@@ -56,7 +56,8 @@ async def test_a_server_that_is_away_is_waited_for_and_no_attempt_is_used_up(ope
     together = models.probes.count(0)
     assert models.probes[together:] == [1, 3, 7, 15, 31, 61, 91], "one at a time, after 1, 2, 4 … 30 s"
     said = [note.message for note in await world.events(NoteEmitted)]
-    assert said == ["waiting up to 300 s for fake, which is away: gone", "fake answers again"]
+    away = "waiting up to 300 s for fake, which is away: gone (check that the server runs)"
+    assert said == [away, "fake answers again"]
 
 
 async def test_a_server_that_does_not_come_back_is_one_failure_with_its_cause_and_next_step(open_world: Any):

@@ -31,12 +31,20 @@ export function Head({ store }: { store: RunStore }) {
           <ForkedFrom document={document} />
           <Export runId={store.runId} />
         </p>
+        <Waits store={store} />
       </div>
       <RunActions store={store} />
       <Figures store={store} />
       <Banner store={store} />
     </header>
   );
+}
+
+function Waits({ store }: { store: RunStore }) {
+  const waits = Object.values(store.live.view.run.waits);
+  // Read the clock only while something is awaited.
+  const shown = waits.filter((wait) => (millis(wait.until) ?? 0) > now.value);
+  return <>{shown.map((wait) => <p key={wait.text} class="tone-asks">{wait.text}</p>)}</>;
 }
 
 function ForkedFrom({ document }: { document: RunDocument | null }) {

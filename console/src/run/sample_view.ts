@@ -41,6 +41,7 @@ export function sampleView(subtasks = 2, seq = 2): View {
       status: "running",
       reason: "",
       created_at: START,
+      waits: {},
       answers: {},
       unsupported: [],
       idle: {},

@@ -57,7 +57,8 @@ class Host:
         self._tools = tools
         self._redactor = redactor
         self._on_text = on_text
-        self._announced: dict[tuple[str, str], float] = {}
+        self._announced: dict[tuple[str, str], tuple[float, float]] = {}
+        """Since when, and until when, a record stands for what attempts of a run wait for."""
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -86,12 +87,17 @@ class Host:
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
     def _announce(self, log: RunLog, attempt: str, reason: str, seconds: float) -> None:
-        """Record in the log what an attempt waits for, unless others of its run wait for the same about as long."""
-        now, announced = time.monotonic(), self._announced.get((log.run_id, reason), 0.0)
-        if seconds >= ANNOUNCED_S and now + seconds > announced + ANNOUNCED_S:
-            self._announced = {key: until for key, until in self._announced.items() if until > now}
-            self._announced[log.run_id, reason] = now + 2 * seconds
-            log.append(NoteEmitted(attempt=attempt, message=f"waiting {seconds:.0f} s for {reason}"))
+        """Record in the log what an attempt waits for, unless others of its run wait for the same about as long.
+
+        The longer the waits for the same follow each other, the fewer are recorded.
+        """
+        now = time.monotonic()
+        since, until = self._announced.get((log.run_id, reason), (now, 0.0))
+        if seconds >= ANNOUNCED_S and now + seconds > until + ANNOUNCED_S:
+            kept = {key: (since, until) for key, (since, until) in self._announced.items() if 2 * until - since > now}
+            self._announced = {**kept, (log.run_id, reason): (since, now + 2 * seconds + (now - since))}
+            message = f"waiting {seconds:.0f} s for {reason}"
+            log.append(NoteEmitted(attempt=attempt, message=message, waits_for=reason, waits_s=seconds))
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
         work = await _with_payloads(work, log)

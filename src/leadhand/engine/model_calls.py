@@ -36,6 +36,8 @@ MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
+CHECK = "check that the server runs"
+"""What a person can do about a server that is away and says nothing else."""
 LOOKING_S = 1.0
 """How often, in seconds, a process checks whether a model asked another process to wait."""
 
@@ -122,7 +124,8 @@ class ModelCalls:
         if key not in self._away:
             self._away[key] = now
             message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message}"
-            log.append(NoteEmitted(attempt=call.attempt, message=f"{message} ({advice})" if advice else message))
+            message = f"{message} ({advice or CHECK})"
+            log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
         until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
         if now < until:
             probes = await server.passed(until)
@@ -131,7 +134,7 @@ class ModelCalls:
         failure = self._circuits.get(key)
         if failure is None:
             message = f"{key[1]} was away for {patience_s:g} s: {(server.failure or cause).message}"
-            action = f"{advice or 'check that the server runs'}; then continue with leadhand runs retry {log.run_id}"
+            action = f"{advice or CHECK}; then continue with leadhand runs retry {log.run_id}"
             failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, action)
             if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
                 self._circuits[key] = failure
@@ -141,7 +144,8 @@ class ModelCalls:
         """Record that the server of a model answered."""
         server.open()
         if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
-            log.append(NoteEmitted(attempt=call.attempt, message=f"{call.request.model} answers again"))
+            model = call.request.model
+            log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
 
     async def _at_pace(
         self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None

@@ -136,6 +136,7 @@ class LiveView(View):
         if left:
             parts.append(Text(f"  +{left:,} more", style="dim"))
         parts.append(self._summary(now))
+        parts += self._waits(now)
         parts += self._draft_lines()
         return Group(*parts)
 
@@ -166,6 +167,18 @@ class LiveView(View):
         since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
         line.append(f"   {' · '.join([duration(since), *self._spent()])}", style="dim")
         return line
+
+    def _waits(self, now: datetime) -> list[RenderableType]:
+        """What is waited for, and how long already and at most."""
+        found: list[RenderableType] = []
+        for name, wait in self._progress.view["run"]["waits"].items():
+            since, until = datetime.fromisoformat(wait["since"]), datetime.fromisoformat(wait["until"])
+            if now < until:
+                passed = (
+                    f"{duration((now - since).total_seconds())} of at most {duration((until - since).total_seconds())}"
+                )
+                found.append(Text(clean(f"  waiting for {name}: {passed}"), style="yellow"))
+        return found
 
     def _spent(self) -> list[str]:
         spend = self._progress.view["spend"]

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
-from leadhand.domain.events import AttemptStarted, Entry
+from leadhand.domain.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
 from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
@@ -60,6 +60,7 @@ class Progress:
 
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
+        awaited = set(self.view["run"]["waits"])
         was_driven = self.view["run"]["status"] == "running" and self.view["counts"]["attempts_running"] > 0
         change = self._projection.take(entry)
         if change is None:
@@ -68,6 +69,12 @@ class Progress:
             self._sort_in(key)
         if change.type == "work_order_issued":
             self.recent.clear()
+        if (
+            isinstance(entry.event, NoteEmitted)
+            and entry.event.waits_s is not None
+            and entry.event.waits_for in awaited
+        ):
+            return None
         return self._line(change, entry.at, was_driven=was_driven)
 
     def _sort_in(self, key: str) -> None:

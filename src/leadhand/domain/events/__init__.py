@@ -163,10 +163,15 @@ class AttemptParked(Observation):
 
 
 class NoteEmitted(Observation):
-    """A tool or a stage reports what it is doing, for information only."""
+    """A tool or a stage reports what it is doing, for information only.
+
+    ``waits_for``: the attempt begins to wait for this, at most ``waits_s`` seconds; None: it no longer waits for it.
+    """
 
     type: Literal["note_emitted"] = "note_emitted"
     message: str
+    waits_for: str = Field(default="", exclude_if=operator.not_)
+    waits_s: float | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Request(EventBase):

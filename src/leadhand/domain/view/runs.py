@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.evolve.attempts import descendants
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.run import ENDED
+from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.work_result import VerdictKind
 
 from .attempts import issued, scheduled
@@ -23,6 +24,8 @@ _OPEN = frozenset({"pending", "running", "waiting", "retrying"})
 def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
     """Apply the changes of an event that are not in its steps."""
     state = draft.state
+    if draft.shown["run"]["waits"]:
+        _stop_waiting(draft, event)
     match event.type:
         case "assignment_issued":
             issued(draft, event)
@@ -67,6 +70,8 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
             _retried(draft, event)
         case "todos_set":
             _todos_set(draft)
+        case "note_emitted" if event.waits_for:
+            _waits(draft, event)
         case "artifact_written":
             versions = state.artifacts[event.path]
             latest = versions[-1]
@@ -129,6 +134,27 @@ def _finished(draft: Draft, event: ev.RunFinished) -> None:
 
 def _rest(draft: Draft, reason: str) -> None:
     draft.set("run", {"status": draft.state.status, "reason": cut(reason)})
+
+
+def _waits(draft: Draft, event: ev.NoteEmitted) -> None:
+    part: dict[str, str] | None = None
+    if event.waits_s is not None:
+        until = moment(draft.entry.at + timedelta(seconds=event.waits_s))
+        part = {"text": line(event.message), "attempt": event.attempt, "since": draft.at, "until": until}
+    draft.part("run").setdefault("waits", {})[event.waits_for] = part
+
+
+_STOPS = frozenset({"attempt_returned", "attempt_lost", "attempt_parked", "attempt_settled"})
+
+
+def _stop_waiting(draft: Draft, event: ev.AnyEvent) -> None:
+    """Show nothing as awaited by an attempt that ended, or by a run that rests or has another process."""
+    everything = draft.state.status is not RunStatus.RUNNING or event.type == "run_claimed"
+    if everything or event.type in _STOPS:
+        waits = draft.shown["run"]["waits"].items()
+        over = {name: None for name, wait in waits if everything or wait["attempt"] == event.subject}
+        if over:
+            draft.part("run").setdefault("waits", {}).update(over)
 
 
 # --- orders ----------------------------------------------------------------------------------------------------------

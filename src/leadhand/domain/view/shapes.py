@@ -33,6 +33,15 @@ class PhasePart(TypedDict):
     running: int
 
 
+class WaitPart(TypedDict):
+    """What an attempt waits for, outside of its timeout, and until when at most."""
+
+    text: str
+    attempt: str
+    since: str
+    until: str
+
+
 class AnswerPart(TypedDict):
     """An answer of the run; its text is in the run document and in the event ``seq``."""
 
@@ -49,7 +58,8 @@ class UnsupportedPart(TypedDict):
 
 
 class RunPart(TypedDict):
-    """The run. ``idle``: periods of two seconds or more without a running attempt, by the event that ended them."""
+    """The run. ``waits``: what attempts wait for now, by name. ``idle``: periods of two seconds or more without a running
+    attempt, by the event that ended them."""
 
     request: str
     flow: str
@@ -61,6 +71,7 @@ class RunPart(TypedDict):
     owner: NotRequired[str]
     cancelled_by: NotRequired[str]
     phase: NotRequired[PhasePart]
+    waits: dict[str, WaitPart]
     answers: dict[str, AnswerPart]
     unsupported: list[UnsupportedPart]
     first_problem: NotRequired[int]
@@ -289,6 +300,7 @@ def empty(run_id: str) -> ViewDocument:
             "status": RunStatus.QUEUED,
             "reason": "",
             "created_at": "",
+            "waits": {},
             "answers": {},
             "unsupported": [],
             "idle": {},

@@ -236,6 +236,10 @@ def words(entry: ev.Entry) -> Words:
             text = f"{done:,} of {len(event.todos):,} completed"
         case "note_emitted":
             text = event.message
+            if event.waits_for:
+                title, tone = ("Answers again", _GOOD) if event.waits_s is None else ("Waiting", _ATTENTION)
+                text = text.removeprefix("waiting ")
+                said = said._replace(title=title, tone=tone, level=_PHASE)
         case "approval_requested":
             text = label(event.approval.tool, event.approval.args)
             if event.approval.kind != "call":
@@ -284,6 +288,8 @@ def _subject(event: ev.AnyEvent) -> str:
             return event.subject
         case "subtask_resolved" | "subtask_reused":
             return event.subject
+        case "note_emitted" if event.waits_for:
+            return ""  # others wait with the attempt that says so
         case _:
             return assignment_of(event.subject)
 
