@@ -1,0 +1,1 @@
+"""The report flow: plan, research in parallel, write, review, revise."""

@@ -1,0 +1,207 @@
+"""The options of the report flow: revisions, the review, and its stages, changed, added or switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from leadhand.domain.errors import UsageError
+from leadhand.domain.value import Value
+from leadhand.flows.flow import Flow
+
+PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
+
+TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
+"""The fields of a report's task that stages write."""
+
+GIVES: Mapping[str, TaskField] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "feedback"}
+"""The built-in stages, in order, and what each adds to the task."""
+NEEDS: Mapping[str, tuple[TaskField, ...]] = {
+    PLANNER: (),
+    RESEARCHER: ("plan",),
+    WRITER: ("plan", "research"),
+    REVIEWER: ("draft",),
+}
+RESERVED = frozenset({"plan", "research", "draft", "review"})
+"""The assignments of the built-in stages have these names."""
+DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
+"""What a stage without code can give: a verdict with findings, another draft, or more research."""
+
+
+class Stage(Value):
+    """One stage: a built-in one, or one that a user adds. Every field but ``name`` has a default.
+
+    ``off`` leaves the stage out. An added stage stands ``after`` or ``before`` another one, by default after the
+    writer. ``agent`` is the name of the Python class that carries the stage out; without it, a model does, with
+    ``instructions``, ``model`` and ``tools``. ``needs`` and ``gives`` are fields of the task. An added stage without a
+    class gives one of :data:`DECLARED_GIVES`: "feedback", a verdict with findings, unless it says otherwise.
+    ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its assignments.
+    """
+
+    name: str = Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9_\-]*$")
+    off: bool = False
+    after: str | None = None
+    before: str | None = None
+    agent: str | None = None
+    instructions: str | None = Field(default=None, min_length=1)
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    needs: tuple[TaskField, ...] = ()
+    gives: tuple[TaskField, ...] = ()
+    max_turns: int | None = Field(default=None, ge=1)
+    max_requests: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    budget: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given  # a stage that is known by its name
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the stage is one of the four, also if a class of the user carries it out."""
+        return self.name in GIVES
+
+    @property
+    def judges(self) -> bool:
+        """Whether the stage gives a verdict on the draft."""
+        return "feedback" in self.gives
+
+
+class Options(Flow.Options):
+    """The options of a report run."""
+
+    max_revisions: int = Field(default=1, ge=0, le=20)
+    """How often a draft is written again because of a verdict."""
+    review: bool = True
+    agents: tuple[Stage, ...] = ()
+    """Stages to change, to add, or to leave out (``{"name": "reviewer", "off": true}``)."""
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that run, in order, with everything that they need and give filled in.
+
+        Those before the writer run once; those from the writer to the reviewer run in every round; those after the
+        reviewer run once, when no further revision follows.
+        """
+        return ordered(self.agents, review=self.review)
+
+    @model_validator(mode="after")
+    def _check_stages(self) -> Options:
+        _ = self.stages
+        return self
+
+
+def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
+    """Return the built-in stages with these changes, in order. Raises UsageError if they do not fit together."""
+    by_name: dict[str, Stage] = {}
+    for each in changes:
+        if each.name in by_name:
+            how = "Give each stage a name of its own, and change it once."
+            raise UsageError(f"two stages are named {each.name}", how)
+        by_name[each.name] = each
+        _check(each)
+    stages = [_complete(by_name.get(name, Stage(name=name))) for name in GIVES]
+    waiting = [_complete(each) for each in changes if not each.is_built_in]
+    last: dict[str, str] = {}  # the latest stage that was put after each one; the next one follows it
+    while waiting:
+        names = [each.name for each in stages]
+        placed = next((each for each in waiting if (each.after or each.before) in names), None)
+        if placed is None:
+            _refuse_place(waiting, [*names, *(each.name for each in waiting)])
+        assert placed is not None
+        waiting.remove(placed)
+        if placed.before is not None:
+            stages.insert(names.index(placed.before), placed)
+        else:
+            assert placed.after is not None
+            behind = placed.after
+            while behind in last:
+                behind = last[behind]
+            stages.insert(names.index(behind) + 1, placed)
+            last[placed.after] = placed.name
+    kept = tuple(each for each in stages if not each.off and (review or each.name != REVIEWER))
+    _check_needs(kept, stages)
+    return kept
+
+
+def _check(stage: Stage) -> None:
+    name = stage.name
+    if stage.is_built_in:
+        if stage.off and name != REVIEWER:
+            raise UsageError(
+                f"the stage {name} cannot be switched off, since the stages after it need its {GIVES[name]}",
+                f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}',
+            )
+        if stage.after is not None or stage.before is not None:
+            raise UsageError(
+                f"the stage {name} has a fixed place, so it takes no after or before",
+                f"The built-in stages are, in this order: {', '.join(GIVES)}.",
+            )
+        if stage.gives and GIVES[name] not in stage.gives:
+            raise UsageError(
+                f"the stage {name} has to give the {GIVES[name]}, and {stage.agent or 'this one'} gives"
+                f" {', '.join(stage.gives)}",
+                f"Add it: gives = ({GIVES[name]!r},), or give the stage another name and a place.",
+            )
+        return
+    if name in RESERVED:
+        raise UsageError(f"a stage cannot be named {name}", _known(name, GIVES, "The built-in stages are"))
+    if stage.agent is None and stage.instructions is None:
+        raise UsageError(
+            f"there is no stage {name}",
+            f"{_known(name, GIVES, 'The built-in stages are')} To add one, give it instructions, or the agent that"
+            " carries it out.",
+        )
+    if stage.after is not None and stage.before is not None:
+        raise UsageError(f"the stage {name} names both after and before", "Give one of them.")
+    if stage.agent is None and (len(stage.gives) > 1 or not set(stage.gives) <= set(DECLARED_GIVES)):
+        raise UsageError(
+            f"the stage {name} cannot give {', '.join(stage.gives)}",
+            f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more.",
+        )
+
+
+def _complete(stage: Stage) -> Stage:
+    if stage.is_built_in:
+        return stage.evolve(needs=stage.needs or NEEDS[stage.name], gives=stage.gives or (GIVES[stage.name],))
+    after = WRITER if stage.after is None and stage.before is None else stage.after
+    return stage.evolve(after=after, gives=stage.gives or (() if stage.agent else DECLARED_GIVES[:1]))
+
+
+def _refuse_place(waiting: Sequence[Stage], names: Sequence[str]) -> None:
+    for each in waiting:
+        place = each.after or each.before or ""
+        if place not in names:
+            side = "after" if each.after else "before"
+            raise UsageError(
+                f"the stage {each.name} stands {side} {place!r}, and there is no such stage",
+                _known(place, [name for name in names if name != each.name], "There are"),
+            )
+    circle = " and ".join(each.name for each in waiting)
+    raise UsageError(f"the places of {circle} depend on each other", "Place one of them after a built-in stage.")
+
+
+def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
+    """Raise UsageError for a stage that needs what no stage before it gives."""
+    given: set[TaskField] = set()
+    for each in stages:
+        for need in each.needs:
+            if need not in given:
+                giver = next((other for other in all_stages if need in other.gives and other.name != each.name), None)
+                how = f"Place it after {giver.name}." if giver is not None else f"Add a stage that gives the {need}."
+                if giver is not None and giver not in stages:
+                    how = f"Leave {giver.name} on, or leave {each.name} out."
+                raise UsageError(f"the stage {each.name} needs the {need}, which no stage before it gives", how)
+        given.update(each.gives)
+
+
+def _known(name: str, known: Iterable[str], label: str) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    return f"{label}: {', '.join(names)}.{f' Did you mean {near[0]}?' if near else ''}"

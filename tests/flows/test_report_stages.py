@@ -1,0 +1,84 @@
+"""The stages of a report: their order, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadhand import UsageError
+from leadhand.flows.report.options import Options
+
+
+def names(*agents: Any, **more: Any) -> list[str]:
+    return [stage.name for stage in Options.model_validate({"agents": agents, **more}).stages]
+
+
+CHECK = {"name": "fact-checker", "instructions": "Check the facts."}
+BUILT_IN = ["planner", "researcher", "writer", "reviewer"]
+
+
+def test_the_built_in_stages_run_in_order():
+    assert names() == BUILT_IN
+    assert names(review=False) == names({"name": "reviewer", "off": True}) == BUILT_IN[:3]
+
+
+def test_a_stage_stands_after_the_writer_unless_it_says_otherwise():
+    assert names(CHECK) == ["planner", "researcher", "writer", "fact-checker", "reviewer"]
+    assert names({**CHECK, "before": "writer"}) == ["planner", "researcher", "fact-checker", "writer", "reviewer"]
+    assert names({**CHECK, "after": "reviewer"})[-1] == "fact-checker"
+
+
+def test_stages_at_one_place_keep_the_order_of_the_list():
+    a, b, c = ({"name": name, "instructions": "…"} for name in "abc")
+    assert names(a, b, c)[3:6] == ["a", "b", "c"]
+    assert names({**a, "after": "b"}, b, c)[3:6] == ["b", "a", "c"]
+
+
+def test_a_stage_can_be_placed_by_one_that_is_switched_off():
+    assert names({**CHECK, "after": "reviewer"}, review=False) == [*BUILT_IN[:3], "fact-checker"]
+
+
+def test_a_stage_is_complete():
+    options = Options.model_validate({"agents": [CHECK, {"name": "writer", "instructions": "Write briefly."}]})
+    by_name = {stage.name: stage for stage in options.stages}
+    assert by_name["fact-checker"].judges
+    assert by_name["reviewer"].judges
+    assert by_name["writer"].instructions == "Write briefly."
+    assert by_name["writer"].gives == ("draft",)
+    assert Options.model_validate(options.model_dump(mode="json")).stages == options.stages
+
+
+@pytest.mark.parametrize(
+    ("agents", "said"),
+    [
+        ([{"name": "reviwer", "off": True}], "there is no stage reviwer.*Did you mean reviewer"),
+        ([{**CHECK, "after": "writter"}], "after 'writter'.*no such stage.*Did you mean writer"),
+        ([{**CHECK, "after": "fact-checker"}], "depend on each other"),
+        ([CHECK, CHECK], "two stages are named fact-checker"),
+        ([{**CHECK, "after": "writer", "before": "reviewer"}], "both after and before"),
+        ([{"name": "planner", "off": True}], "planner cannot be switched off.*plan.*Replace it"),
+        ([{"name": "writer", "after": "reviewer"}], "fixed place"),
+        (
+            [{"name": "planner", "agent": "X", "gives": ["research"]}],
+            "planner has to give the plan, and X gives research",
+        ),
+        ([{**CHECK, "after": "planner", "needs": ["draft"]}], "needs the draft.*Place it after writer"),
+        ([{**CHECK, "gives": ["plan"]}], "cannot give plan.*one of: feedback, draft, research"),
+        ([{"name": "review", "instructions": "…"}], "cannot be named review.*Did you mean reviewer"),
+        (
+            [{**CHECK, "after": "a"}, {"name": "a", "instructions": "…", "after": "fact-checker"}],
+            "depend on each other",
+        ),
+    ],
+)
+def test_stages_that_do_not_fit_together_are_refused(agents: list[Any], said: str):
+    with pytest.raises(UsageError, match=f"(?s){said}"):
+        names(*agents)
+
+
+def test_a_stage_that_needs_a_review_is_refused_without_one():
+    late = {**CHECK, "after": "reviewer", "needs": ["feedback"], "gives": ["draft"]}
+    assert names(late)[-1] == "fact-checker"
+    with pytest.raises(UsageError, match=r"(?s)needs the feedback.*Leave reviewer on"):
+        names(late, review=False)
