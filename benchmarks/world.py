@@ -16,8 +16,8 @@ from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolReturn
-from leadhand.engine.attempt import Host
 from leadhand.engine.controller import Controller
+from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor

@@ -759,6 +759,7 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelCallReturned: {
+      readonly asked?: unknown;
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
@@ -1025,11 +1026,13 @@ export interface components {
     };
     readonly Role: {
       readonly budget: number | null;
+      readonly code?: string;
       readonly counts: boolean;
       readonly elements?: string;
+      readonly fingerprint?: string;
       readonly instructions: string;
       /** @enum {string} */
-      readonly loop: "turns" | "reply";
+      readonly loop: "turns" | "reply" | "code";
       readonly max_requests: number | null;
       readonly max_tokens: number | null;
       readonly max_turns: number | null;
@@ -1600,6 +1603,7 @@ export interface components {
       readonly ok: boolean;
       readonly task_name: string;
       readonly used: readonly string[];
+      readonly value?: unknown;
     };
     readonly WorkState: {
       readonly completed: boolean;

@@ -18,8 +18,8 @@ from leadhand.domain.limits import NOTHING, Amount, Limits, SharedBudget
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.engine.attempt import Host
 from leadhand.engine.controller import Controller
+from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor

@@ -25,8 +25,8 @@ from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
-from leadhand.engine.attempt import Host, OnText
 from leadhand.engine.controller import Controller, OnEntries, OnState
+from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from leadhand.domain.limits import CONCURRENCY
-from leadhand.engine.attempt import Host
+from leadhand.engine.host import Host
 from leadhand.engine.slots import Slots
 from leadhand.ports import Clock, Work
 

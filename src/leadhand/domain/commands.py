@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -267,6 +267,10 @@ class Policy(Protocol):
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
+        ...
+
+    def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:
+        """Return the code that carries out an assignment; None if a model does."""
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

@@ -18,7 +18,7 @@ ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
 
 
-def _schema(output: Any) -> dict[str, Any] | None:
+def output_schema(output: Any) -> dict[str, Any] | None:
     """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
     if inspect.isclass(output) and issubclass(output, BaseModel):
         return output.model_json_schema()
@@ -33,25 +33,28 @@ class Role(Value):
     ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
     is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
     assignments may use at most; ``("*",)`` means every tool of the run. With ``loop="turns"``, a model is called until
-    it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools. If a role ``counts``, its
-    results belong to the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are
-    recorded while the model writes them, so that a flow can use them before the whole answer is there. ``max_turns``
-    and ``max_requests`` limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together),
-    ``budget`` its cost in US dollars.
+    it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
+    code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
+    the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
+    model writes them, so that a flow can use them before the whole answer is there. ``max_turns`` and ``max_requests``
+    limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
+    in US dollars. ``code`` is where the code of a role comes from, ``fingerprint`` a digest of its source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     model: str | None = None
-    output: Annotated[Any, BeforeValidator(_schema)] = None
+    output: Annotated[Any, BeforeValidator(output_schema)] = None
     tools: tuple[str, ...] = ()
-    loop: Literal["turns", "reply"] = "turns"
+    loop: Literal["turns", "reply", "code"] = "turns"
     counts: bool = False
     elements: str = Field(default="", exclude_if=operator.not_)
     max_turns: int | None = Field(default=None, ge=1)
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
+    code: str = Field(default="", exclude_if=operator.not_)
+    fingerprint: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def ceiling(self) -> Ceiling | None:

@@ -46,12 +46,13 @@ class RetryWanted(NamedTuple):
 
 
 class ModelTurn(NamedTuple):
-    """A model's reply in the lineage of an attempt."""
+    """A model's reply in the lineage of an attempt; ``asked`` is what code asked."""
 
     call_id: str
     message: AssistantMessage
     value: Json = None
     finish_reason: str = ""
+    asked: Json = None
 
 
 class BegunCall(NamedTuple):

@@ -29,7 +29,8 @@ class WorkResult(Value):
     """The result of one attempt: ok with data, or not ok with a classed error.
 
     ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
-    ``doubt`` is what the engine found that the calls do not explain: the result is then unverified.
+    ``doubt`` is what the engine found that the calls do not explain: the result is then unverified. ``value`` is what
+    is recorded as the structured answer, where that is not the last reply of the model as it is.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -40,6 +41,7 @@ class WorkResult(Value):
     error: Failure | None = None
     used: tuple[str, ...] = ()
     doubt: str = ""
+    value: Json = Field(default=None, exclude_if=lambda value: value is None)
 
     def model_post_init(self, context: Any, /) -> None:
         if self.ok != (self.data is not None) or self.ok == (self.error is not None):

@@ -294,6 +294,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         needs=needs,
         problems=partial(policy.problems, state, assignment),
         proposed_calls=partial(policy.proposed_calls, state, assignment),
+        code=policy.code(state, assignment),
         deadline=state.deadline,
     )
 

@@ -63,7 +63,8 @@ def _content(result: ToolResult) -> str:
 class Turn:
     """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
 
-    ``objection`` is the message to the model if the reply was not accepted; "" until it is needed.
+    ``objection`` is the message to the model if the reply was not accepted; "" until it is needed. ``first`` is the
+    number of its first call.
     """
 
     number: int
@@ -71,6 +72,7 @@ class Turn:
     value: Json = None
     done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
     objection: str = ""
+    first: int = 0
 
     @property
     def said(self) -> AssistantMessage:

@@ -17,7 +17,7 @@ from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequ
 from leadhand.domain.errors import AWAY, ConfigurationError, Failure, FailureClass, usual_action
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
-from leadhand.domain.value import json_problem
+from leadhand.domain.value import Json, json_problem
 from leadhand.engine.log import RunLog
 from leadhand.engine.server_gate import ServerGate, ServerSlots
 from leadhand.engine.slots import without_slot
@@ -44,7 +44,10 @@ LOOKING_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run."""
+    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
+
+    ``asked`` is recorded with the reply: what the code of a flow asked.
+    """
 
     attempt: str
     call_id: str
@@ -53,6 +56,7 @@ class ModelCall:
     judges: bool = False
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
+    asked: Json = None
 
 
 class ModelCalls:
@@ -225,6 +229,7 @@ class ModelCalls:
             failed, usage = error, error.usage
             if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
                 usage = self._priced(request.model, usage, answered=False)
+        asked, blobs = log.pack(call.asked)
         await log.append(
             ModelCallReturned(
                 attempt=call.attempt,
@@ -236,7 +241,9 @@ class ModelCalls:
                 usage=usage,
                 finish_reason=reply.finish_reason if reply is not None else "",
                 duration_ms=round((time.monotonic() - began_at) * 1_000),
-            )
+                asked=asked,
+            ),
+            blobs=blobs,
         )
         if reply is None:
             assert failed is not None

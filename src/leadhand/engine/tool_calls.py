@@ -6,16 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import logging
-import threading
 import time
-import traceback
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError, Future
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -29,17 +24,13 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import ArtifactStore, BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
 
-_T = TypeVar("_T")
-
 LOGGER = logging.getLogger("leadhand.tools")
-OURS = Path(__file__).parents[1]
 THREADS = 32
 """Maximum parallel blocking calls; further ones wait within their own timeout."""
-CLEARING_UP_S = 1.0
-"""Seconds that a cancelled tool has for cleaning up."""
 
 
 class ToolCalls:
@@ -52,8 +43,8 @@ class ToolCalls:
         self._artifacts = artifacts
         self._web = web
         self._clock = clock
-        self._threads = Threads()
-        self._conversions = Threads()  # of their own, so that async tools do not wait for blocking ones
+        self._threads = Threads(THREADS, "leadhand-tool")
+        self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
     async def call(
         self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
@@ -157,7 +148,7 @@ class ToolCalls:
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
             how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
-            message = f"{tool.name} raised {_words(error)}{_where(error)}"
+            message = f"{tool.name} raised {_words(error)}{line_of(error)}"
             return None, Failure.of(message, "exception", FailureClass.INVALID, how)
 
 
@@ -165,57 +156,11 @@ def _emit(log: RunLog, attempt: str, message: str) -> None:
     log.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
 
-def _where(error: BaseException) -> str:
-    """Return the last line of the tool's own code in the traceback."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(OURS)]
-    return f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-
-
 def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, Ended) else described(error)
 
 
 # --- the code of tools ------------------------------------------------------------------------------------------------
-
-
-class Ended(Exception):
-    """A tool raised an exception that would end the process, such as SystemExit; only its call fails."""
-
-
-class Threads:
-    """Runs blocking functions, at most :data:`THREADS` at once, on daemon threads.
-
-    An executor of the standard library would be joined when the interpreter ends, and so hang with a hanging tool.
-    """
-
-    def __init__(self, count: int = THREADS) -> None:
-        self._free = asyncio.Semaphore(count)
-
-    async def run(self, call: Callable[[], _T]) -> _T:
-        """Return the result of ``call``. Cancelling abandons the thread and ignores its result.
-
-        Raises what the call raises; :class:`Ended` instead of SystemExit and similar exceptions.
-        """
-        async with self._free:
-            done: Future[_T] = Future()
-            run = contextvars.copy_context().run
-            threading.Thread(target=run, args=(_settle, done, call), name="leadhand-tool", daemon=True).start()
-            return await asyncio.wrap_future(done)
-
-
-def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
-    """Make a call on this thread, and set its outcome on ``done``."""
-    if not done.set_running_or_notify_cancel():
-        return
-    try:
-        done.set_result(call())
-    except (StopIteration, CancelledError) as error:  # a coroutine cannot raise these as errors
-        done.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
-    except Exception as error:
-        done.set_exception(error)
-    except BaseException as error:  # such as SystemExit, which must not end the process
-        done.set_exception(Ended(described(error)))
 
 
 async def _contained(call: Awaitable[Any]) -> Any:

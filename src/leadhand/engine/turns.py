@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
@@ -125,14 +125,32 @@ class Turns:
         return turn
 
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
+        on_text = self._on_text if self._work.assignment.answers else self._on_elements(is_sound)
+        return await self._reply(number, messages, self._work.output, self._offered, on_text)
+
+    async def asked(
+        self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
+    ) -> ModelReply:
+        """Make a model call of code, without tools, and record with the reply what it ``asked``. Raises ModelError."""
+        on_text = self._on_text if self._work.assignment.answers and schema is None else None
+        return await self._reply(number, messages, schema, (), on_text, asked)
+
+    async def _reply(
+        self,
+        number: int,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any] | None,
+        tools: tuple[ToolSpec, ...],
+        on_text: Callable[[str], None] | None,
+        asked: Json = None,
+    ) -> ModelReply:
         work = self._work
         limits = work.definition.limits
-        schema = work.output
         call_id = model_call_id(work.assignment.assignment_id, number)
         request = ModelRequest(
             model=work.model,
             messages=messages,
-            tools=self._offered,
+            tools=tools,
             output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,
@@ -148,8 +166,8 @@ class Turns:
             judges=bool(work.assignment.judges),
             within=work.scopes,
             budgets=work.definition.budgets,
+            asked=asked,
         )
-        on_text = self._on_text if work.assignment.answers else self._on_elements(is_sound)
         if on_text is not None and number > 1 and work.assignment.answers:
             on_text("")  # the earlier text was not accepted
         return await self._models.ask(self._log, call, on_text)
@@ -228,7 +246,7 @@ class Turns:
         return refused > 0
 
     def _call_id(self, turn: Turn, position: int) -> str:
-        return tool_call_id(self._work.assignment.assignment_id, turn.number, position)
+        return tool_call_id(self._work.assignment.assignment_id, turn.number, turn.first + position)
 
     def _waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
         """Return what this call has to wait for: "approval", "child", or None."""

@@ -6,6 +6,7 @@ from leadhand.domain.commands import Assign, Finish, Judge, Outcome
 from leadhand.domain.run import Gap, Role
 from leadhand.domain.work_result import Review, Verdict
 
+from .desk import Desk
 from .flow import Flow, Result
 from .offline.rule import Call, OfflineRequest
 from .run_view import AssignmentView, RunView
@@ -14,6 +15,7 @@ __all__ = [
     "Assign",
     "AssignmentView",
     "Call",
+    "Desk",
     "Finish",
     "Flow",
     "Gap",

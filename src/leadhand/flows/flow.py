@@ -15,6 +15,7 @@ from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
+from .desk import Code
 from .offline.rule import Rules
 from .run_view import AssignmentView, RunView
 
@@ -70,6 +71,10 @@ class Flow:
         done = [each for each in run.state.assignments.values() if each.counts and each.ok]
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
+
+    def code(self, run: RunView[Any], assignment: AssignmentView) -> Code:
+        """Return what carries out an assignment of a role with ``loop="code"``: a coroutine function of a desk."""
+        raise NotImplementedError(f"{type(self).__name__} has no code for the role {assignment.role}")
 
     # --- for built-in flows ---------- ---------------------------------------------------------------------------
 
@@ -158,6 +163,13 @@ class FlowPolicy:
         with self._calling("problems"):
             found = self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value))
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
+
+    def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
+        role = state.role(assignment.assignment.role)
+        if role is None or role.loop != "code":
+            return None
+        with self._calling("code"):
+            return self.flow.code(self.view(state), AssignmentView(assignment))
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         with self._calling("proposed_calls"):

@@ -18,6 +18,7 @@ from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import ResultData
+from leadhand.flows.desk import Code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Work:
     uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
     for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
-    text), ``proposed_calls`` the tool calls that its value proposes.
+    text), ``proposed_calls`` the tool calls that its value proposes. ``code`` does the work instead of a model.
     """
 
     run_id: str
@@ -48,6 +49,7 @@ class Work:
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     problems: Callable[[Json, str], list[str]] = lambda _value, _text: []
     proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
+    code: Code | None = None
     deadline: datetime | None = None
 
     @property

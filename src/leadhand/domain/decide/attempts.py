@@ -12,7 +12,7 @@ from leadhand.domain.approval import EFFECT
 from leadhand.domain.commands import FlowError, Policy
 from leadhand.domain.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.evidence import indeterminate, unsupported_claim
-from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
+from leadhand.domain.evolve.attempts import INTERRUPTED, answered_value
 from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Limits
@@ -193,7 +193,7 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
         return unsupported
     text = result.data.summary if result.data is not None else ""
     try:
-        found = policy.problems(state, assignment, last_value(assignment), text)
+        found = policy.problems(state, assignment, answered_value(assignment, result), text)
     except FlowError as error:
         return error.failure
     if not found:

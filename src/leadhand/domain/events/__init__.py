@@ -89,7 +89,10 @@ class ModelCallBegan(Observation):
 
 
 class ModelCallReturned(Observation):
-    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full."""
+    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full.
+
+    ``asked`` is what the code of a flow asked; the prompts of other calls follow from the log.
+    """
 
     type: Literal["model_call_returned"] = "model_call_returned"
     call_id: str
@@ -100,6 +103,7 @@ class ModelCallReturned(Observation):
     usage: Usage | None = None
     finish_reason: str = ""
     duration_ms: int = 0
+    asked: Json = Field(default=None, exclude_if=lambda asked: asked is None)
 
 
 class ElementWritten(Observation):

@@ -101,7 +101,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         calls=(),
         begun=(),
         data=data,
-        value=last_value(assignment) if structured else None,
+        value=answered_value(assignment, result) if structured else None,
         acted=assignment.has_acted,
         made=made_calls(assignment),
         doubt=doubt,
@@ -128,9 +128,14 @@ def _unsupported(state: RunState, assignment: AssignmentState) -> str:
 
 
 def last_value(assignment: AssignmentState) -> Json:
-    """Return the structured answer of an assignment, from the last reply in its lineage."""
+    """Return the structured answer of an assignment, from the last reply in its lineage. Code has its own value."""
     turns = [call for call in assignment.calls if isinstance(call, ModelTurn)]
-    return turns[-1].value if turns else None
+    return turns[-1].value if turns and turns[-1].asked is None else None
+
+
+def answered_value(assignment: AssignmentState, result: WorkResult | None) -> Json:
+    """Return the structured answer of an attempt: what its result records, else the last reply in its lineage."""
+    return result.value if result is not None and result.value is not None else last_value(assignment)
 
 
 def current(state: RunState, attempt: str) -> AssignmentState | None:

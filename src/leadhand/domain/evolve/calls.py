@@ -37,7 +37,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.output_tokens += usage.output_tokens
     assignment = current(state, event.attempt)
     if assignment is not None and event.message is not None:
-        turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason)
+        turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason, event.asked)
         state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
 
 

@@ -1,0 +1,107 @@
+"""Carry out attempts and record everything they do in the log. Nothing is decided here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from leadhand.domain.errors import Failure, FailureClass, LeadhandError
+from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted, NoteEmitted
+from leadhand.domain.work_result import WorkResult
+from leadhand.engine.attempt import Attempt
+from leadhand.engine.code_attempt import CodeAttempt
+from leadhand.engine.conversation import Conversation
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.slots import TimeIsUp, announce_waits, bounded
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.turns import Parked, Turns
+from leadhand.ports import ContextStore, Work
+
+ANNOUNCED_S = 5.0
+"""Waits for a rate limit are recorded from so many seconds on; one record stands for others of the same length."""
+
+OnText = Callable[[str, str, str], None]
+"""Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
+
+
+class Host:
+    """Carries out attempts, many at once. Workers have no access to the host or the store."""
+
+    def __init__(
+        self,
+        store: ContextStore,
+        models: ModelCalls,
+        tools: ToolCalls,
+        redactor: Redactor,
+        on_text: OnText | None = None,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._tools = tools
+        self._redactor = redactor
+        self._on_text = on_text
+        self._announced: dict[tuple[str, str], tuple[float, float]] = {}
+        """Since when, and until when, a record stands for what attempts of a run wait for."""
+
+    async def carry_out(self, work: Work) -> None:
+        """Carry out an attempt; its result is in the log when this returns.
+
+        Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
+        """
+        log = RunLog(self._store, work.run_id, self._redactor)
+        attempt, name = work.attempt.attempt, work.assignment.name
+        log.append(AttemptStarted(attempt=attempt, host=self._store.host))
+        announce_waits(partial(self._announce, log, attempt))
+        try:
+            async with bounded(work.definition.limits.attempt_timeout_s):
+                result = await self._result(work, log)
+        except Parked as parked:
+            await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))
+            return
+        except TimeIsUp:
+            message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
+            result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
+        except LeadhandError:
+            raise
+        except Exception as error:
+            # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
+            message = f"internal error: {type(error).__name__}: {error}"
+            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
+        await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    def _announce(self, log: RunLog, attempt: str, reason: str, seconds: float) -> None:
+        """Record in the log what an attempt waits for, unless others of its run wait for the same about as long.
+
+        The longer the waits for the same follow each other, the fewer are recorded.
+        """
+        now = time.monotonic()
+        since, until = self._announced.get((log.run_id, reason), (now, 0.0))
+        if seconds >= ANNOUNCED_S and now + seconds > until + ANNOUNCED_S:
+            kept = {key: (since, until) for key, (since, until) in self._announced.items() if 2 * until - since > now}
+            self._announced = {**kept, (log.run_id, reason): (since, now + 2 * seconds + (now - since))}
+            message = f"waiting {seconds:.0f} s for {reason}"
+            log.append(NoteEmitted(attempt=attempt, message=message, waits_for=reason, waits_s=seconds))
+
+    async def _result(self, work: Work, log: RunLog) -> WorkResult:
+        work = await _with_payloads(work, log)
+        on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
+        turns = Turns(work, log, self._models, self._tools, on_text)
+        if work.code is not None:
+            return await CodeAttempt(work, log, turns).carry_out()
+        conversation = await Conversation.rebuilt(work, log)
+        return await Attempt(work, turns).carry_out(conversation)
+
+
+async def _with_payloads(work: Work, log: RunLog) -> Work:
+    """Return the work with the full results that it needs, fetching those stored outside of the log."""
+    if not work.needs:
+        return work
+    needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
+    shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may show its workers less than they can refer to
+    whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
+    return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)

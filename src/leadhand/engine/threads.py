@@ -1,0 +1,67 @@
+"""Code of users that may block: it runs on daemon threads, and what it raises stays its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from pathlib import Path
+from typing import TypeVar
+
+from leadhand.engine.tool_returns import described
+
+_T = TypeVar("_T")
+
+OURS = Path(__file__).parents[1]
+CLEARING_UP_S = 1.0
+"""Seconds that cancelled code has for cleaning up."""
+
+
+class Ended(Exception):
+    """The code raised an exception that would end the process, such as SystemExit; only its own work fails."""
+
+
+class Threads:
+    """Runs blocking functions, at most ``count`` at once, on daemon threads.
+
+    An executor of the standard library would be joined when the interpreter ends, and so hang with a hanging tool.
+    """
+
+    def __init__(self, count: int, name: str) -> None:
+        self._free = asyncio.Semaphore(count)
+        self._name = name
+
+    async def run(self, call: Callable[[], _T]) -> _T:
+        """Return the result of ``call``. Cancelling abandons the thread and ignores its result.
+
+        Raises what the call raises; :class:`Ended` instead of SystemExit and similar exceptions.
+        """
+        async with self._free:
+            done: Future[_T] = Future()
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(_settle, done, call), name=self._name, daemon=True).start()
+            return await asyncio.wrap_future(done)
+
+
+def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
+    """Make a call on this thread, and set its outcome on ``done``."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(call())
+    except (StopIteration, CancelledError) as error:  # a coroutine cannot raise these as errors
+        done.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+    except Exception as error:
+        done.set_exception(error)
+    except BaseException as error:  # such as SystemExit, which must not end the process
+        done.set_exception(Ended(described(error)))
+
+
+def line_of(error: BaseException) -> str:
+    """Return the last line of the user's own code in the traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(OURS)]
+    return f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""

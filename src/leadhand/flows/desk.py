@@ -1,0 +1,53 @@
+"""What the code of a flow works with: a role with ``loop="code"`` is carried out by a coroutine of its flow."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from leadhand.domain.tool import ToolResult
+from leadhand.domain.value import Json
+
+
+class Desk(Protocol):
+    """The input of one assignment that code carries out, and the calls that it may make.
+
+    Code is run again from its start when a run is resumed, and after a wait for approval. Calls that were finished
+    before are then answered from the log, if the code makes the same ones. So let calls depend on ``brief``, and on the
+    results of other calls, only.
+    """
+
+    @property
+    def name(self) -> str:
+        """The id of the assignment."""
+        ...
+
+    @property
+    def brief(self) -> Mapping[str, Any]:
+        """The input of the assignment."""
+        ...
+
+    @property
+    def feedback(self) -> str:
+        """Why an earlier result was not accepted; "" in a first attempt."""
+        ...
+
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
+        """Ask the model of the role, with its instructions, and return the text of the answer.
+
+        With ``output``, a pydantic model or a JSON schema, return an instance of the model, or JSON that matches the
+        schema. A model that answers otherwise is asked again. Raises :class:`~leadhand.ports.ModelError`.
+        """
+        ...
+
+    async def call(self, tool: str, /, **args: Json) -> ToolResult:
+        """Call a tool that the role may use. Raises :class:`~leadhand.domain.errors.ToolError` if the call fails."""
+        ...
+
+    def emit(self, message: str) -> None:
+        """Report what the code is doing, as a line in the log of the run."""
+        ...
+
+
+Code = Callable[[Desk], Awaitable[Any]]
+"""Carries out an assignment, and returns its result: text, or a value for a role with an ``output``."""

@@ -1,0 +1,392 @@
+"""Roles that Python code carries out: its calls are those of any worker, and what goes wrong in it stays there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from leadhand import Answer, Leadhand, Run, tool
+from leadhand.domain import events as ev
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Outcome, Role, RunView
+from leadhand.ports import ModelError
+from leadhand.testing.scripted_model import ScriptedModel, fails, gives
+
+
+class Facts(BaseModel):
+    facts: list[str]
+
+
+class Coded(Flow):
+    """One assignment that code carries out, and one beside it that a model does."""
+
+    name = "coded"
+
+    def __init__(self, code: Callable[[Desk], Any], **role: Any) -> None:
+        self._code = code
+        self._role = {"instructions": "Be exact.", "counts": True, **role}
+
+    def roles(self, options: Any) -> list[Role]:
+        return [
+            Role(name="coder", loop="code", **self._role),
+            Role(name="other", instructions="Say hello.", loop="reply", counts=True),
+        ]
+
+    def next(self, run: RunView[Any]) -> list[Any]:
+        if not run.assignments:
+            return [
+                Assign(id="coder-1", role="coder", input={"topic": run.request}),
+                Assign(id="other-1", role="other"),
+            ]
+        return [] if run.open else [Finish()]
+
+    def code(self, run: RunView[Any], assignment: AssignmentView) -> Any:
+        return self._code
+
+    def outcome(self, run: RunView[Any]) -> Outcome:
+        done = [each for each in run.assignments.values() if each.ok]
+        return Outcome(answer="; ".join(each.text for each in done) or "nothing", uses=[each.id for each in done])
+
+
+def models(*steps: Any) -> ScriptedModel:
+    return ScriptedModel().on(lambda request: request.role == "other", always="hello").on(by_code, *steps)
+
+
+def by_code(request: Any) -> bool:
+    return request.role == "coder"
+
+
+async def ran(
+    home: Path, code: Callable[[Desk], Any], *steps: Any, role: dict[str, Any] | None = None, **settings: Any
+) -> tuple[Answer, Run, ScriptedModel]:
+    model = models(*steps)
+    flow = Coded(code, **(role or {}))
+    async with Leadhand(models=model, flows=[flow], home=home, **settings) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        return await run.answer(), run, model
+
+
+def failure_of(run: Run) -> Any:
+    failed = run.state.assignments["coder-1"].failure
+    assert failed is not None, "it did not fail"
+    assert run.state.assignments["other-1"].ok, "it took the other assignment with it"
+    return failed
+
+
+async def notes(lead: Leadhand, run_id: str) -> list[str]:
+    entries = await (await lead.runtime()).store.read(run_id)
+    return [entry.event.message for entry in entries if isinstance(entry.event, ev.NoteEmitted)]
+
+
+# --- its calls -------------------------------------------------------------------------------------------------------
+
+
+async def test_its_model_calls_are_recorded_with_what_was_asked_and_its_text_is_the_result(home: Path):
+    async def code(desk: Desk) -> str:
+        desk.emit(f"at work on {desk.brief['topic']}")
+        said = await desk.ask("What is a heat pump?")
+        found = await desk.ask({"find": "facts"}, Facts)
+        assert isinstance(found, Facts)
+        return f"{said} {len(found.facts)} facts"
+
+    model = models("A machine.", gives({"facts": ["a", "b"]}))
+    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        answer = await run.answer()
+        assert str(answer) == "A machine. 2 facts; hello"
+        assert await notes(lead, run.run_id) == ["at work on heat pumps"]
+        entries = await (await lead.runtime()).store.read(run.run_id)
+    returned = [e.event for e in entries if isinstance(e.event, ev.ModelCallReturned) and e.event.asked]
+    assert [event.asked["prompt"] for event in returned] == ["What is a heat pump?", {"find": "facts"}]
+    assert returned[1].asked["output"] == Facts.model_json_schema()
+    first = next(request for request in model.requests if by_code(request))
+    assert [message.role for message in first.messages] == ["system", "user"]
+    assert first.messages[0].text == "Be exact."
+    assert run.state.assignments["coder-1"].value is None, "the value of a question is not that of the assignment"
+
+
+async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(home: Path):
+    async def code(desk: Desk) -> str:
+        return ", ".join((await desk.ask("Which?", Facts)).facts)
+
+    answer, _, model = await ran(home, code, "no JSON", gives({"facts": 1}), gives({"facts": ["a"]}))
+    assert str(answer) == "a; hello"
+    last = [request for request in model.requests if by_code(request)][-1]
+    assert len(last.messages) == 6
+    assert "is not of type" in last.messages[-1].text
+
+
+async def test_its_value_matches_the_output_of_the_role(home: Path):
+    async def code(desk: Desk) -> Facts:
+        await desk.ask("Which?", Facts)
+        return Facts(facts=["mine"])
+
+    _, run, _ = await ran(home, code, gives({"facts": ["the model's"]}), role={"output": Facts})
+    assert run.state.assignments["coder-1"].value == {"facts": ["mine"]}
+
+
+@tool
+def look(n: int) -> dict[str, Any]:
+    """Look at something."""
+    return {"seen": n}
+
+
+async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
+    @tool
+    def secret() -> str:
+        """Return a secret."""
+        raise AssertionError("it was called")
+
+    async def code(desk: Desk) -> str:
+        seen = await desk.call("look", n=3)
+        with pytest.raises(ToolError, match="there is no tool secret; choose from: look"):
+            await desk.call("secret")
+        with pytest.raises(ToolError, match="is not of type"):
+            await desk.call("look", n="three")
+        return str(seen.raw)
+
+    answer, run, _ = await ran(home, code, role={"tools": ("look",)}, tools=[look, secret])
+    assert str(answer) == "{'seen': 3}; hello"
+    assert run.state.finished is not None
+    assert [call.tool for call in run.state.assignments["coder-1"].made] == ["look"]
+
+
+async def test_parallel_calls_are_made_at_once(home: Path):
+    async def code(desk: Desk) -> str:
+        return " ".join(await asyncio.gather(*(desk.ask(f"{n}?") for n in range(3))))
+
+    both = asyncio.Event()
+    waiting: list[str] = []
+
+    async def together(request: Any) -> str:
+        waiting.append(request.messages[-1].text)
+        if len(waiting) == 3:
+            both.set()
+        await both.wait()
+        return "yes"
+
+    answer, _, _ = await ran(home, code, together, together, together)
+    assert str(answer) == "yes yes yes; hello"
+
+
+# --- what goes wrong in it -------------------------------------------------------------------------------------------
+
+
+def crash() -> None:
+    raise KeyError("plan")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "said"),
+    [
+        (crash, r"raised KeyError: 'plan' \(test_code_roles.py:\d+\)"),
+        (lambda: sys.exit(3), "raised SystemExit"),
+        (lambda: (_ for _ in ()).throw(KeyboardInterrupt()), "raised KeyboardInterrupt"),
+        (lambda: (_ for _ in ()).throw(asyncio.CancelledError()), "raised CancelledError"),
+        (lambda: 42, "returned what does not fit: 42 is not text, and the role has no output"),
+        (lambda: {"set": {1}}, "returned what does not fit: cannot be stored as JSON"),
+        (lambda: "", "'' is not text"),
+    ],
+)
+async def test_what_code_raises_or_returns_wrong_costs_its_assignment_only(home: Path, breaks: Any, said: str):
+    async def code(desk: Desk) -> Any:
+        return breaks()
+
+    _, run, _ = await ran(home, code)
+    failure = failure_of(run)
+    assert re.search(said, failure.message), failure.message
+    assert failure.class_ is FailureClass.INVALID
+    assert failure.next_action == "fix the code, then resume or retry the run"
+    assert run.state.status == "partial"
+
+
+async def test_a_value_that_does_not_match_the_output_is_refused(home: Path):
+    async def code(desk: Desk) -> dict[str, Any]:
+        return {"facts": "one"}
+
+    _, run, _ = await ran(home, code, role={"output": Facts})
+    assert 'facts: "one" is not of type' in failure_of(run).message
+
+
+async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobody(home: Path):
+    release, late = threading.Event(), threading.Event()
+    refused: list[str] = []
+
+    async def code(desk: Desk) -> str:
+        if late.is_set():
+            return "done"
+        late.set()
+        release.wait()  # it blocks its thread, and so does not react to its cancellation
+        try:
+            await desk.ask("Too late?")
+        except RuntimeError as error:
+            refused.append(str(error))
+        finally:
+            late.clear()
+        return "late"
+
+    async with Leadhand(models=models(), flows=[Coded(code)], home=home, attempt_timeout=0.5) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        assert str(await run.answer()) == "done; hello"
+        entries = await (await lead.runtime()).store.read(run.run_id)
+        release.set()
+        while late.is_set():  # noqa: ASYNC110 (it is set by a thread)
+            await asyncio.sleep(0.01)
+    failed = [e.event.failure for e in entries if isinstance(e.event, ev.AttemptSettled) and e.event.failure]
+    assert [(each.type, each.class_) for each in failed] == [("timeout", FailureClass.TRANSIENT)]
+    assert refused == ["the attempt at coder-1 is over: no more calls can be made"]
+
+
+async def test_a_model_call_that_fails_fails_the_code_with_its_cause_unless_it_is_caught(home: Path):
+    async def code(desk: Desk) -> str:
+        return await desk.ask("Anyone?")
+
+    async def careful(desk: Desk) -> str:
+        try:
+            return await desk.ask("Anyone?")
+        except ModelError as error:
+            return f"no model: {error.failure.type}"
+
+    down = fails("unavailable", "http_401", "the key is invalid")
+    _, run, _ = await ran(home / "1", code, down)
+    assert (failure_of(run).type, failure_of(run).message) == ("http_401", "the key is invalid")
+    answer, _, _ = await ran(home / "2", careful, down)
+    assert str(answer) == "no model: http_401; hello"
+
+
+async def test_its_model_calls_are_limited(home: Path):
+    async def code(desk: Desk) -> str:
+        while True:
+            await desk.ask("Again?")
+
+    _, run, _ = await ran(home, code, *["yes"] * 2, role={"max_turns": 2})
+    assert (failure_of(run).type, failure_of(run).class_) == ("max_turns", FailureClass.EXHAUSTED)
+    _, run, _ = await ran(home / "2", code, *["yes"] * 2, role={"max_requests": 2})
+    assert failure_of(run).type == "allowance"
+
+
+async def test_a_flow_without_code_for_a_role_fails_the_assignment_with_the_reason(home: Path):
+    class Without(Coded):
+        code = Flow.code
+
+    flow = Without(crash)
+    async with Leadhand(models=models(), flows=[flow], home=home) as lead:
+        run = await lead.start("x", flow="coded")
+        await run.answer()
+    assert "Without has no code for the role coder" in failure_of(run).message
+
+
+# --- it waits for people, and is run again ---------------------------------------------------------------------------
+
+
+async def test_a_call_that_needs_approval_parks_it_and_its_finished_calls_are_not_made_again(home: Path):
+    sent: list[int] = []
+    runs: list[str] = []
+
+    @tool(effect="once")
+    def send(amount: int) -> str:
+        """Send money."""
+        sent.append(amount)
+        return f"sent {amount}"
+
+    async def code(desk: Desk) -> str:
+        runs.append(desk.name)
+        amount = await desk.ask("How much?")
+        desk.emit("sending")
+        first, seen = await asyncio.gather(desk.call("send", amount=int(amount)), desk.call("look", n=1))
+        second = await desk.call("send", amount=2)
+        return f"{first.raw}, {seen.raw}, {second.raw}"
+
+    model = models("5")
+    settings = {"flows": [Coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
+    async with Leadhand(models=model, **settings) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await run.wait()
+        assert run.state.status == "waiting"
+        assert sent == []
+        for amount in (5, 2):
+            (question,) = await lead.approvals()
+            assert question.approval.args == {"amount": amount}
+            await lead.approve(question)
+            run = await lead.resume(run.run_id)
+            await run.wait()
+        answer = await run.answer()
+        assert await notes(lead, run.run_id) == ["sending"]
+    assert str(answer).startswith("sent 5, {'seen': 1}, sent 2; hello")
+    assert sent == [5, 2]
+    assert len(runs) == 3
+    assert len([request for request in model.requests if by_code(request)]) == 1
+
+
+async def test_an_approval_covers_the_call_that_was_shown_and_no_other(home: Path):
+    sent: list[int] = []
+    amounts = iter([5, 500, 500])
+
+    @tool(effect="once")
+    def send(amount: int) -> str:
+        """Send money."""
+        sent.append(amount)
+        return "sent"
+
+    async def code(desk: Desk) -> str:
+        return str((await desk.call("send", amount=next(amounts))).raw)
+
+    async with Leadhand(models=models(), flows=[Coded(code, tools=("send",))], tools=[send], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await run.wait()
+        (question,) = await lead.approvals()
+        await lead.approve(question)
+        run = await lead.resume(run.run_id)
+        await run.wait()
+        assert sent == []
+        (question,) = await lead.approvals()
+        assert question.approval.args == {"amount": 500}
+
+
+async def test_code_that_asks_something_else_the_next_time_is_asked_anew_and_a_note_says_so(home: Path):
+    prompts = iter(["one?", "two?"])
+    tries: list[int] = []
+
+    async def code(desk: Desk) -> str:
+        said = await desk.ask(next(prompts))
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("lost")
+        return said
+
+    model = models("first", "second")
+    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        answer = await run.answer()
+        said = await notes(lead, run.run_id)
+    assert str(answer) == "second; hello"
+    assert said == ["coder-1 makes other calls than in its earlier attempt, so they are made again"]
+
+
+async def test_a_cancelled_run_stops_its_code(home: Path):
+    started, stopped = asyncio.Event(), threading.Event()
+    here = asyncio.get_running_loop()
+
+    async def code(desk: Desk) -> str:
+        here.call_soon_threadsafe(started.set)
+        try:
+            await asyncio.sleep(600)
+        finally:
+            stopped.set()
+        return "late"
+
+    async with Leadhand(models=models(), flows=[Coded(code)], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await started.wait()
+        await run.cancel()
+        await run.wait()
+        assert run.state.status == "cancelled"
+    assert await asyncio.to_thread(stopped.wait, 10)
