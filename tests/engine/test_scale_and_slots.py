@@ -169,7 +169,7 @@ async def test_a_gate_outside_any_attempt_is_only_a_wait():
 
 
 async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():
-    threads = Threads(2)
+    threads = Threads(2, "leadhand-test")
     running: list[int] = []
     most: list[int] = []
 

@@ -58,8 +58,10 @@ class UnsupportedPart(TypedDict):
 
 
 class RunPart(TypedDict):
-    """The run. ``waits``: what attempts wait for now, by name. ``idle``: periods of two seconds or more without a running
-    attempt, by the event that ended them."""
+    """The run. ``waits``: what attempts wait for now, by name.
+
+    ``idle``: periods of two seconds or more without a running attempt, by the event that ended them.
+    """
 
     request: str
     flow: str
