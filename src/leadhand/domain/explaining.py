@@ -25,12 +25,12 @@ MOST_FIGURES = 60
 _CURRENCIES = frozenset(
     ("€", "$", "£", "¥", "eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "pound", "pounds", "chf", "yen")
 )
-_HEDGE = re.compile(
+HEDGE = re.compile(
     r"(?:about|around|roughly|nearly|almost|approximately|approx\.?|circa|ca\.?|over|under|more than|less than|up to|"
     r"some|just|at least|etwa|rund|ungefähr|fast|knapp|environ|presque|unos|casi|quasi|~|≈|>|<)\s*[€$£¥]?\s*$",
     re.IGNORECASE,
 )
-_COMPUTED = re.compile(
+COMPUTED = re.compile(
     r"\b(?:total|sum|together|altogether|combined|overall|average|mean|difference|between|apart|"
     r"(?:warm|cold|hott|cool|high|low|long|short|cheap|fast|slow|great|small|larg|old|young)er|more|less|fewer|ratio|times|"
     r"twice|spread|range|insgesamt|zusammen|summe|durchschnitt\w*|mittel|unterschied|mehr|weniger|somme|moyenne|"
@@ -191,7 +191,7 @@ class Evidence:
         """Return what a text states and nothing here explains, as it is written there, each once."""
         text = readable(text)
         addresses = [url for url in (_trimmed(found[0]) for found in _URL.finditer(text)) if not self._knows(url)]
-        quotations = [quoted for quoted in quotations_in(text) if not self._quotes(quoted)]
+        quotations = [quoted for quoted in quotations_in(text) if not self.quotes(quoted)]
         text = _URL.sub(" ", text)
         said = stated(text)
         known: list[float] = []
@@ -204,7 +204,7 @@ class Evidence:
         workable: list[float] = []
         if doubtful:
             shown = set(known)
-            if len(self._own) <= FEW and _COMPUTED.search(text):
+            if len(self._own) <= FEW and COMPUTED.search(text):
                 shown.update(self._own)
             workable = derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES])
         figures = [figure.text for figure in doubtful if not self._derives(figure, workable)]
@@ -246,7 +246,7 @@ class Evidence:
         if figure.unit == SPAN and self._timed(int(figure.readings[0][0]), zoned=False):
             return True
         after = text[figure.at + len(figure.text) :][:30]
-        hedged = _HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
+        hedged = HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
         return any(self._reads(value, step, figure.unit, after, hedged=hedged) for value, step in figure.readings)
 
     def _reads(self, value: float, step: float, unit: str, after: str, *, hedged: bool) -> bool:
@@ -321,7 +321,7 @@ class Evidence:
         numbered = _NUMBERED.fullmatch(code)
         return numbered is not None and (self._writes(numbered[1]) or self._near(float(numbered[1]), 0.0))
 
-    def _quotes(self, quoted: str) -> bool:
+    def quotes(self, quoted: str) -> bool:
         """Whether the evidence has the words of a quotation, in this order; an omission (…) parts it."""
         pieces = re.split(r"…|\.\.\.|\[[^\]]*\]", quoted)
         return all(self._names(piece) for piece in pieces)

@@ -18,8 +18,8 @@ _FEWEST_WORDS = 4
 """Words from which on what is in quotation marks is a quotation, if somebody is said to have said it."""
 
 
-def quotations_in(text: str) -> Iterator[str]:
-    """The quotations of a text: what is in quotation marks where somebody says it, or where a source is cited."""
+def quotations_in(text: str, *, always: bool = False) -> Iterator[str]:
+    """The quotations of a text: what is in quotation marks where somebody says it; ``always``, anywhere."""
     for found in _QUOTED.finditer(text):
         quoted = next(group for group in found.groups() if group is not None)
         begin, end = found.span()
@@ -29,5 +29,5 @@ def quotations_in(text: str) -> Iterator[str]:
             + re.split(r"[.!?]\s|\n", text[end : end + 80])[0]
         )
         long = len(re.findall(r"\w+", quoted)) >= _FEWEST_WORDS or not quoted.isascii()
-        if long and _SAYS.search(sentence):
+        if long and (always or _SAYS.search(sentence)):
             yield quoted

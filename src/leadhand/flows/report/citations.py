@@ -1,0 +1,261 @@
+"""Whether each sentence of a draft is supported by the passages that it cites, as far as code can see.
+
+Code compares what a sentence states (figures, units, dates, names, quotations, addresses) with the passages beside it.
+It understands neither; what only a reader can judge is the reviewer's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from leadhand.domain.citations import CITATION
+from leadhand.domain.explaining import Evidence
+from leadhand.domain.figures import stated
+from leadhand.domain.passages import Passage
+from leadhand.domain.quotations import quotations_in
+from leadhand.domain.value import Value
+
+from .contradictions import Words, changed_names, opposed, swapped
+from .measures import fractions, measures, unheld
+from .sentences import MARK, Kind, Sentence, sentences_of
+from .vocabulary import ATTRIBUTED
+
+
+class Status(StrEnum):
+    """What a sentence of a report rests on."""
+
+    SUPPORTED = "supported"
+    """It cites passages, and code found nothing in it that they do not hold."""
+    UNSUPPORTED = "unsupported"
+    """It cites what does not exist, states what its passages do not hold, or states a fact and cites nothing."""
+    OWN_REASONING = "own_reasoning"
+    """It cites nothing and needs no source: a heading, a transition, a conclusion from what is supported."""
+
+
+class Statement(Value):
+    """A sentence of a draft: ``text`` stands at ``offset``, in line ``line`` (from 1), and cites ``passages``.
+
+    ``problems`` say what is wrong with an unsupported one, one sentence each, for the writer.
+    """
+
+    index: int
+    text: str
+    offset: int
+    line: int
+    kind: Kind
+    passages: tuple[str, ...]
+    status: Status
+    problems: tuple[str, ...] = ()
+
+
+_MARK = re.compile(rf"\s*{MARK}", re.IGNORECASE)
+_ITS = re.compile(r"p\s?(\d{1,5})(?:\s*(?:-|–|to|bis)\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
+_ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
+_LABEL = re.compile(r"\[(\^[\w.-]{1,40})\]")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{0,500})(?:\s+\"[^\"\n]*\")?\)")
+_EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)|^[ \t]*>[ \t>]*", re.MULTILINE)
+_INTRODUCES = re.compile(r":[*_\s]*$")
+_NUMBERED = re.compile(r"^[\s*_#]*\d{1,3}(?:\.\d+)*[.):]?\s+")
+_SHOWN = 4
+
+
+def check(draft: str, passages: Mapping[str, Passage], given: str = "") -> list[Statement]:
+    """Return every sentence of a draft with its status. The keys of ``passages`` are those that a draft cites: p1, p2.
+
+    ``given`` is what a draft may repeat without a source: the request, the outline.
+    """
+    return _Draft(draft, passages, given).statements()
+
+
+class _Draft:
+    """The sentences of a draft, beside what they cite."""
+
+    def __init__(self, draft: str, passages: Mapping[str, Passage], given: str) -> None:
+        self._passages = {key.casefold(): passage for key, passage in passages.items()}
+        self._keys = {key.casefold(): key for key in passages}
+        self._by_id = {passage.id: key.casefold() for key, passage in passages.items()}
+        self._given = given
+        self._sentences = sentences_of(draft)
+        self._notes = {
+            label[1].casefold(): self._cited(each.text[label.end() :])[0]
+            for each in self._sentences
+            if each.kind is Kind.FOOTNOTE and (label := _LABEL.match(each.text))
+        }
+        self._evidence: dict[tuple[str, ...], Evidence] = {}
+        self._words: dict[str, Words] = {}
+        self._language = Words(draft).language
+
+    def statements(self) -> list[Statement]:
+        cited = list(self._citations())
+        found = [
+            self._statement(index, each, *marks)
+            for index, (each, marks) in enumerate(zip(self._sentences, cited, strict=True))
+        ]
+        return [each if each.passages or each.problems else self._without_citation(each, found) for each in found]
+
+    def _citations(self) -> Iterator[tuple[list[str], list[str], str]]:
+        """The keys that each sentence cites, the citations that do not exist, and the text without either."""
+        own = [self._cited(each.text) for each in self._sentences]
+        intro: list[str] = []
+        header: list[str] = []
+        for number, (sentence, (keys, invented, text)) in enumerate(zip(self._sentences, own, strict=True)):
+            if sentence.kind is Kind.HEADER:
+                header = keys
+            elif sentence.kind is Kind.TEXT or sentence.kind is Kind.HEADING:
+                following = self._sentences[number + 1].kind if number + 1 < len(self._sentences) else Kind.TEXT
+                leads = following is Kind.HEADER or (following is Kind.ITEM and _INTRODUCES.search(text) is not None)
+                intro, header = (keys if leads else []), []
+            if keys or invented or sentence.kind not in (Kind.ITEM, Kind.ROW):
+                yield keys, invented, text
+                continue
+            inherited = self._of_item(number, own) if sentence.kind is Kind.ITEM else []
+            yield inherited or [*intro, *header], invented, text
+
+    def _of_item(self, number: int, own: Sequence[tuple[list[str], list[str], str]]) -> list[str]:
+        """The citations at the end of the list item that a sentence is part of."""
+        last = number
+        while last + 1 < len(own) and self._sentences[last + 1].block == self._sentences[number].block:
+            last += 1
+        return own[last][0]
+
+    def _cited(self, text: str) -> tuple[list[str], list[str], str]:
+        keys: list[str] = []
+        invented: list[str] = []
+
+        def take(mark: re.Match[str]) -> str:
+            written = mark[0].strip()
+            named = self._named(written)
+            keys.extend(key for key in named if key in self._passages)
+            invented.extend(f"[{key}]" for key in named if key not in self._passages)
+            if not named:
+                invented.append(written)
+            return " "
+
+        text = CITATION.sub(take, _MARK.sub(take, text)) if not text.startswith("[^") else text
+        return list(dict.fromkeys(keys)), list(dict.fromkeys(invented)), text
+
+    def _named(self, mark: str) -> list[str]:
+        """The keys that a citation names, known or not; none for one in another notation."""
+        if (label := _LABEL.fullmatch(mark)) and label[1].casefold() in getattr(self, "_notes", {}):
+            return self._notes[label[1].casefold()]
+        ids: list[str] = _ID.findall(mark)
+        if ids:
+            return [self._by_id.get(each, each) for each in ids]
+        found: list[str] = []
+        for first, last in _ITS.findall(mark):
+            numbers = range(int(first), int(last) + 1) if last and 0 < int(last) - int(first) < 50 else [int(first)]
+            found += [f"p{number}" for number in numbers]
+            found += [f"p{last}"] if last and len(numbers) == 1 else []
+        bare = re.findall(r"(?<=[,;&])\s*(\d{1,5})(?=\s*[,;&\])】])", mark)
+        return [*found, *(f"p{number}" for number in bare)] if found else []
+
+    def _statement(self, index: int, sentence: Sentence, keys: list[str], invented: list[str], text: str) -> Statement:
+        problems = [f"{mark} is not a passage of this report" for mark in invented[:_SHOWN]]
+        if keys and sentence.kind is not Kind.CODE:
+            problems += self._problems(keys, _plain(text), sentence.kind)
+        return Statement(
+            index=index,
+            text=sentence.text,
+            offset=sentence.offset,
+            line=sentence.line,
+            kind=sentence.kind,
+            passages=tuple(self._keys[key] for key in keys),
+            status=Status.UNSUPPORTED if problems else Status.SUPPORTED if keys else Status.OWN_REASONING,
+            problems=tuple(problems),
+        )
+
+    def _problems(self, keys: Sequence[str], text: str, kind: Kind) -> list[str]:
+        """What a sentence states and the passages it cites do not hold."""
+        words = [self._read(key) for key in keys]
+        said = Words(text, self._language)
+        absent = self._absent(keys, text)
+        named = ", ".join(f"[{self._keys[key]}]" for key in keys[:_SHOWN])
+        found = [f"{', '.join(absent[:_SHOWN])}: not in {named}{self._elsewhere(absent, text)}"] if absent else []
+        if kind in (Kind.TEXT, Kind.ITEM):
+            names = changed_names(said, words, self._given)
+            found += [f"{', '.join(names[:_SHOWN])}: a name that is not in {named}"] if names else []
+        if not found:
+            found += [f"{each}, as {named} states it" for each in (*swapped(said, words), *opposed(said, words))]
+        return found
+
+    def _absent(self, keys: Sequence[str], text: str) -> list[str]:
+        """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
+        evidence = self._evidence_of(tuple(keys))
+        said = [*measures(text), *fractions(text)]
+        held = [each for key in keys for each in self._read(key).all_measures]
+        own = unheld(said, held, text)
+        read = {figure.text for figure in stated(text).figures}
+        quoted = [each for each in quotations_in(text, always=True) if not evidence.quotes(each)]
+        rest = [each for each in evidence.unexplained(text) if each not in read]
+        known = {figure.text for figure in stated(self._given, labels=True).figures} if self._given else set[str]()
+        return [each for each in dict.fromkeys([*own, *rest, *quoted]) if each not in known]
+
+    def _elsewhere(self, absent: Sequence[str], text: str) -> str:
+        """Which passage holds what another is cited for, to help the writer."""
+        said = Words(text, self._language)
+        near = sorted(self._passages, key=lambda key: -len(said.stems & self._read(key).stems))[:3]
+        holding = [key for key in near if not self._absent([key], " ; ".join(absent))]
+        return f" (see [{self._keys[holding[0]]}])" if holding else ""
+
+    def _without_citation(self, statement: Statement, others: Sequence[Statement]) -> Statement:
+        """A sentence that cites nothing may repeat what supported sentences about the same things say."""
+        if statement.kind in (Kind.CODE, Kind.FOOTNOTE, Kind.HEADER):
+            return statement
+        text = _NUMBERED.sub("", _plain(statement.text))
+        heading = statement.kind is Kind.HEADING
+        problems: list[str] = []
+        if not heading and ATTRIBUTED.search(text) and not text.rstrip().endswith("?"):
+            problems.append("it says what somebody found or said and cites no passage")
+        facts = self._facts(text, heading=heading)
+        if facts:
+            said = Words(text, self._language)
+            keys = [
+                key.casefold()
+                for each in others
+                if each.status is Status.SUPPORTED
+                for key in each.passages
+                if heading or abs(each.index - statement.index) <= 1 or said.about(Words(each.text, self._language))
+            ]
+            keys = list(dict.fromkeys(keys))
+            absent = self._absent(keys, text) if keys else facts
+            absent = [each for each in absent if each in facts]
+            if absent:
+                problems.append(f"{', '.join(absent[:_SHOWN])}: no citation")
+        if not problems:
+            return statement
+        return statement.evolve(status=Status.UNSUPPORTED, problems=tuple(problems))
+
+    def _facts(self, text: str, *, heading: bool) -> list[str]:
+        """What a sentence without a citation states that needs a source; of a heading, measured figures alone."""
+        said = measures(text)
+        figures = [
+            each.text
+            for each in said
+            if each.kind or (not heading and any(value > 10 for value, _ in each.readings[:1]))
+        ]
+        figures = [each for each in figures if each not in self._given]
+        if heading:
+            return figures
+        read = {each.text for each in said} | {figure.text for figure in stated(text).figures}
+        return [*figures, *(each for each in self._absent([], text) if each not in read)]
+
+    def _read(self, key: str) -> Words:
+        if key not in self._words:
+            passage = self._passages[key]
+            self._words[key] = Words(passage.text, about=" · ".join((passage.title, passage.url, passage.published)))
+        return self._words[key]
+
+    def _evidence_of(self, keys: tuple[str, ...]) -> Evidence:
+        if keys not in self._evidence:
+            cited = [self._passages[key] for key in keys]
+            self._evidence[keys] = Evidence(
+                [" · ".join((each.text, each.title, each.url, each.published)).replace("\n", " ") for each in cited]
+            )
+        return self._evidence[keys]
+
+
+def _plain(text: str) -> str:
+    """A sentence without the marks of Markdown; the address of a link stays beside its text."""
+    return _EMPHASIS.sub("", _LINK.sub(r"\1 \2 ", text)).replace("\n", " ").replace("|", " ; ")

@@ -1,0 +1,232 @@
+"""The words by which the checks of reports read English, German, French and Spanish."""
+
+from __future__ import annotations
+
+import re
+
+
+def _words(*texts: str) -> frozenset[str]:
+    return frozenset(" ".join(texts).split())
+
+
+# Where sentences end.
+ABBREVIATIONS = _words(
+    "e.g i.e eg ie cf vs approx ca circa dr prof mr mrs ms st eds al dept resp incl excl avg viz jan feb aug sept",
+    "bzw vgl z.b d.h u.a o.ä i.d.r ggf evtl inkl exkl sog bspw zzgl abzgl mio mrd tsd hrsg tel geb zb dgl okt",
+    "env mme mlle n.b p.ex chap janv févr réf sr sra srta ud uds p.ej aprox dra d.c a.c",
+)
+"""Words before a point that does not end a sentence."""
+BEFORE_NUMBER = _words(
+    "no nos nr fig figs eq ch sec vol ed p pp abb tab kap s art str bd av pág págs núm n max min",
+)
+"""Abbreviations before a number; elsewhere, each of them may be a word that ends a sentence."""
+CLOSING = _words("etc usw a.m p.m inc ltd co corp u.s u.k e.u ee.uu jr")
+"""Abbreviations that may end a sentence: one begins where a capital letter follows."""
+BEGINNERS = _words(
+    "the a an in it its this that these those they he she we there for as at on by if when while but however",
+    "der die das ein eine es sie er wir dies diese dieser im bei mit für auf wenn aber jedoch",
+    "le la les un une il elle ils elles nous ce cette ces en dans pour mais",
+    "el los las una unos se este esta estos estas pero para con",
+)
+"""Words that begin sentences more often than names."""
+BEFORE_ORDINAL = _words(
+    "am im der die das den dem des vom zum zur bis ab seit beim jeder jede und ihr ihre ihren sein seine seinen"
+)
+AFTER_ORDINAL = _words(
+    "jahrhundert jahrhunderts jh auflage platz kapitel etage stock lebensjahr tag woche mal jahrestag gesetz ausgabe"
+)
+
+# What words say little.
+FUNCTION_WORDS = {
+    "en": _words(
+        "the of and to in is are was were that for with from this than which their has have been by at on it its as an",
+        "or be not but they into per more most also between these those when while about over under",
+    ),
+    "de": _words(
+        "der die das und ist sind den dem ein eine einer eines einem einen mit für von zu im auf nicht als auch wird",
+        "werden bei nach wurde wurden sich oder aus durch zum zur sie es hat haben war waren dass diese dieser mehr",
+    ),
+    "fr": _words(
+        "le la les des un une est sont dans pour que qui par sur avec au aux du ne pas plus ce cette ces il elle et",
+        "ont été être leur leurs mais ou en se son sa ses entre était",
+    ),
+    "es": _words(
+        "el la los las una uno un es son del para que con por se al lo su sus más pero como este esta han ha fue entre",
+        "sobre cuando en no muy también desde hasta y o",
+    ),
+}
+EMPTY = frozenset[str]().union(*FUNCTION_WORDS.values())
+ORDINARY = _words(
+    "celsius fahrenheit kelvin watt watts euro euros dollar dollars internet christmas easter western eastern northern",
+    "southern north south east west central kwh mwh cop scop",
+)
+"""Words with a capital letter that are no names."""
+
+_COUNTRIES = """
+    germany german deutsch allema alema
+    austria österreich autrich
+    switzerland swiss schweiz suisse suiza suizo
+    france french frankreich französisch français francia francés
+    spain spanish spani espagn españ
+    italy italian italien italie itali
+    portug
+    poland polish polen polnisch polog polon polac
+    netherlands dutch niederl pays-bas néerland holland
+    belgi
+    denmark danish dänemark dänisch danemark danois dinamarca danés
+    sweden swedish schwed suède suédois suecia sueco sueca
+    norway norwegian norweg norvèg norvég noruega noruego
+    finland finnish finnland finnisch finlandia
+    ireland irish irland irisch
+    britain british briti grande-bretagne royaume
+    czech tschech tchèque chec
+    hungar ungar hongr
+    greece greek griech grèce grec grieg
+    china chinese chines chine chinois
+    japan japanes japon japón
+    canad kanad
+    austral
+    brazil brasil brésil
+    indien indian
+    turkey turkish türk turqui
+    russi russland
+    estonia estland
+    mexic mexik mexiq
+"""
+COUNTRIES = [tuple(line.split()) for line in _COUNTRIES.strip().splitlines()]
+"""Beginnings of the names of a country and of its people."""
+
+
+# What says the opposite.
+def _any_of(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words.strip().split('|'))})\b", re.IGNORECASE)
+
+
+_OPPOSITES = """
+    rose|ris(?:es|en|ing|e)|increas\\w*|grew|grow\\w*|climb\\w*|gestiegen|stieg\\w*|steig\\w*|zugenommen|erhöh\\w*|augment\\w*|hausse|aument\\w*|subi[óe]\\w*|creci\\w+
+    fell|fall(?:s|en|ing)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*|gesunken|sank|sanken|sink\\w*|fielen|fiel|gefallen|abgenommen|zurückgegangen|verringer\\w*|baiss\\w*|diminu\\w*|recul\\w*|disminuy\\w*|baj[oóa]\\w*|cay\\w*
+    above|more than|exceed\\w*|at least|mindestens|mehr als|minimum|au moins|plus de|al menos|más de|como mínimo
+    below|less than|fewer than|at most|höchstens|weniger als|maximal|maximum|au plus|moins de|menos de|como máximo
+    before|avant|antes de
+    after|après|después de
+    cheaper|günstiger|billiger|moins chère?s?|más barat[ao]s?
+    more expensive|dearer|costlier|teurer|plus chère?s?|más car[ao]s?
+    faster|schneller|plus rapides?|más rápid[ao]s?
+    slower|langsamer|plus lente?s?|más lent[ao]s?
+    louder|lauter|plus bruyante?s?|más ruidos[ao]s?
+    quieter|leiser|moins bruyante?s?|plus silencieu\\w+|más silencios[ao]s?
+    larger|bigger|higher|größer\\w*|höher\\w*|plus grande?s?|plus élevée?s?|supérieure?s?|mayor(?:es)?
+    smaller|lower|kleiner\\w*|niedriger\\w*|geringer\\w*|plus petite?s?|plus faibles?|inférieure?s?|menor(?:es)?
+    allow\\w*|permit(?:s|ted)?|legal|erlaubt\\w*|zulässig\\w*|autorisée?s?|permitid[ao]s?|permite\\w*
+    ban(?:s|ned)?|prohibit\\w*|forbid\\w*|illegal|verboten\\w*|unzulässig\\w*|interdite?s?|prohibid[ao]s?|prohíbe\\w*
+    improv\\w*|verbesser\\w*|amélior\\w*|mejor\\w*
+    worsen\\w*|deteriorat\\w*|verschlechter\\w*|dégrad\\w*|empeor\\w*
+    mandatory|compulsory|required|verpflichtend|vorgeschrieben|obligatoires?|obligatori[ao]s?
+    voluntary|optional|freiwillig|facultati\\w+|volontaires?|voluntari[ao]s?|opcional(?:es)?
+"""
+_LINES = [_any_of(line) for line in _OPPOSITES.strip().splitlines()]
+OPPOSITES = list(zip(_LINES[::2], _LINES[1::2], strict=True))
+NEGATIONS = {
+    "en": _any_of(r"not|no|never|cannot|neither|nor|none|\w+n['’]t"),
+    "de": _any_of(r"nicht|kein\w*|nie|niemals|weder"),
+    "fr": _any_of(r"pas|jamais|aucune?|ni"),
+    "es": _any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
+}
+
+# Who says something.
+ATTRIBUTED = re.compile(
+    r"\b(?:according to"
+    r"|(?:a|one|the|this|recent|new|several|many|some|\d{4}) (?:\w+ )?"
+    r"(?:stud(?:y|ies)|survey|report|analysis|trial|experts?|researchers?|scientists?)(?: \w+){0,6}? "
+    r"(?:shows?|showed|found|finds?|suggests?|suggested|says?|said|concluded?|estimated?|confirm(?:s|ed)?|warn(?:s|ed))"
+    r"|(?:studies|experts|researchers|scientists|surveys) (?:show|found|find|suggest|say|agree|warn|estimate)"
+    r"|laut \w+"
+    r"|(?:eine|die|neue|mehrere) (?:\w+ )?(?:studien?|umfragen?|untersuchung(?:en)?) (?:\w+ ){0,4}?"
+    r"(?:zeigt|zeigen|ergab|belegt|belegen)"
+    r"|(?:experten|fachleute|forscher) (?:sagen|schätzen|warnen|fanden)"
+    r"|(?:selon|d['’]après) (?:un|une|la|le|les|des)\b"
+    r"|une étude (?:\w+ ){0,5}?(?:montre|a montré)"
+    r"|según (?:un|una|la|el|los|las)\b"
+    r"|un estudio (?:\w+ ){0,5}?(?:muestra|demostró|señala))",
+    re.IGNORECASE,
+)
+"""Words that ascribe a statement to somebody: such a sentence needs a citation."""
+REST = re.compile(
+    r"\b(?:remain\w*|rest|others?|not|without|übrig\w*|restlich\w*|nicht|ohne|reste\w*|autres?|pas|demás|no|sin)\b",
+    re.IGNORECASE,
+)
+"""Words with which a share is what another one leaves."""
+
+
+# Units.
+def _sizes(table: str) -> dict[str, tuple[str, float]]:
+    """What each unit measures, and how many of the base unit one of it is."""
+    found: dict[str, tuple[str, float]] = {}
+    for line in table.strip().splitlines():
+        kind, _, units = line.strip().partition(": ")
+        for group in units.split("; "):
+            *names, size = group.split()
+            found |= dict.fromkeys(names, (kind, float(size)))
+    return found
+
+
+UNITS = _sizes("""
+    share: % percent prozent pct porcentaje 1; ‰ promille 0.1
+    points: percentage prozentpunkte prozentpunkten puntos 1
+    celsius: °c celsius kelvin 1
+    fahrenheit: °f fahrenheit 1
+    degrees: ° degrees degree grad degrés grados 1
+    euro: € eur euro euros 1; cent cents ct 0.01
+    dollar: $ usd dollar dollars dólares 1
+    pound: £ gbp pound pounds 1
+    franc: chf francs franken 1
+    yen: ¥ yen 1
+    energy: wh 0.001; kwh kilowattstunden 1; mwh megawattstunden 1e3; gwh 1e6; twh 1e9; mj 0.2777778; gj 277.7778
+    power: w watt watts 0.001; kw kilowatt kilowatts 1; mw megawatt megawatts 1e3; gw gigawatt gigawatts 1e6
+    time: ms 0.001; s sec second seconds sekunden secondes segundos 1; min mins minute minutes minuten minutos h:min 60
+    time: h hr hrs hour hours std stunde stunden heure heures hora horas 3600
+    time: day days tag tage tagen jour jours día días 86400
+    time: week weeks woche wochen semaine semaines semana semanas 604800
+    time: month months monat monate monaten mois mes meses 2629800
+    time: year years jahr jahre jahren ans année années año años 31557600
+    length: mm millimetres millimeters millimeter 0.001; cm centimetres centimeters zentimeter 0.01
+    length: m metre metres meter meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
+    length: km kilometre kilometres kilometer kilometers kilomètres kilómetros 1e3; mi mile miles meilen millas 1609.344
+    area: m² m2 qm quadratmeter quadratmetern 1; ha hectare hectares hektar hectáreas 1e4; km² km2 1e6
+    mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilo kilos 1; lb lbs 0.45359237
+    mass: t ton tons tonne tonnes tonnen toneladas 1000
+    volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
+    speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn knots 1.852
+    data: kb 1e3; mb 1e6; gb 1e9; tb 1e12
+    sound: db dezibel decibel decibels décibels decibelios 1
+    voltage: v volt volts 1; kv 1e3
+    frequency: hz hertz 1; khz 1e3; mhz 1e6; ghz 1e9
+    pressure: pa 1; hpa 100; bar 1e5
+""")
+SCALES = _words(
+    "hundred thousand million millions billion billions trillion k tausend mio mn millionen mrd bn milliarden mille",
+    "milliard milliards millones mil de of us schweizer metric",
+)
+"""Words between a number and its unit: 12 million euros."""
+FRACTIONS = [
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), share)
+    for pattern, share in (
+        (r"half|halves|hälfte|halb\w*|moitié|demie?|mitad", 50),
+        (r"(?:two|zwei|deux|dos)[\s-]+(?:thirds|drittel\w*|tiers|tercios|terceras partes)", 200 / 3),
+        (r"(?:three|drei|trois|tres)[\s-]+(?:quarters|viertel\w*|quarts|cuartos|cuartas partes)", 75),
+        (r"(?:a|one|ein\w*|un|une)[\s-]+(?:third|drittel|tiers|tercio|tercera parte)|jede[rs]? dritte", 100 / 3),
+        (r"(?:a|one|ein\w*|un|une|la)[\s-]+(?:quarter|viertel|quart|cuarta parte)|jede[rs]? vierte", 25),
+        (r"(?:a|one|ein\w*|un)[\s-]+(?:fifth|fünftel|cinquième|quinto)|jede[rs]? fünfte", 20),
+        (r"(?:a|one|ein\w*|un)[\s-]+(?:tenth|zehntel|dixième|décimo)|jede[rs]? zehnte", 10),
+    )
+]
+NUMBERS = {
+    word: number
+    for names in (
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+        ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"),
+        ("un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix"),
+        ("uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"),
+    )
+    for number, word in enumerate(names, start=1)
+}
