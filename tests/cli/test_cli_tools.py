@@ -19,9 +19,11 @@ def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) 
     assert [line.split()[0] for line in leadhand("tools", "list").out.splitlines()] == [
         "weather_tool",
         "directions_tool",
+        "web_search",
+        "web_fetch",
     ]
     own = leadhand("tools", "list", "--tools", leadhand.tools, "--json").json
-    assert [(spec["name"], spec["effect"]) for spec in own[2:]] == [("measure_tool", "pure"), ("pay_tool", "once")]
+    assert [(spec["name"], spec["effect"]) for spec in own[2:4]] == [("measure_tool", "pure"), ("pay_tool", "once")]
 
 
 def test_a_tool_is_shown_with_its_arguments(leadhand: Any) -> None:

@@ -33,7 +33,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
-from leadhand.ports import ContextStore, Models, Web
+from leadhand.ports import ContextStore, Library, Models, Web
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
@@ -90,7 +90,7 @@ class Runtime:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
-        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts)
+        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library)
         self._model_calls = ModelCalls(self.models, self.store, self._clock)
         host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
         self.dispatcher = LocalDispatcher(host, self._clock, self.settings.concurrency)
@@ -121,22 +121,21 @@ class Runtime:
         choice = self.choice if asked is None else await self._chosen(asked)
         if isinstance(self.models, NamedModels):
             await self.models.learn(choice.models)
+        roles = self.flows.roles(flow, checked)
         definition = RunDefinition(
             request=request,
             flow=flow,
             flow_version=self.flows.get(flow).version,
             flow_file=file_of(self.flows.get(flow)),
-            roles=tuple(
-                role.evolve(instructions=own.get(role.name, role.instructions))
-                for role in self.flows.roles(flow, checked)
-            ),
+            roles=tuple(role.evolve(instructions=own.get(role.name, role.instructions)) for role in roles),
             options=checked,
             models=self._pinned(choice.models),
-            tools=self.toolbox.specs(),
+            tools=self.toolbox.specs(name for role in roles for name in role.tools),
             limits=wanted.limits,
             approve=wanted.approve,
             approve_rules=dict(wanted.approve_rules),
             offline=wanted.offline,
+            documents=wanted.documents,
             detached=detached,
             held_back=held_back(wanted.limits),
             held_back_s=held_back_s(wanted.limits),
@@ -314,6 +313,12 @@ class Runtime:
 
                 self._webs[offline] = AiohttpWeb(gate=self._pass_gate, cache=self.store)
         return self._webs[offline]
+
+    def library(self, offline: bool, documents: str) -> Library:
+        """What tools can search and read: documents on this machine and, unless ``offline``, the web."""
+        from leadhand.tools.web.library import OfflineLibrary
+
+        return OfflineLibrary()
 
     async def _pass_gate(self, service: str) -> None:
         from leadhand.tools.services import SERVICES

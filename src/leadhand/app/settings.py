@@ -22,6 +22,7 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
+    ``documents`` is the absolute path of the directory that tools can search ("" for none).
     ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are those that
     runs share. ``budget_given``: the caller set a budget, so every model needs a known price, unless
     ``allow_unknown_price``.
@@ -32,6 +33,7 @@ class Settings:
     model: str | None = None
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     offline: bool = False
+    documents: str = ""
     limits: Limits = field(default_factory=Limits)
     concurrency: int = CONCURRENCY
     budgets: tuple[SharedBudget, ...] = ()

@@ -22,8 +22,10 @@ async def try_tool(
 ) -> ToolResult:
     """Call a tool with valid arguments, with its timeout and classified failures."""
     log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
-    calls = ToolCalls(toolbox, runtime.web, SystemClock())
-    return await calls.call(log, f"{BY_HAND}/a1", f"{BY_HAND}/t0/c0", spec, args, offline=offline)
+    calls = ToolCalls(toolbox, runtime.web, SystemClock(), library=runtime.library)
+    return await calls.call(
+        log, f"{BY_HAND}/a1", f"{BY_HAND}/t0/c0", spec, args, offline=offline, documents=runtime.settings.documents
+    )
 
 
 class _NoLog(RunLog):

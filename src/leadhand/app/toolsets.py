@@ -28,6 +28,13 @@ def shipped_tools() -> list[Tool[..., Any]]:
     ]
 
 
+def tools_on_request() -> list[Tool[..., Any]]:
+    """``web_search`` and ``web_fetch``: a run has them only if a role of its flow names them."""
+    from leadhand.tools.web import web_fetch, web_search
+
+    return [web_search, web_fetch]
+
+
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
     """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
     found: list[Tool[..., Any] | Callable[..., Any]] = []
@@ -53,11 +60,11 @@ def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Tool
     Raises UsageError for a value that is not a tool.
     """
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()])
+        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
-    box = Toolbox()
+    box = Toolbox(on_request=tools_on_request)
     for each in tools:
         try:
             box.add(each)

@@ -108,7 +108,8 @@ class RunDefinition(Value):
     ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are the
     flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
     is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
-    :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for reviewing results and
+    :func:`~leadhand.domain.approval.policy_of`). ``documents`` is the directory of the documents that its tools can
+    search ("" for none). ``held_back`` is the allowance kept for reviewing results and
     composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
     those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
     key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
@@ -126,6 +127,7 @@ class RunDefinition(Value):
     approve: ApprovalPolicy = ApprovalPolicy.ASK
     approve_rules: dict[str, ApprovalPolicy] = {}
     offline: bool = False
+    documents: str = Field(default="", exclude_if=operator.not_)
     detached: bool = False
     held_back: Amount = NOTHING
     held_back_s: float = 0.0

@@ -26,7 +26,7 @@ from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
-from leadhand.ports import ArtifactStore, BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
+from leadhand.ports import ArtifactStore, BoundTool, Clock, Library, StaleAttempt, Toolbox, ToolContext, Web
 
 LOGGER = logging.getLogger("leadhand.tools")
 THREADS = 32
@@ -37,9 +37,16 @@ class ToolCalls:
     """Makes the tool calls of attempts. There is one per process."""
 
     def __init__(
-        self, toolbox: Toolbox, web: Callable[[bool], Web], clock: Clock, artifacts: ArtifactStore | None = None
+        self,
+        toolbox: Toolbox,
+        web: Callable[[bool], Web],
+        clock: Clock,
+        artifacts: ArtifactStore | None = None,
+        library: Callable[[bool, str], Library] | None = None,
     ) -> None:
+        """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory."""
         self._toolbox = toolbox
+        self._library = library
         self._artifacts = artifacts
         self._web = web
         self._clock = clock
@@ -47,7 +54,15 @@ class ToolCalls:
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
     async def call(
-        self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
+        self,
+        log: RunLog,
+        attempt: str,
+        call_id: str,
+        tool: ToolSpec,
+        args: dict[str, Json],
+        *,
+        offline: bool,
+        documents: str = "",
     ) -> ToolResult:
         """Call ``tool``, and record the start and the end of the call. Failures are returned, never raised.
 
@@ -81,6 +96,8 @@ class ToolCalls:
             offline=offline,
             web=self._web(offline),
             now=self._clock.now,
+            documents=documents,
+            library=None if self._library is None else self._library(offline, documents),
             emit=partial(_emit, log, attempt),
         )
         began_at = time.monotonic()

@@ -289,8 +289,10 @@ class Turns:
             failure = Failure.of(message, "called_twice", FailureClass.INVALID)
         else:
             args = call.arguments if answer is None or answer.args is None else answer.args
-            attempt, offline = self._work.attempt.attempt, self._work.definition.offline
-            result = await self._tools.call(self._log, attempt, call_id, tool, args, offline=offline)
+            attempt, run = self._work.attempt.attempt, self._work.definition
+            result = await self._tools.call(
+                self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents
+            )
             if made_call(result).acted:
                 self._acted.add(call_id)
             turn.done[position] = result

@@ -128,11 +128,42 @@ class Web(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A document as text, Markdown where it has structure. ``url`` is ``https://…``, ``document:…`` or ``leadhand:…``.
+
+    ``published`` is a date such as ``2026-03-01``, if it is known. If ``excerpt``, the text is only a part of it.
+    """
+
+    url: str
+    title: str
+    text: str
+    published: str = ""
+    sample: bool = False
+    excerpt: bool = False
+
+
+class Library(Protocol):
+    """Finds and reads documents: pages of the web, a directory of the user's, or those that come with Leadhand.
+
+    Raises :class:`~leadhand.domain.errors.ToolError`.
+    """
+
+    async def search(self, query: str, limit: int) -> Sequence[Page]:
+        """Return the documents that fit a query best."""
+        ...
+
+    async def fetch(self, url: str) -> Page:
+        """Return the document at a URL."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
     ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
-    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine.
+    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
+    the directory of the run's documents ("" for none), ``library`` finds and reads documents.
     """
 
     run_id: str
@@ -140,6 +171,8 @@ class ToolContext:
     offline: bool
     web: Web
     now: Callable[[], datetime]
+    documents: str = ""
+    library: Library | None = None
     emit: Callable[[str], None] = lambda _message: None
     """Report what the tool is doing, as a line in the log of the run."""
 

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from leadhand.domain.errors import UsageError
+from leadhand.domain.run import ALL_TOOLS
 from leadhand.domain.tool import ToolSpec
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import Tool
 
 
 class Toolbox:
-    """Tools by name. Accepts tools and plain functions; names must be unique."""
+    """Tools by name. Accepts tools and plain functions; names must be unique.
 
-    def __init__(self, tools: Iterable[Tool[..., Any] | Callable[..., Any]] = ()) -> None:
+    ``on_request`` returns tools that a run has only if a role of its flow names them. An added tool replaces the one of
+    the same name.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        on_request: Callable[[], Iterable[Tool[..., Any]]] = tuple,
+    ) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
+        self._offered = on_request
         for given in tools:
             self.add(given)
 
@@ -32,17 +43,28 @@ class Toolbox:
             raise UsageError(f"two tools have the name {given.name}", 'Rename one of them: @tool(name="…").')
         self._tools[given.name] = given
 
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The specification of every tool, in the order of addition."""
-        return tuple(bound.spec for bound in self._tools.values())
+    @cached_property
+    def _on_request(self) -> dict[str, Tool[..., Any]]:
+        return {each.name: each for each in self._offered()}
+
+    def specs(self, named: Iterable[str] = ()) -> tuple[ToolSpec, ...]:
+        """The specification of every tool, in the order of addition, and of those on request that are ``named``."""
+        extra = [name for name in dict.fromkeys(named) if name not in self._tools and name != ALL_TOOLS]
+        found = [self._on_request[name] for name in extra if name in self._on_request]
+        return tuple(bound.spec for bound in (*self._tools.values(), *found))
+
+    def known(self) -> tuple[ToolSpec, ...]:
+        """The specification of every tool, those on request last."""
+        return self.specs(self._on_request)
 
     def find(self, name: str) -> BoundTool | None:
-        return self._tools.get(name)
+        return self._tools.get(name) or self._on_request.get(name)
 
     def get(self, name: str) -> Tool[..., Any]:
         """The tool with this name. Raises UsageError, which lists the available tools."""
-        if name in self._tools:
-            return self._tools[name]
-        near = difflib.get_close_matches(name, self._tools, n=1)
+        tools = {**self._on_request, **self._tools}
+        if name in tools:
+            return tools[name]
+        near = difflib.get_close_matches(name, tools, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"unknown tool {name!r}", f"{hint}Available tools: {', '.join(self._tools) or 'none'}.")
+        raise UsageError(f"unknown tool {name!r}", f"{hint}Available tools: {', '.join(tools) or 'none'}.")

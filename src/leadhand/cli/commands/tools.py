@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from leadhand.app.formatting import clean, count, duration, shortened
 from leadhand.app.tool_trial import try_tool
+from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Debug, Flag, StoreFlags, Tools, open_lead
 from leadhand.cli.source_files import all_tools
@@ -36,7 +37,7 @@ async def tools_list(
     debug: Debug = False,
 ) -> None:
     """List the tools that a run can use."""
-    specs = Toolbox(all_tools(tools)).specs()
+    specs = Toolbox(all_tools(tools), tools_on_request).known()
     if json:
         write_json([spec.model_dump(mode="json") for spec in specs])
         return
@@ -57,7 +58,7 @@ async def tools_show(
     debug: Debug = False,
 ) -> None:
     """Show one tool: description and arguments."""
-    spec = Toolbox(all_tools(tools)).get(name).spec
+    spec = Toolbox(all_tools(tools), tools_on_request).get(name).spec
     if json:
         write_json(spec.model_dump(mode="json"))
     else:
@@ -108,7 +109,7 @@ async def tools_call(
     store: StoreFlags = StoreFlags(),
 ) -> int:
     """Call a tool by hand, as a worker would."""
-    toolbox = Toolbox(all_tools(tools))
+    toolbox = Toolbox(all_tools(tools), tools_on_request)
     spec = toolbox.get(name).spec
     given = _arguments(spec, arguments)
     faults = argument_problems(spec, given)

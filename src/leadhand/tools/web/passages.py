@@ -1,0 +1,152 @@
+"""Cut a text into passages, and choose those that fit a question.
+
+A passage has at most 700 characters and does not cut sentences, unless one is longer. Its id is ``<source>.<n>``:
+``source`` is the first 8 hex digits of the SHA-256 of the whole text, ``n`` counts from 1. So the same text has the
+same ids everywhere, whichever passages are chosen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+MOST_CHARS = 700
+"""Characters of a passage."""
+MOST_CHOSEN = 12
+"""Passages of one text that are chosen for a question."""
+
+_HEADING = re.compile(r"#{1,6}\s+\S")
+_SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+(?=["'“(\[]?[A-Z0-9À-ÖØ-Þ])|(?<=[。\uff01\uff1f])""")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|(?i:e\.g|i\.e|approx|ca|cf|dr|etc|fig|mr|mrs|ms|no|prof|sec|st|vol|vs))\.$"
+)
+_WORD = re.compile(r"\w+")
+_COMMON = frozenset(
+    """
+    a about after all also an and any are as at be been but by can could did do does each find for from get had
+    has have her his how i if in into is it its me more most much my no not of on or our out over per should so
+    some such tell than that the their them then there these they this to under up us use used was we were what
+    when where which who why will with would you your
+    """.split()  # noqa: SIM905 - a list of a hundred strings reads worse
+)
+"""Words that say nothing about what a text is about."""
+_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "es", "ed", "s", "y", "e")
+_SHORTEST_STEM = 3
+_TERM_WEIGHT, _LENGTH_WEIGHT = 1.2, 0.75
+"""The usual parameters of BM25, k1 and b."""
+
+
+def source_id(text: str) -> str:
+    """Return the id of a source: the first 8 hex digits of the SHA-256 of its whole text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def passages(text: str) -> list[str]:
+    """Return the passages of a text. A heading stays with the text that follows it."""
+    found: list[str] = []
+    headings: list[str] = []
+    open_ = ""
+    for block in _blocks(text):
+        if _HEADING.match(block):
+            found += [open_] if open_ else []
+            headings, open_ = [*headings, block], ""
+            continue
+        for start, piece in enumerate(_pieces(block)):
+            between = "\n\n" if start == 0 else "\n" if "\n" in block else " "
+            if headings:
+                above = "\n".join(headings)[: MOST_CHARS // 2]
+                found += [open_] if open_ else []
+                headings, open_ = [], above
+                between = "\n"
+            if open_ and len(open_) + len(between) + len(piece) > MOST_CHARS:
+                found.append(open_)
+                open_ = ""
+            open_ = f"{open_}{between}{piece}" if open_ else piece
+    return [*found, *([open_] if open_ else []), *(["\n".join(headings)[:MOST_CHARS]] if headings else [])]
+
+
+def _blocks(text: str) -> Iterable[str]:
+    """Yield paragraphs and headings."""
+    for block in re.split(r"\n\s*\n", text):
+        lines: list[str] = []
+        for line in block.strip("\n").split("\n"):
+            if _HEADING.match(line):
+                if lines:
+                    yield "\n".join(lines)
+                lines = []
+                yield line.strip()
+            elif line.strip():
+                lines.append(line.rstrip())
+        if lines:
+            yield "\n".join(lines)
+
+
+def _pieces(block: str) -> Iterable[str]:
+    """Yield a block in parts of at most 700 characters: as a whole, else its sentences or lines, else their words."""
+    if len(block) <= MOST_CHARS:
+        yield block
+        return
+    for line in block.split("\n"):
+        for sentence in sentences(line):
+            while len(sentence) > MOST_CHARS:
+                cut = sentence.rfind(" ", 1, MOST_CHARS + 1)
+                cut = MOST_CHARS if cut < 0 else cut
+                yield sentence[:cut].rstrip()
+                sentence = sentence[cut:].lstrip()
+            if sentence:
+                yield sentence
+
+
+def sentences(line: str) -> list[str]:
+    """Return the sentences of a line; a stop after an abbreviation ends none."""
+    found: list[str] = []
+    for part in _SENTENCE_END.split(line.strip()):
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """Return the words of a text that say what it is about, in lower case."""
+    return [word for word in _WORD.findall(text.casefold()) if word not in _COMMON]
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem(word) for word in terms(text)]
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending that differs between its forms: ``insulated`` and ``insulation`` are one."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word
+
+
+def best(found: Sequence[str], question: str, count: int = MOST_CHOSEN) -> list[int]:
+    """Return the positions of the ``count`` passages that fit a question best (BM25), in the order of the text.
+
+    Without words in common, the first passages are taken.
+    """
+    asked = set(_stems(question))
+    counted = [Counter(_stems(passage)) for passage in found]
+    usual = sum(each.total() for each in counted) / max(1, len(counted)) or 1.0
+    weights = {
+        term: math.log(1 + (len(counted) - holding + 0.5) / (holding + 0.5))
+        for term in asked
+        if (holding := sum(term in each for each in counted))
+    }
+    scores = [
+        sum(
+            weight * each[term] * (_TERM_WEIGHT + 1)
+            / (each[term] + _TERM_WEIGHT * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.total() / usual))
+            for term, weight in weights.items()
+        )
+        for each in counted
+    ]  # fmt: skip
+    return sorted(sorted(range(len(found)), key=lambda at: (-scores[at], at))[:count])

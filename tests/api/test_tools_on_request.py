@@ -1,0 +1,57 @@
+"""The tools for sources belong to a run only if a role of its flow names them, or if somebody added them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from leadhand import Leadhand, RunStatus
+from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.testing.scripted_model import ScriptedModel, calls, says
+from leadhand.tools.web import web_search
+
+
+class Look(Flow):
+    """Have one worker look something up."""
+
+    name = "look"
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [Role(name="researcher", instructions="Find sources.", tools=("web_search", "web_fetch"), counts=True)]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        if not run.assignments:
+            return [Assign(id="look", role="researcher", input={"question": run.request})]
+        return [] if run.open else [Finish()]
+
+
+async def test_a_role_that_names_the_tools_has_them(tmp_path: Path) -> None:
+    model = ScriptedModel([calls("web_search", query="caffeine in coffee", max_results=1), says("90 mg")])
+    async with model, Leadhand(flows=[Look], models=model, offline=True, home=tmp_path) as lead:
+        answer = await lead.run("How much caffeine?", flow="look")
+        state = await (await lead.runtime()).load(answer.run_id)
+    assert answer.status is RunStatus.SUCCEEDED
+    assert [tool.name for tool in state.definition.tools] == [
+        "weather_tool",
+        "directions_tool",
+        "web_search",
+        "web_fetch",
+    ]
+    assert [tool.name for tool in model.requests[0].tools if tool.name.startswith("we")] == ["web_search", "web_fetch"]
+    assert answer.sources[0]["url"] == "leadhand:samples/coffee-brewing.md"
+    content = model.requests[1].messages[-1].model_dump()["content"]
+    assert json.loads(content)["raw"]["results"][0]["passages"], "what was found is data in a tool's result, as JSON"
+
+
+async def test_no_other_run_has_them(tmp_path: Path) -> None:
+    async with Leadhand(offline=True, home=tmp_path) as lead:
+        started = await lead.start("What is the weather in Paris?")
+        assert [tool.name for tool in started.state.definition.tools] == ["weather_tool", "directions_tool"]
+        await started.wait()
+
+
+async def test_somebody_can_add_them(tmp_path: Path) -> None:
+    async with Leadhand(offline=True, tools=[web_search], home=tmp_path) as lead:
+        started = await lead.start("What is the weather in Paris?")
+        assert [tool.name for tool in started.state.definition.tools] == ["web_search"]
+        await started.wait()

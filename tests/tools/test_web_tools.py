@@ -1,0 +1,112 @@
+"""Searching and reading sources offline: sample documents and Leadhand's own documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import ToolError
+from leadhand.domain.tool import ToolReturn
+from leadhand.ports import ToolContext
+from leadhand.tools.sample_service import SampleWeb
+from leadhand.tools.web import web_fetch, web_search
+from leadhand.tools.web.bundled import SAMPLES, documentation
+from leadhand.tools.web.library import OfflineLibrary
+
+
+@pytest.fixture
+def offline(sample: ToolContext) -> ToolContext:
+    return replace(sample, library=OfflineLibrary())
+
+
+def shown(returned: ToolReturn) -> Any:
+    return returned.raw
+
+
+async def test_a_search_returns_sources_with_passages_and_their_ids(offline: ToolContext) -> None:
+    found = await web_search("heat pumps in old houses", 3, context=offline)
+    results = shown(found)["results"]
+    assert len(results) == 3
+    assert results[0]["url"] == "leadhand:samples/heat-pumps-in-old-houses.md"
+    assert results[0]["published"] == "2025-03-04"
+    assert "(sample document)" in results[0]["title"]
+    assert found.sample
+    assert [source.url for source in found.sources] == [each["url"] for each in results]
+    for result in results:
+        assert 3 <= len(result["passages"]) <= 8
+        for passage in result["passages"]:
+            source, _, number = passage["id"].partition(".")
+            assert source == result["source"]
+            assert int(number) >= 1
+
+
+async def test_a_source_has_the_same_ids_in_a_search_and_when_it_is_read(offline: ToolContext) -> None:
+    searched = shown(await web_search("caffeine in coffee", 1, context=offline))["results"][0]
+    read = shown(await web_fetch(searched["url"], context=offline))
+    whole = {passage["id"]: passage["text"] for passage in read["passages"]}
+    assert len(whole) == read["length"]
+    assert all(whole[passage["id"]] == passage["text"] for passage in searched["passages"])
+
+
+async def test_leadhand_answers_from_its_own_documentation(offline: ToolContext) -> None:
+    found = await web_search("How does Leadhand recover after a crash?", context=offline)
+    first = shown(found)["results"][0]
+    assert first["url"] == "leadhand:docs/how-to/resume-a-run.md"
+    assert any("Finished subtasks are not repeated" in passage["text"] for passage in first["passages"])
+    assert not found.sample
+
+
+async def test_nothing_is_found_where_nothing_fits(offline: ToolContext) -> None:
+    found = await web_search("capital of Zanzibar", context=offline)
+    assert shown(found) == {"results": []}
+    assert found.sources == ()
+
+
+@pytest.mark.parametrize("query", ['heat "pumps" OR NEAR( *', "heat* AND pumps^", "' -- ; DROP TABLE documents", "…"])
+async def test_the_syntax_of_the_index_is_plain_text_in_a_query(query: str, offline: ToolContext) -> None:
+    assert isinstance(shown(await web_search(query, context=offline))["results"], list)
+
+
+async def test_focus_chooses_the_passages(offline: ToolContext) -> None:
+    url = "leadhand:docs/reference/events.md"
+    read = shown(await web_fetch(url, "todos_set", context=offline))
+    assert len(read["passages"]) == 12 < read["length"]
+    assert any("todos_set" in passage["text"] for passage in read["passages"])
+    numbers = [int(passage["id"].partition(".")[2]) for passage in read["passages"]]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("url", ["https://example.org/", "file:///etc/passwd", "leadhand:samples/../tools.py", ""])
+async def test_nothing_else_can_be_read_offline(url: str, offline: ToolContext) -> None:
+    with pytest.raises(ToolError) as refused:
+        await web_fetch(url, context=offline)
+    assert refused.value.failure.type == "offline"
+
+
+@pytest.mark.parametrize("arguments", [{"query": " "}, {"query": "x" * 501}, {"query": "x", "max_results": 11}])
+async def test_wrong_arguments_are_refused(arguments: dict[str, Any], offline: ToolContext) -> None:
+    with pytest.raises(ToolError) as refused:
+        await web_search(**arguments, context=offline)
+    assert refused.value.failure.type == "bad_arguments"
+
+
+async def test_a_context_without_a_library_says_so(context_on: Callable[..., ToolContext]) -> None:
+    with pytest.raises(ToolError, match="no library"):
+        await web_search("heat", context=context_on(SampleWeb(lambda: None), offline=True))
+
+
+def test_every_sample_document_has_a_title_a_date_and_enough_text() -> None:
+    files = sorted(SAMPLES.glob("*.md"))
+    assert len(files) >= 10
+    for file in files:
+        title, dated, text = file.read_text(encoding="utf-8").split("\n\n", 2)
+        assert title.startswith("# ")
+        assert dated.startswith("Published: 20")
+        assert 300 <= len(text.split()) <= 700, file.name
+
+
+def test_the_documentation_is_there() -> None:
+    assert (documentation() / "how-to" / "resume-a-run.md").is_file()
