@@ -18,7 +18,7 @@ from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.slots import Slots, TimeIsUp, bounded, without_slot
-from leadhand.engine.tool_calls import Threads
+from leadhand.engine.threads import Threads
 from leadhand.tools.decorator import tool
 
 
