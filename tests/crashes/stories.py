@@ -14,7 +14,7 @@ from typing import Any
 from engine.fakes import FakeModels, FixedClock
 from engine.worlds import World, plan
 
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, ToolMessage
+from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelRequest, ToolMessage
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evolve import replay
@@ -108,11 +108,15 @@ def worked(request: ModelRequest, facts: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
-    """What the lead plans, and within which limits. ``slip`` makes its first plan one that has to be written anew."""
+    """What the lead plans, and within which limits. ``slip`` makes its first plan one that has to be written anew.
+
+    ``window`` is the context window of its model, None for one that nobody knows.
+    """
 
     subtasks: tuple[dict[str, Any], ...]
     limits: Limits = field(default_factory=Limits)
     slip: bool = False
+    window: int | None = None
 
     def _planned(self, request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
         objected = any(isinstance(message, AssistantMessage) for message in request.messages)
@@ -123,7 +127,8 @@ class Story:
     def world(self, outside: Outside) -> World:
         """A fresh process: nothing in it knows of an earlier one but the store and the world outside."""
         clock = FixedClock()
-        models = FakeModels(self._planned, review=judged, work=worked)
+        profile = ModelProfile(name="fake", free=True, window=self.window)
+        models = FakeModels(self._planned, review=judged, work=worked, profile=profile)
         return World(models, outside.tools(), limits=self.limits, clock=clock, store=MemoryStore(clock))
 
 

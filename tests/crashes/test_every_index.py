@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashes.stories import Story, check_resumed, in_doubt, retell, tell
+from leadhand.domain.events import AssignmentIssued, AttemptSettled, ResultsJudged
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 
@@ -46,6 +47,37 @@ def test_the_story_has_everything_in_it():
 async def test_cut_anywhere_it_comes_to_the_same_end(length: int):
     beginning = WHOLE.log[:length]
     check_resumed(WHOLE, beginning, await retell(STORY, beginning, WHOLE.blobs))
+
+
+REVIEWED_EARLY = Story(
+    subtasks=(
+        *(ask(f"piece_{n}_{'of_many' * 20}", None) for n in range(4)),
+        {**ask("last", None), "needs": [0, 1, 2, 3]},
+    ),
+    window=4_000,
+)
+"""Its reviews are small, and the first of them begins with the last subtask."""
+EARLY = asyncio.run(tell(REVIEWED_EARLY))
+ISSUED = {
+    entry.event.assignment.assignment_id: entry.seq for entry in EARLY.log if isinstance(entry.event, AssignmentIssued)
+}
+FIRST_REVIEW = ISSUED["review-wo-001-0"]
+JUDGED = next(entry.seq for entry in EARLY.log if isinstance(entry.event, ResultsJudged))
+
+
+def test_an_early_review_began_before_the_last_subtask_ended():
+    ended = next(
+        entry.seq
+        for entry in EARLY.log
+        if isinstance(entry.event, AttemptSettled) and entry.event.attempt == "wo-001.4/a1"
+    )
+    assert FIRST_REVIEW < ended < ISSUED["review-wo-001-1"]
+
+
+@pytest.mark.parametrize("length", range(FIRST_REVIEW - 1, JUDGED + 1))
+async def test_cut_while_a_part_is_reviewed_it_comes_to_the_same_end(length: int):
+    beginning = EARLY.log[:length]
+    check_resumed(EARLY, beginning, await retell(REVIEWED_EARLY, beginning, EARLY.blobs))
 
 
 @st.composite

@@ -128,7 +128,8 @@ class AssignmentState(NamedTuple):
     ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
     ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
     ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses`` is the subtask, begun
-    while the plan was being written, whose result it takes over.
+    while the plan was being written, whose result it takes over. ``scheduled`` is the number of the event that
+    scheduled its current or last attempt.
     """
 
     assignment: Assignment
@@ -153,6 +154,7 @@ class AssignmentState(NamedTuple):
     by: str = ""
     by_hand: bool = False
     reuses: str = ""
+    scheduled: int = 0
 
     @property
     def key(self) -> str:

@@ -17,12 +17,12 @@ INTERRUPTED = "interrupted"
 """The type of the failure that pausing a run causes. It does not count against the attempt."""
 
 
-def assigned(state: RunState, _entry: ev.Entry, event: ev.AssignmentIssued) -> None:
+def assigned(state: RunState, entry: ev.Entry, event: ev.AssignmentIssued) -> None:
     key = event.assignment.assignment_id
     if key not in state.assignments:
         planned(state, event.assignment)
     if key in state.ready:  # without needs, the same event schedules its first attempt
-        _schedule(state, key, AttemptState(attempt=f"{key}/a1", number=1))
+        _schedule(state, key, AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
 
 
 def planned(state: RunState, assignment: Assignment, order: str = "", position: int = 0) -> None:
@@ -33,10 +33,13 @@ def planned(state: RunState, assignment: Assignment, order: str = "", position: 
         await_needs(state, key)
 
 
-def _schedule(state: RunState, key: str, attempt: AttemptState) -> None:
+def _schedule(state: RunState, key: str, attempt: AttemptState, seq: int) -> None:
     before = state.assignments[key]
     state.assignments[key] = before._replace(
-        status=AssignmentStatus.RUNNING, attempt=attempt, attempts=max(before.attempts, attempt.number)
+        status=AssignmentStatus.RUNNING,
+        attempt=attempt,
+        attempts=max(before.attempts, attempt.number),
+        scheduled=seq,
     )
     for place in (state.ready, state.parked, state.retrying):
         place.pop(key, None)
@@ -45,7 +48,7 @@ def _schedule(state: RunState, key: str, attempt: AttemptState) -> None:
         state.busy[key] = None
 
 
-def scheduled(state: RunState, _entry: ev.Entry, event: ev.AttemptScheduled) -> None:
+def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
     key = assignment_of(event.attempt)
     assignment = state.assignments[key]
     before = assignment.attempt
@@ -66,7 +69,7 @@ def scheduled(state: RunState, _entry: ev.Entry, event: ev.AttemptScheduled) -> 
         feedback=event.feedback,
         answers=answers,
     )
-    _schedule(state, key, attempt)
+    _schedule(state, key, attempt, entry.seq)
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:

@@ -2,9 +2,9 @@
 
 ::
 
-    plan ─▶ order ─▶ workers in parallel ─▶ over when none runs or waits ─▶ review ─▶ answer
-              ▲                                                               │
-              └────────────── repair order: what is open or missing ◀─────────┘        at most max_steps orders
+    plan ─▶ order ─▶ workers in parallel ─▶ review, shard by shard; over when none runs or waits ─▶ answer
+              ▲                                                                             │
+              └────────────── repair order: what is open or missing ◀───────────────────────┘  at most max_steps orders
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class WorkOrderFlow(Flow):
         order = state.order
         if order is None:
             return _plan(state)
-        if order.open:
-            return []
         if order.review is None:
             return reviewing.review(state, order)
         if state.retries_wanted:

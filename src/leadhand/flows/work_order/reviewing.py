@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 from leadhand.domain import commands as do
+from leadhand.domain.ids import event_number
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
 
@@ -20,46 +22,57 @@ one line each. Shards of an order are reviewed in parallel."""
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
-    """Return the next commands for the review of a finished order: assign its shards, then combine their verdicts.
+    """Return the next commands for the review of an order: assign its shards, then combine their verdicts.
 
-    One shard also judges the request as a whole; if that is too much for one shard, a separate review does so. A shard
-    that was too large for its model is halved.
+    While its last subtasks run, the shards that are full are assigned. One shard also judges the request as a whole,
+    once all subtasks are done; if that is too much for one shard, a separate review does so. A shard that was too large
+    for its model is halved. What changed after its review began is reviewed again.
     """
     name = order.order.work_order_id
-    reviews_ = list(_assigned(state, name))
-    if not reviews_:
-        return list(_shards(state, order)) or [do.Judge(work_order_id=name, review=_merged(state, []))]
+    if order.open > min(SHARD, 1 + len(order.order.subtasks) // 10):
+        return []  # many workers are under way: reviews would only compete with them
+    reviews_ = [review_ for review_ in _assigned(state, name) if not _is_outdated(state, review_)]
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
     wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]
-    if wanted:
+    wanted = wanted or list(_shards(state, order, reviews_))
+    if wanted or order.open or not all(review_.closed for review_ in reviews_):
         return wanted
-    if not all(review_.closed for review_ in reviews_):
-        return []
     judged = [review_ for review_ in reviews_ if not _too_large(review_)]
     return [do.Judge(work_order_id=name, review=_merged(state, judged))]
 
 
-def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
+def _is_outdated(state: RunState, review_: AssignmentState) -> bool:
+    """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
+    changes = (state.assignments[key].event_ids[-1:] for key in _covers(review_))
+    return any(event_number(each) > review_.scheduled for last in changes for each in last)
+
+
+def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState]) -> list[do.Assign]:
+    """Return the reviews of what is done and not under review; those that are full, while others still run."""
     space = context_budget(state, RoleName.REVIEW)
-    keys = order.order.subtask_keys()
+    reviewed = {key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_)}
+    found = [state.assignments[key] for key in order.order.subtask_keys() if key not in reviewed]
     if ran_out(state, order):  # nothing is repaired any more: only what was done needs a verdict
-        keys = [key for key in keys if state.assignments[key].ok]
-    if not keys:
+        found = [each for each in found if each.ok]
+    subtasks = {each.key: each for each in found if each.closed}
+    if not subtasks:
         return []
-    whole = tokens(briefs.asked(state))
-    most = max(space - whole, space // 2)
-    shown = [(key, tokens(briefs.shown(state, state.assignments[key]))) for key in keys]
+    request = tokens(briefs.asked(state))
+    most = max(space - request, space // 2)
+    shown = {key: tokens(briefs.shown(state, each)) for key, each in subtasks.items()}
     # Each takes at least its share of a review, so that a model has few to judge.
-    light = {key for key in keys if is_verified(state.assignments[key])}
-    sizes = [(key, max(size, most // (LINES if key in light else SHARD))) for key, size in shown]
+    light = {key for key, each in subtasks.items() if is_verified(each)}
+    sizes = [(key, max(size, most // (LINES if key in light else SHARD))) for key, size in shown.items()]
     groups = grouped(sizes, most, LINES)
-    around = whole + sum(tokens(state.assignments[key].subtask.name) for key in keys)
-    first = sum(size for key, size in shown if key in set(groups[0]))
-    apart = len(groups) > 1 and around + first > space
-    composing = len(groups) == 1 and _is_short(state, order)
+    around = request + sum(tokens(subtask.name) for subtask in order.order.subtasks)
+    alone = len(groups) == 1 and not reviews_
+    whole = not order.open and not any(review_.assignment.input.get("whole") for review_ in reviews_)
+    apart = whole and not alone and around + sum(shown[key] for key in groups[0]) > space
+    composing = whole and alone and _is_short(state, order)
+    first = next(n for n in count() if f"review-{order.order.work_order_id}-{n}" not in state.assignments)
     shards = [
-        _shard(state, order, str(number), tuple(keys), compose=composing, whole=number == 0 and not apart)
-        for number, keys in enumerate(groups)
+        _shard(state, order, str(number), tuple(keys), compose=composing, whole=whole and number == first and not apart)
+        for number, keys in enumerate(groups[:-1] if order.open else groups, start=first)
     ]
     return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
 

@@ -1,0 +1,158 @@
+"""A shard is reviewed once its subtasks are done, while others of its order still run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.scripts import Script, accept, drop, judged, look, retry
+from leadhand.domain import events as ev
+from leadhand.domain.run import RunStatus
+
+
+def order_of(count: int, *failed: int, late: int = 1) -> tuple[Script, list[str], list[str]]:
+    """An order in which the first ``late`` subtasks still run, those at ``failed`` have failed and the rest is done."""
+    script = Script(*(judged(f"s{number}", number) for number in range(count)))
+    keys = script.under_way
+    for number in failed:
+        script.failed(keys[number])
+    script.done(*(key for number, key in enumerate(keys) if number >= late and number not in failed))
+    return script, keys, keys[:late]
+
+
+def covers(script: Script) -> dict[str, list[str]]:
+    """The subtasks of every review that was assigned, by its id."""
+    reviews = (each.assignment for each in script.state.assignments.values() if each.assignment.judges)
+    return {each.assignment_id: list(each.input["covers"]) for each in reviews}
+
+
+def verdicts(script: Script, review: str) -> dict[str, Any]:
+    """A review that accepts what is completed and drops the rest."""
+    shown = script.facts(review)["subtasks"]
+    done = [each["subtask"] for each in shown if each["status"] == "completed"]
+    failed = [each["subtask"] for each in shown if each["status"] != "completed"]
+    return {"verdicts": [*accept(*done), *drop(*failed)], "complete": not failed}
+
+
+def test_full_shards_are_reviewed_while_the_last_subtask_runs_and_all_is_judged_as_one():
+    script, keys, late = order_of(60)
+    assert script.under_way == [*late, "review-wo-001-0", "review-wo-001-1"]
+    early = [script.facts(f"review-wo-001-{number}") for number in range(2)]
+    assert [len(each["subtasks"]) for each in early] == [25, 25]
+    assert all(each["judge_only"] for each in early), "the request as a whole was judged before all was done"
+
+    for number in range(2):
+        script.think(f"review-wo-001-{number}", verdicts(script, f"review-wo-001-{number}"))
+    assert script.under_way == late
+    assert all(each.verdict is None for each in script.state.assignments.values()), "a verdict counts before the rest"
+
+    script.done(*late)
+    assert script.under_way == ["review-wo-001-2"]
+    last = script.facts("review-wo-001-2")
+    assert [each["subtask"] for each in last["subtasks"]] == [keys[0], *keys[51:]]
+    assert "judge_only" not in last
+    assert "compose" not in last
+    script.think("review-wo-001-2", verdicts(script, "review-wo-001-2"))
+    script.think("compose")
+    assert script.finished.status is RunStatus.SUCCEEDED
+
+
+def test_what_an_early_review_wants_again_is_done_once_all_is_judged():
+    script, keys, late = order_of(60)
+    script.think("review-wo-001-0", {"verdicts": [*retry(keys[1]), *accept(*keys[2:26])]})
+    script.think("review-wo-001-1", verdicts(script, "review-wo-001-1"))
+    assert list(script.state.orders) == ["wo-001"]
+    script.done(*late)
+    script.think("review-wo-001-2", verdicts(script, "review-wo-001-2"))
+
+    assert script.state.order is not None
+    assert [each.repairs_subtask for each in script.state.order.order.subtasks] == [keys[1]]
+
+
+@pytest.mark.parametrize("count", [2, 25, 100])
+def test_nothing_is_reviewed_early_that_fits_one_shard(count: int):
+    """Not even the hundred results that code has verified: one review judges them and writes the answer."""
+    script = Script(*((judged if count <= 25 else look)(f"s{number}", number) for number in range(count)))
+    keys = script.under_way
+    script.done(*keys[1:])
+    assert script.under_way == keys[:1]
+    script.done(keys[0])
+    assert covers(script) == {"review-wo-001-0": keys}
+    assert script.facts("review-wo-001-0")["compose"]
+
+
+def test_nothing_is_reviewed_early_while_many_run():
+    script, _, late = order_of(60, late=20)
+    assert script.under_way == late
+
+
+def test_a_review_that_was_too_large_is_halved_while_the_last_subtask_runs():
+    script, keys, late = order_of(30)
+    script.think_fails("review-wo-001-0", "too_large")
+    assert script.under_way == [*late, "review-wo-001-0a", "review-wo-001-0b"]
+    assert covers(script)["review-wo-001-0a"] + covers(script)["review-wo-001-0b"] == keys[1:26]
+
+
+@pytest.mark.parametrize("returned", [False, True], ids=["while it runs", "after it"])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ev.ResultSupplied(by="Ann", subtask="wo-001.3", summary="it looks fine"),
+        ev.SkipRequested(by="Ann", subtask="wo-001.3", reason="nobody reads it"),
+    ],
+    ids=["supplied", "skipped"],
+)
+def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(request_: Any, *, returned: bool):
+    script, keys, late = order_of(60, 3)
+    first = covers(script)["review-wo-001-0"]
+    assert keys[3] in first
+    if returned:
+        script.think(
+            "review-wo-001-0", {"verdicts": [*retry(keys[3]), *drop(*(key for key in first if key != keys[3]))]}
+        )
+    script.write(request_)
+    script.decide_all()
+    script.done(*late)
+
+    for name in [name for name in script.under_way if name.startswith("review-")]:
+        script.think(name, verdicts(script, name))
+    order = script.state.orders["wo-001"]
+    assert order.review is not None
+    assert [each.subtask for each in order.review.verdicts] == keys, "each is judged once"
+    assert len(covers(script)) == 4, "only the shard whose evidence changed is reviewed again"
+    assert {key for key in keys if not script.state.assignments[key].accepted} == (
+        {keys[3]} if request_.type == "skip_requested" else set()
+    )
+
+
+def test_a_cancelled_run_ends_although_its_reviews_are_not_complete():
+    script, _, _ = order_of(60)
+    script.write(ev.CancelRequested(by="Ann"))
+    script.decide_all()
+    assert script.finished.status is RunStatus.CANCELLED
+    assert not script.under_way
+
+
+@given(data=st.data())
+@settings(max_examples=settings().max_examples // 10)
+def test_whatever_order_subtasks_end_in_each_is_judged_once_by_no_more_reviews(data: st.DataObject):
+    count = data.draw(st.integers(26, 55))
+    script = Script(*(judged(f"s{number}", number) for number in range(count)))
+    keys = script.under_way
+    left = data.draw(st.permutations(keys))
+    while left or any(name.startswith("review-") for name in script.under_way):
+        reviews = [name for name in script.under_way if name.startswith("review-")]
+        if reviews and (not left or data.draw(st.booleans())):
+            name = data.draw(st.sampled_from(reviews))
+            assert all(script.state.assignments[key].closed for key in covers(script)[name])
+            script.think(name, verdicts(script, name))
+        else:
+            take = len(left) if len(left) < 3 else data.draw(st.integers(1, len(left)))
+            script.done(*left[:take])
+            left = left[take:]
+    assert sorted(key for found in covers(script).values() for key in found) == sorted(keys)
+    assert len(covers(script)) == -(-count // 25)
+    assert script.under_way == ["compose"]
