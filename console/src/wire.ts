@@ -52,6 +52,16 @@ export interface components {
       readonly seq: number;
       readonly status: components["schemas"]["RunStatus"];
     };
+    readonly AnswerRefused: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "answer_refused";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly Approval: {
       readonly approval_id: string;
       readonly args: {
@@ -579,6 +589,7 @@ export interface components {
       | components["schemas"]["ModelCallBegan"]
       | components["schemas"]["ModelCallReturned"]
       | components["schemas"]["ElementWritten"]
+      | components["schemas"]["AnswerRefused"]
       | components["schemas"]["ConversationCompacted"]
       | components["schemas"]["ToolCallBegan"]
       | components["schemas"]["ToolCallReturned"]
@@ -875,11 +886,14 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly PhasePart: {
+      readonly again?: string;
       readonly assignment: string;
+      readonly begun?: number;
       readonly role: string;
       readonly running: number;
       readonly since: string;
       readonly text: string;
+      readonly written?: number;
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -1591,6 +1605,7 @@ export interface components {
       readonly by: string;
       readonly epoch: number;
       readonly order: components["schemas"]["WorkOrder"];
+      readonly replaced?: number;
       readonly seq: number;
       /** @constant */
       readonly type: "work_order_issued";
@@ -1638,6 +1653,7 @@ export type Allowance = components["schemas"]["Allowance"];
 export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
+export type AnswerRefused = components["schemas"]["AnswerRefused"];
 export type Approval = components["schemas"]["Approval"];
 export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
 export type ApprovalCard = components["schemas"]["ApprovalCard"];

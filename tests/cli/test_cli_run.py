@@ -30,7 +30,8 @@ def test_the_answer_and_its_sources_are_on_stdout_and_progress_on_stderr(leadhan
     assert lines[1] == "model    offline (asked for)"
     assert lines[2] == "limits   $1.00 · 30 min · 3 work orders · 32 parallel workers"
     assert lines[3].startswith("database ")
-    assert [line.split()[0] for line in lines[4:-1]] == ["Work", "Attempt", "Completed", "Results"]
+    steps = ["Planning", "Work", "Attempt", "Completed", "Reviewing", "Results"]
+    assert [line.split()[0] for line in lines[4:-1]] == steps
     assert lines[-1].startswith("succeeded in ")
     assert lines[-1].endswith(f"leadhand runs show {run_id}")
 

@@ -110,7 +110,7 @@ def test_what_the_gate_found_is_told_to_a_new_attempt(type_: str):
 
     assert told is not None
     assert told.afresh is (type_ != "cut_answer"), "what was found out before an answer that was too long is kept"
-    limit = "it is too long. Write it again in at most 666 words"  # in terms that the model knows
+    limit = "it is too long"  # a model is told a number of words
     assert told.feedback == (limit if type_ == "cut_answer" else "the result cites nothing")
     assert again(failure("invalid", "bad_arguments")) is None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli.terminal.progress import Progress
 from leadhand.domain import events as ev
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest
 from leadhand.domain.errors import FailureClass, ToolError
@@ -123,6 +124,39 @@ async def test_subtasks_are_done_before_the_plan_is_complete_and_the_order_adopt
     assert len(await world.events(ev.AttemptSettled)) == 6  # each once, and the two thoughts
 
 
+async def test_progress_says_how_far_the_plan_is_and_lists_know_no_total_before_its_end(early: Early):
+    seen: list[tuple[int, int]] = []
+
+    async def listed() -> None:
+        await early.looked(2)()
+        world = early.worlds[-1]
+        line = await world.store.run("run_1")
+        seen.append((line.completed, line.subtasks))
+
+    world = early.world([head(look(1), look(2)), listed, tail(look(3, needs=[0]))])
+    await world.run()
+    progress = Progress()
+    lines, phases = [], []
+    for entry in await world.entries():
+        lines.append(str(progress.take(entry)))
+        phases.append(progress.view["run"].get("phase", {}).get("text"))
+
+    assert seen == [(2, 0)]
+    line = await world.store.run("run_1")
+    assert (line.completed, line.subtasks) == (3, 3)
+    said = [line for line in lines if line != "None"]
+    assert said[0] == "Planning"
+    assert "Planning · 2 subtasks written · 2 begun" in phases
+    started = [line.partition("  ")[2].strip() for line in said if line.startswith("Attempt 1 started")]
+    early_ = "before the plan is complete"
+    assert started == [
+        f"wo-001.0 look at 1 · 1  {early_}",
+        f"wo-001.1 look at 2 · 2  {early_}",
+        "wo-001.2 look at 3 · 3",
+    ]
+    assert said[-2:] == ["Reviewing and writing the answer", "Results reviewed     wo-001: 3 accepted"]
+
+
 async def test_a_role_without_elements_waits_for_the_plan(early: Early):
     world = early.world([head(look(1)), tail()])
     world.roles = tuple(role.evolve(elements="") for role in world.roles)
@@ -207,6 +241,8 @@ async def test_the_same_calls_at_other_places_are_reused_under_the_next_order(ea
     assert state.assignments["wo-002.3"].assignment.needs == ("wo-002.2",)
     assert state.finished is not None
     assert state.finished.answer == "saw 7; saw 2; saw 1; saw 3"
+    line = await world.store.run("run_1")
+    assert (line.completed, line.subtasks) == (7, 7), "the three that began early, and those of the order"
     assert "saw 8" not in state.finished.answer
 
 

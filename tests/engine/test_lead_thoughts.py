@@ -11,9 +11,10 @@ from domain.invariants import reserved_total
 from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
+from leadhand.cli.terminal.progress import Progress
 from leadhand.domain.conversation import UserMessage
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptSettled, ModelCallReturned
+from leadhand.domain.events import AnswerRefused, AttemptSettled, ModelCallReturned
 from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import RunStatus
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -52,6 +53,11 @@ async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_rea
     assert isinstance(objection, UserMessage)
     assert reason in objection.text
     assert objection.text.startswith("That cannot be used: ")
+    (told,) = await world.events(AnswerRefused)
+    progress = Progress()
+    lines = [str(line) for entry in await world.entries() if (line := progress.take(entry)) is not None]
+    assert told.reason in next(line for line in lines if line.startswith("Asked again          Plan: "))
+    assert "cannot be used" not in told.reason, "which is for the model"
 
 
 @pytest.mark.parametrize("name", BAD_PLANS)

@@ -70,7 +70,7 @@ function Export({ runId }: { runId: string }) {
 }
 
 function Figures({ store }: { store: RunStore }) {
-  const { spend, counts } = store.live.view;
+  const { spend, counts, run } = store.live.view;
   const { current } = counts;
   return (
     <div class="figures">
@@ -78,7 +78,7 @@ function Figures({ store }: { store: RunStore }) {
         {current.total === 0 ? "None" : (
           <>
             <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
-            {current.total.toLocaleString("en")} completed
+            {run.phase?.begun ? "?" : current.total.toLocaleString("en")} completed
           </>
         )}
         {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}

@@ -83,7 +83,8 @@ function shortFacts(line: RunLine): readonly string[] {
 
 function Progress({ line }: { line: RunLine }) {
   if (line.subtasks === 0) {
-    return <span class="muted">{isOver(line.status) ? "No subtasks" : "No subtasks yet"}</span>;
+    const none = isOver(line.status) ? "No subtasks" : "No subtasks yet";
+    return <span class="muted">{line.completed > 0 ? `${line.completed}/?` : none}</span>;
   }
   const part = (number: number) => `${100 * number / line.subtasks}%`;
   return (

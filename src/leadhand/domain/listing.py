@@ -23,9 +23,9 @@ class RunListing(Value):
     """One line of a list of runs.
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
-    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those with that status, ``asking`` the
-    open approvals. ``requests``, ``tokens`` and ``nanousd`` are what was spent, without open reservations. ``key_id``
-    is the API key that the run belongs to ("" for none).
+    ``subtasks`` counts the subtasks of all orders, 0 until the first plan is complete; ``completed`` and ``failed``
+    count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens`` and ``nanousd``
+    are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none).
     """
 
     run_id: str
@@ -96,7 +96,7 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
             case ev.RunFinished():
                 status = event.status
             case ev.WorkOrderIssued():
-                subtasks += len(event.order.subtasks) - event.begun
+                subtasks += len(event.order.subtasks) + event.replaced
             case ev.SubtaskBlocked():
                 failed += 1
             case ev.SubtaskResolved():
@@ -104,7 +104,7 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
                 failed += (event.data is None) - (event.counted == "failed")
             case ev.SubtaskReused():
                 completed += 1
-            case ev.AssignmentIssued():
+            case ev.AssignmentIssued() if event.assignment.subtask is None:  # else it is counted with its order
                 subtasks += event.assignment.counts
             case ev.RetryGranted():
                 failed -= event.reopened

@@ -132,6 +132,8 @@ class Attempt:
         text = self._one_reply and self._work.role.output is None
         if self._objections > (1 if text else self._work.definition.limits.max_repairs):
             return self._failed(self._given_up(made, turn, problems))
+        if conversation.replies < self._work.max_turns:
+            self._turns.refuse(self._given_up(made, turn, problems).message)
         return None
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
+from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.tool import ToolResult
@@ -88,7 +89,11 @@ class Turn:
 
 def asked_again(work: Work) -> str:
     """Return why the last attempt was not accepted, as the model reads it. It belongs in no answer."""
-    return f"{work.attempt.feedback}. Do not mention this."
+    feedback = work.attempt.feedback
+    if feedback == TOO_LONG:
+        words = max(work.definition.limits.max_output_tokens // 3, 10)
+        feedback = f"{feedback}. Write it again in at most {words} words"
+    return f"{feedback}. Do not mention this."
 
 
 class Conversation:

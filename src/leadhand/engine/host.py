@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError
-from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted, NoteEmitted
+from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import CodeAttempt
@@ -20,10 +19,8 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import TimeIsUp, announce_waits, bounded
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Parked, Turns
+from leadhand.engine.wait_notes import WaitNotes
 from leadhand.ports import ContextStore, Work
-
-ANNOUNCED_S = 5.0
-"""Waits for a rate limit are recorded from so many seconds on; one record stands for others of the same length."""
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
@@ -45,8 +42,7 @@ class Host:
         self._tools = tools
         self._redactor = redactor
         self._on_text = on_text
-        self._announced: dict[tuple[str, str], tuple[float, float]] = {}
-        """Since when, and until when, a record stands for what attempts of a run wait for."""
+        self._waits = WaitNotes()
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -56,7 +52,7 @@ class Host:
         log = RunLog(self._store, work.run_id, self._redactor)
         attempt, name = work.attempt.attempt, work.assignment.name
         log.append(AttemptStarted(attempt=attempt, host=self._store.host))
-        announce_waits(partial(self._announce, log, attempt))
+        announce_waits(partial(self._waits.announce, log, attempt))
         try:
             async with bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
@@ -73,19 +69,6 @@ class Host:
             message = f"internal error: {type(error).__name__}: {error}"
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
-
-    def _announce(self, log: RunLog, attempt: str, reason: str, seconds: float) -> None:
-        """Record in the log what an attempt waits for, unless others of its run wait for the same about as long.
-
-        The longer the waits for the same follow each other, the fewer are recorded.
-        """
-        now = time.monotonic()
-        since, until = self._announced.get((log.run_id, reason), (now, 0.0))
-        if seconds >= ANNOUNCED_S and now + seconds > until + ANNOUNCED_S:
-            kept = {key: (since, until) for key, (since, until) in self._announced.items() if 2 * until - since > now}
-            self._announced = {**kept, (log.run_id, reason): (since, now + 2 * seconds + (now - since))}
-            message = f"waiting {seconds:.0f} s for {reason}"
-            log.append(NoteEmitted(attempt=attempt, message=message, waits_for=reason, waits_s=seconds))
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
         work = await _with_payloads(work, log)

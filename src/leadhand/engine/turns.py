@@ -12,7 +12,7 @@ from typing import Any, Literal
 from leadhand.domain.approval import policy_of
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import ConversationCompacted, ElementWritten
+from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten
 from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
@@ -123,6 +123,10 @@ class Turns:
         turn = Turn(number=number, message=reply.message, value=reply.value)
         conversation.turns.append(turn)
         return turn
+
+    def refuse(self, reason: str) -> None:
+        """Record why an answer was not accepted, in words for people: the model is asked again."""
+        self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
 
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
         on_text = self._on_text if self._work.assignment.answers else self._on_elements(is_sound)

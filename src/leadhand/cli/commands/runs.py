@@ -81,7 +81,7 @@ async def runs_list(
 
 
 def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:
-    done = f"{listing.completed}/{listing.subtasks}" if listing.subtasks else "-"
+    done = f"{listing.completed}/{listing.subtasks or '?'}" if listing.subtasks or listing.completed else "-"
     return listing.run_id, status_words(listing), age(listing.created_at, now), done, listing.request
 
 

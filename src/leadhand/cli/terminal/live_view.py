@@ -146,7 +146,10 @@ class LiveView(View):
         run, counts = view["run"], view["counts"]
         name, order = next(reversed(view["orders"].items()), ("", counts["current"]))
         counted: list[str] = []
-        if order["total"]:
+        planned = bool(view["orders"]) or "begun" not in run.get("phase", {})
+        if order["total"] and not planned:
+            counted.append(f"{order['completed']:,} done")
+        elif order["total"]:
             finished = order["completed"] + order["failed"] + order["dropped"]
             counted.append(f"{order['completed']:,}/{order['total']:,} done")
             for number, word in (

@@ -19,6 +19,10 @@ RECENT = 12
 """Finished assignments that are kept for display."""
 ACTIVE = frozenset({"running", "retrying", "waiting"})
 FINISHED = frozenset({"completed", "failed", "dropped"})
+PHASES = frozenset({"attempt_started", "element_written"})
+"""Events that bring the lead a phase further."""
+WRITTEN = 10
+"""So many more subtasks of a plan are worth a line."""
 SILENT = frozenset({"run_started", "run_finished"})
 """Events that the first and last lines of the command already report."""
 
@@ -91,6 +95,9 @@ class Progress:
 
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
         words = change.words
+        phase = change.patch.get("run", {}).get("phase")
+        if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
+            return Line(phase["text"], "", Tone.INFO, phase=False)
         if words.level is Level.DETAIL or change.type in SILENT:
             return None
         if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
@@ -117,7 +124,8 @@ def _is_work(part: AssignmentPart) -> bool:
 
 def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
     if kind == "attempt_started":
-        return ""
+        number = next(reversed(part["attempts"]), "1")
+        return "  before the plan is complete" if "order" not in part and "tool" in part and number == "1" else ""
     if kind == "attempt_settled" and not text:
         return f"  {duration(took(part, at))}"
     return attempt_words(part) if kind == "attempt_scheduled" else text
@@ -160,7 +168,8 @@ def attempt_words(part: AssignmentPart) -> str:
     if "not_before" in attempt and "started_at" not in attempt:
         wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
         words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""
-    return f"{words} ({failure['type']})" if failure is not None else words
+    why = attempt.get("feedback") or (failure["type"] if failure is not None else "")
+    return f"{words} ({why})" if why else words
 
 
 class View:

@@ -294,12 +294,14 @@ def retry(
         return None
     feedback = failure.message if failure.class_ is FailureClass.INVALID else ""
     if failure.type == CUT:  # a model knows neither its limit nor how to raise it
-        feedback = f"it is too long. Write it again in at most {max(limits.max_output_tokens // 3, 10)} words"
+        feedback = TOO_LONG
     return Retry(not_before=not_before, afresh=afresh, feedback=feedback)
 
 
 CUT = "cut_answer"
 """The type of the ``invalid`` failure of an answer that was cut off at its token limit."""
+TOO_LONG = "it is too long"
+"""The feedback about such an answer."""
 REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check", CUT})
 """Types of ``invalid`` failures that a retry with feedback can fix; most are found by the gate."""
 

@@ -45,9 +45,11 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
     keys = set(order.subtask_keys())
-    adopted = sum(each.key in keys for each in begun(state))
+    early = [each.key for each in begun(state)]
+    adopted = sum(key in keys for key in early)
     unused = [] if adopted else end_unused(state, order)
-    return [ev.WorkOrderIssued(order=order, by=by, begun=adopted), *(supplied if by else []), *unused]
+    issued = ev.WorkOrderIssued(order=order, by=by, begun=adopted, replaced=len(early) - adopted)
+    return [issued, *(supplied if by else []), *unused]
 
 
 def _repairable(state: RunState, key: str) -> bool:

@@ -115,6 +115,13 @@ class ElementWritten(Observation):
     value: Json
 
 
+class AnswerRefused(Observation):
+    """The answer of a model was not accepted, for the ``reason``, and the model is asked again in the same attempt."""
+
+    type: Literal["answer_refused"] = "answer_refused"
+    reason: str
+
+
 class ConversationCompacted(Observation):
     """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters."""
 
@@ -302,6 +309,7 @@ AnyEvent = (
     | ModelCallBegan
     | ModelCallReturned
     | ElementWritten
+    | AnswerRefused
     | ConversationCompacted
     | ToolCallBegan
     | ToolCallReturned

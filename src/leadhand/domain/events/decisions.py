@@ -60,7 +60,7 @@ class RunClaimed(EventBase):
 class WorkOrderIssued(EventBase):
     """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``).
 
-    ``begun`` counts its subtasks that began while the plan was being written, for lists.
+    ``begun`` counts its subtasks that began while the plan was being written, ``replaced`` those that are in no order.
     """
 
     about: ClassVar[str] = "order.work_order_id"
@@ -68,6 +68,7 @@ class WorkOrderIssued(EventBase):
     order: WorkOrder
     by: str = ""
     begun: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    replaced: int = Field(default=0, ge=0, exclude_if=operator.not_)
 
 
 class GapsNoted(EventBase):

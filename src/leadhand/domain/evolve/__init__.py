@@ -160,8 +160,8 @@ def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
     state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
 
-def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
-    """Ignore the event: the state already includes the start, and notes are only displayed."""
+def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.AnswerRefused | ev.NoteEmitted) -> None:
+    """Ignore the event: the state already includes the start, and the others are only displayed."""
 
 
 _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
@@ -192,6 +192,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ModelCallBegan: calls.model_began,
     ev.ModelCallReturned: calls.model_returned,
     ev.ElementWritten: calls.element_written,
+    ev.AnswerRefused: _nothing,
     ev.ConversationCompacted: calls.compacted,
     ev.ToolCallBegan: calls.tool_began,
     ev.ToolCallReturned: calls.tool_returned,

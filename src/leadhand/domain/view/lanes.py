@@ -6,7 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from leadhand.domain import events as ev
 from leadhand.domain.evolve.attempts import parent_of
+from leadhand.domain.evolve.begun import begun
+from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState
@@ -178,14 +181,50 @@ _PHASES = {"plan": "Planning", "review": "Reviewing", "compose": "Writing the an
 
 def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: str) -> None:
     """Return what the lead is doing: the role of its running assignments."""
-    shown: Any = {**draft.shown["run"], **draft.patch.get("run", {})}.get("phase")
+    shown = _phase(draft)
     if before != "running" and after == "running":
         if shown is not None and shown["role"] == role:
             draft.part("run")["phase"] = {**shown, "running": shown["running"] + 1}
         else:
-            text = _PHASES.get(role, role[:1].upper() + role[1:])
-            phase = {"assignment": key, "role": role, "text": text, "since": draft.at, "running": 1}
-            draft.part("run")["phase"] = phase
+            phase = {"assignment": key, "role": role, "text": "", "since": draft.at, "running": 1}
+            count = sum(1 for _ in begun(draft.state)) if role == "plan" else 0
+            _change_phase(draft, key, {**phase, "begun": count} if count else phase)
     elif before == "running" and after != "running" and shown is not None and shown["role"] == role:
         left = shown["running"] - 1
         draft.part("run")["phase"] = {**shown, "running": left} if left else None
+
+
+def _phase(draft: Draft) -> dict[str, Any] | None:
+    run: dict[str, Any] = {**draft.shown["run"], **draft.patch.get("run", {})}
+    return run.get("phase")
+
+
+def phase_of(draft: Draft, event: ev.AnyEvent) -> None:
+    """Show how far the lead has come with what it is doing, after an event of the log."""
+    shown = _phase(draft)
+    if shown is None:
+        return
+    key = assignment_of(event.subject)
+    match event.type:
+        case "element_written" if key == shown["assignment"]:
+            first = draft.state.assignments[key].assignment.input.get("first", 0)
+            _change_phase(draft, key, {**shown, "written": first + event.index + 1})
+        case "assignment_issued" if shown["role"] == "plan" and event.assignment.subtask is not None:
+            _change_phase(draft, shown["assignment"], {**shown, "begun": shown.get("begun", 0) + 1})
+        case "answer_refused" if key == shown["assignment"]:
+            _change_phase(draft, key, {**shown, "again": line(event.reason)})
+        case _:
+            pass
+
+
+def _change_phase(draft: Draft, key: str, phase: dict[str, Any]) -> None:
+    """Show another phase, with its words."""
+    role: str = phase["role"]
+    text = _PHASES.get(role, role[:1].upper() + role[1:])
+    if role == "review" and draft.state.assignments[key].assignment.input.get("compose"):
+        text += " and writing the answer"
+    written, begun_ = phase.get("written", 0), phase.get("begun", 0)
+    text += f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
+    text += f" · {begun_:,} begun" if begun_ else ""
+    text += f" · asked again: {phase['again']}" if "again" in phase else ""
+    draft.part("run")["phase"] = {**phase, "text": text}

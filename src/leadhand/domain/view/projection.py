@@ -16,7 +16,7 @@ from leadhand.domain.ids import split_attempt
 from leadhand.domain.state import RunState
 
 from .attempts import attempt_changed, call_changed
-from .lanes import show_lanes
+from .lanes import phase_of, show_lanes
 from .patches import Draft, Patch, merge, moment
 from .runs import event_changed
 from .shapes import ViewDocument, empty
@@ -110,6 +110,7 @@ def changes(view: View, after: RunState, entry: ev.Entry) -> Change:
                 pass
     if draft.touched:
         show_lanes(draft)
+    phase_of(draft, entry.event)
     if draft.started:
         _count_running(draft)
     said = words(entry)

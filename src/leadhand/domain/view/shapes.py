@@ -24,11 +24,18 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running assignments of this role."""
+    """What the lead is doing; ``running`` counts its running assignments of this role.
+
+    ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
+    why the answer of the model was not accepted. ``text`` has all of it in words.
+    """
 
     assignment: str
     role: str
     text: str
+    written: NotRequired[int]
+    begun: NotRequired[int]
+    again: NotRequired[str]
     since: str
     running: int
 

@@ -72,7 +72,7 @@ WORDS: dict[type, Words] = {
     ev.SubtaskResolved: Words("Skipped", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.AssignmentIssued: Words("Assignment issued", topics=_WORK),
     ev.AttemptScheduled: Words("Attempt scheduled", topics=_WORK),
-    ev.AttemptStarted: Words("Attempt started", topics=_WORK),
+    ev.AttemptStarted: Words("Attempt started", level=_STEP, topics=_WORK),
     ev.AttemptReturned: Words("Result returned", topics=_WORK),
     ev.AttemptSettled: Words("Completed", tone=_GOOD, level=_STEP, topics=_WORK),
     ev.AttemptLost: Words("Attempt lost", tone=_PROBLEM, topics=_WORK),
@@ -81,6 +81,7 @@ WORDS: dict[type, Words] = {
     ev.ModelCallBegan: Words("Model called", topics=_MODELS),
     ev.ModelCallReturned: Words("Model answered", topics=_MODELS),
     ev.ElementWritten: Words("Part written", topics=_MODELS),
+    ev.AnswerRefused: Words("Asked again", tone=_ATTENTION, level=_STEP, topics=_MODELS),
     ev.ConversationCompacted: Words("Conversation shortened", topics=_MODELS),
     ev.ToolCallBegan: Words("Tool called", topics=_TOOLS),
     ev.ToolCallReturned: Words("Tool answered", topics=_TOOLS),
@@ -177,12 +178,11 @@ def words(entry: ev.Entry) -> Words:
             text = ": ".join(filter(None, (when, why)))
             number = split_attempt(event.attempt)[1]
             said = said._replace(title=f"Attempt {number} scheduled")
-            if number != "1" and (event.feedback or event.continues is None):
+            if number != "1" and (event.feedback or when or event.continues is None):
                 said = said._replace(tone=_ATTENTION, level=_STEP)
         case "attempt_started":
             text = f"on {event.host}"
-            number = split_attempt(event.attempt)[1]
-            said = said._replace(title=f"Attempt {number} started", level=_STEP if number == "1" else Level.DETAIL)
+            said = said._replace(title=f"Attempt {split_attempt(event.attempt)[1]} started")
         case "attempt_returned":
             text = event.result.data.summary if event.result.data is not None else _why(event.result.error)
             if not event.result.ok:
@@ -214,6 +214,8 @@ def words(entry: ev.Entry) -> Words:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         case "conversation_compacted":
             text = f"tool results through turn {event.through}"
+        case "answer_refused":
+            text = event.reason
         case "element_written":
             written = object_of(event.value)
             text = f"{event.index + 1}: {text_of(written.get('name')) or text_of(event.value)}".removesuffix(": ")
