@@ -1072,6 +1072,7 @@ export interface components {
       readonly budgets?: readonly components["schemas"]["SharedBudget"][];
       readonly by: string;
       readonly detached: boolean;
+      readonly documents?: string;
       readonly flow: string;
       readonly flow_file: string;
       readonly flow_version: number;
