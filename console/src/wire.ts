@@ -4,8 +4,19 @@
 export interface components {
   schemas: {
     readonly AgentBody: {
+      readonly after?: string | null;
+      readonly before?: string | null;
+      readonly budget?: number | null;
+      readonly gives?:
+        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
+        | null;
       readonly instructions?: string | null;
+      readonly max_requests?: number | null;
+      readonly max_tokens?: number | null;
+      readonly max_turns?: number | null;
       readonly model?: string | null;
+      readonly off?: boolean;
+      readonly tools?: readonly string[] | null;
     };
     readonly AgentChange: {
       readonly at: string;
@@ -16,12 +27,28 @@ export interface components {
       readonly model: string;
     };
     readonly AgentDocument: {
+      readonly added?: boolean | null;
+      readonly after?: string | null;
+      readonly before?: string | null;
+      readonly budget?: number | null;
       readonly changed: components["schemas"]["AgentChange"] | null;
+      readonly flow: string;
+      readonly gives?:
+        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
+        | null;
       readonly instructions: string;
+      readonly max_requests?: number | null;
+      readonly max_tokens?: number | null;
+      readonly max_turns?: number | null;
       readonly model: string;
       readonly name: string;
+      readonly needs?:
+        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
+        | null;
+      readonly off?: boolean | null;
       readonly role: string;
       readonly ships: components["schemas"]["AgentDefaults"];
+      readonly tools?: readonly string[] | null;
     };
     readonly AgentsList: {
       readonly agents: readonly components["schemas"]["AgentDocument"][];
@@ -655,6 +682,17 @@ export interface components {
       readonly next_action?: string;
       readonly type: string;
     };
+    readonly FlowDocument: {
+      readonly description: string;
+      readonly name: string;
+      readonly options: {
+        readonly [key: string]: unknown;
+      };
+      readonly version: number;
+    };
+    readonly FlowsList: {
+      readonly flows: readonly components["schemas"]["FlowDocument"][];
+    };
     readonly ForkBody: {
       readonly at: number;
       readonly confirmed?: boolean;
@@ -801,9 +839,20 @@ export interface components {
       readonly why: string;
     };
     readonly NewAgentBody: {
+      readonly after?: string | null;
+      readonly before?: string | null;
+      readonly budget?: number | null;
+      readonly gives?:
+        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
+        | null;
       readonly instructions?: string | null;
+      readonly max_requests?: number | null;
+      readonly max_tokens?: number | null;
+      readonly max_turns?: number | null;
       readonly model?: string | null;
       readonly name: string;
+      readonly off?: boolean;
+      readonly tools?: readonly string[] | null;
     };
     readonly NewLimits: {
       readonly budget?: number | null;
@@ -1708,6 +1757,8 @@ export type EventWords = components["schemas"]["EventWords"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
+export type FlowDocument = components["schemas"]["FlowDocument"];
+export type FlowsList = components["schemas"]["FlowsList"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from .errors import UsageError
 from .limits import Limits, SharedBudget, smaller, usd
-from .value import Value
+from .value import Json, Value
 
 
 class Scope(StrEnum):
@@ -122,11 +122,12 @@ LONGEST_INSTRUCTIONS = 8_000
 
 class AgentSettings(Value):
     """The settings of one role. Without ``model`` or ``instructions``, the built-in ones apply. ``by`` is who set
-    them.
+    them. ``stage`` is what else is set for a stage of the report flow: its place, whether it is off, its limits.
     """
 
     name: str
     model: str | None = None
     instructions: str | None = Field(default=None, max_length=LONGEST_INSTRUCTIONS)
+    stage: dict[str, Json] = Field(default={}, exclude_if=lambda stage: not stage)
     by: str
     at: datetime

@@ -158,8 +158,14 @@ class LeadhandError(Exception):
 
 
 class UsageError(LeadhandError):
+    """``field`` names the wrong value, such as ``options.max_revisions``; "" if there is no name for it."""
+
     code = "usage"
     exit_code = 2
+
+    def __init__(self, what: str, how: str = "", *, field: str = "") -> None:
+        super().__init__(what, how)
+        self.field = field
 
 
 class NoSuchRun(LeadhandError):

@@ -105,15 +105,17 @@ class Flow:
         except ValidationError as error:
             found = error.errors(include_url=False, include_context=False)[0]
             option = ".".join(str(part) for part in found["loc"]) or "the options"
+            field = ".".join(str(part) for part in ("options", *found["loc"]))
             known = ", ".join(cls.Options.model_fields)
             how = f"Choose from: {known}." if known else f"Leave it out: the flow {cls.name} has none."
             if found["type"] == "extra_forbidden":
-                raise UsageError(f"the flow {cls.name} has no option {option!r}", how) from error
+                raise UsageError(f"the flow {cls.name} has no option {option!r}", how, field=field) from error
             why, value = found["msg"], found["input"]
             if isinstance(value, str) and value.startswith(("[", "{")):
                 why += f"; {value[:80]!r} is text, not JSON"
                 how = f'Write it as JSON, such as ["a", "b"] or {{"a": 1}}. {how}'
-            raise UsageError(f"invalid value for the option {option} of the flow {cls.name}: {why}", how) from error
+            what = f"invalid value for the option {option} of the flow {cls.name}: {why}"
+            raise UsageError(what, how, field=field) from error
 
 
 class AbsentFlow(Flow):

@@ -32,7 +32,7 @@ from leadhand.server.prefix import Prefix
 from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.resumer import Resumer
-from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
+from leadhand.server.routes import agents, approvals, control, events, files, flows, runs, session, system, tools
 from leadhand.server.service import Service
 from leadhand.server.start_request import LONGEST_KEY
 
@@ -140,7 +140,7 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
 def _routes() -> Sequence[BaseRoute]:
     """The routes of the API, shared by all apps of a process: FastAPI takes 30 ms to analyse them."""
     shared = APIRouter(generate_unique_id_function=lambda route: route.name)
-    for routes in (runs, events, files, control, approvals, tools, agents, session, system):
+    for routes in (runs, events, files, control, approvals, tools, flows, agents, session, system):
         shared.include_router(routes.router)
     return shared.routes
 

@@ -117,11 +117,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "AgentDocument": {
         "name": "worker",
+        "flow": "work-order",
         "role": "Carries out one subtask.",
         "model": "offline",
         "instructions": "Carry out the subtask.",
         "ships": {"model": "offline", "instructions": "Carry out the subtask."},
         "changed": None,
+    },
+    "FlowDocument": {
+        "name": "report",
+        "version": 1,
+        "description": "Write a report: plan, research in parallel, write with citations, review and revise.",
+        "options": {"type": "object", "properties": {"max_revisions": {"type": "integer", "default": 1}}},
     },
     "SessionDocument": {
         "authenticated": True,

@@ -151,6 +151,8 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         status, headers, more = problem.status, problem.headers, problem.more
     else:
         status, headers, more = STATUS_OF.get(problem.code, HTTPStatus.CONFLICT), dict[str, str](), dict[str, Any]()
+        if isinstance(problem, UsageError) and problem.field:
+            more["errors"] = [{"where": f"body.{problem.field}", "what": problem.what}]
     if status is HTTPStatus.SERVICE_UNAVAILABLE and problem.code != UnreadableRun.code:
         headers = {"retry-after": str(RETRY_AFTER_S), **headers}
     body = {

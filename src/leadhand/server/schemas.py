@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from leadhand.domain.listing import HostLine
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Source, ToolSpec
 from leadhand.domain.value import Json
+from leadhand.flows.report.options import TaskField
 
 
 class RunsPage(Document):
@@ -94,20 +95,49 @@ class AgentChange(Document):
 
 
 class AgentDocument(Document):
-    """A role of the flow: its model, and its instructions in Markdown."""
+    """A role of a flow: its model, and its instructions in Markdown. The fields from ``added`` on are those of a stage
+    of the report flow; a field without a value is missing.
+    """
 
-    name: str
+    name: str = Field(description="The name here. That of a stage is report. and the name of the stage.")
+    flow: str
     role: str
     model: str
     instructions: str
     ships: AgentDefaults = Field(description="The defaults.")
     changed: AgentChange | None = Field(description="Who changed the role, and when; null if the defaults apply.")
+    added: bool | None = Field(default=None, exclude_if=unset, description="Whether somebody added the stage.")
+    off: bool | None = Field(default=None, exclude_if=unset, description="Whether new runs leave the stage out.")
+    after: str | None = Field(default=None, exclude_if=unset)
+    before: str | None = Field(default=None, exclude_if=unset)
+    needs: tuple[TaskField, ...] | None = Field(default=None, exclude_if=unset)
+    gives: tuple[TaskField, ...] | None = Field(default=None, exclude_if=unset)
+    tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
+    max_turns: int | None = Field(default=None, exclude_if=unset)
+    max_requests: int | None = Field(default=None, exclude_if=unset)
+    max_tokens: int | None = Field(default=None, exclude_if=unset)
+    budget: float | None = Field(default=None, exclude_if=unset)
 
 
 class AgentsList(Document):
-    """The roles of runs that are started here."""
+    """The roles of runs that are started here, by flow; stages in the order in which they run."""
 
     agents: tuple[AgentDocument, ...]
+
+
+class FlowDocument(Document):
+    """A flow: what it does, and the JSON schema of its options."""
+
+    name: str
+    version: int
+    description: str
+    options: dict[str, Any]
+
+
+class FlowsList(Document):
+    """The flows that runs started here can use."""
+
+    flows: tuple[FlowDocument, ...]
 
 
 class KeyLimits(Document):

@@ -74,7 +74,7 @@ class Service:
 
     async def asked(self, submission: Submission, principal: Principal) -> tuple[str, Settings]:
         """Return the request and the settings of a run. Raises UsageError, and Problem (403) above a ceiling."""
-        return asked_for(submission, self.runtime, await self.agents.models(), principal)
+        return asked_for(submission, self.runtime, await self.agents.models(submission.flow), principal)
 
     async def start(
         self, submission: Submission, asked: tuple[str, Settings], principal: Principal, key: str | None
@@ -89,13 +89,13 @@ class Service:
             state = await self.runtime.start(
                 request,
                 flow=submission.flow,
-                options=submission.options,
+                options=await self.agents.options(submission.flow, submission.options),
                 detached=True,
                 asked=settings,
                 by=principal.name,
                 key_id=principal.key_id or "",
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
-                instructions=await self.agents.instructions(),
+                instructions=await self.agents.instructions(submission.flow),
             )
         except UsageError:
             earlier = await self.started_before(submission, principal, key)
