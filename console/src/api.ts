@@ -4,11 +4,14 @@ import { syncClock } from "./clock.ts";
 import { reachable } from "./connection.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type {
+  AgentBody,
   AgentDocument,
   AnswerBody,
   ApprovalCard,
   EventDocument,
   EventsPage,
+  FlowsList,
+  NewAgentBody,
   RunDocument,
   RunsPage,
   SessionDocument,
@@ -106,14 +109,15 @@ export const callTool = (
 ) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
 export const getAgents = (options?: RequestOptions) =>
   get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", options);
-/** Change a role for new runs; null: the default. */
-export const setAgent = (
-  name: string,
-  body: { model: string | null; instructions: string | null },
-) => send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, body);
-/** Reset a role to its defaults. */
+/** Set a role for new runs; a missing field is the default. */
+export const setAgent = (name: string, body: AgentBody) =>
+  send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, body);
+/** Add a stage to the report flow. */
+export const addAgent = (body: NewAgentBody) => send<AgentDocument>("POST", "/api/agents", body);
+/** Reset a role to its defaults, or remove a stage that was added. */
 export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
+export const getFlows = (options?: RequestOptions) => get<FlowsList>("/api/flows", options);
 export const getSystem = (options?: RequestOptions) => get<SystemDocument>("/api/system", options);
 
 /** Return the address under which the latest version of an artifact is downloaded. */

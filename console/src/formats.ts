@@ -95,3 +95,8 @@ export function exactJson(value: unknown): string {
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** Return the name of a flow for people: "work-order" is "Work order". */
+export function flowName(flow: string): string {
+  return capitalized(flow.replaceAll("-", " "));
+}

@@ -225,7 +225,7 @@ async def role(home: Path) -> AsyncGenerator[Scene]:
                 await edit.click()
             await expect(page.get_by_label("Instructions")).to_be_visible()
 
-        yield Scene(served, "/tools?role=reviewer", ready)
+        yield Scene(served, "/agents?role=reviewer", ready)
 
 
 @asynccontextmanager

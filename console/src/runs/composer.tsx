@@ -1,14 +1,18 @@
 // The form that starts a run: request, flow, model and limits.
 
-import { startRun } from "../api.ts";
+import { useState } from "preact/hooks";
+import { getFlows, startRun } from "../api.ts";
+import { flowName } from "../formats.ts";
 import type { Problem } from "../problem.ts";
 import { go } from "../router.ts";
+import type { Typed } from "../tools/schema.ts";
 import { Button, useAction } from "../ui/button.tsx";
-import { Field, Form, TextArea, TextField } from "../ui/field.tsx";
+import { Choice, Form, TextArea, TextField } from "../ui/field.tsx";
+import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
-
-const FLOWS = [["work-order", "Work order"]] as const;
+import { FlowOptions } from "./flow_options.tsx";
+import { optionsOf } from "./options.ts";
 
 const POLICIES = [
   ["", "Default"],
@@ -18,14 +22,20 @@ const POLICIES = [
 ] as const;
 
 export function Composer() {
+  const loaded = useLoaded(getFlows, { key: "flows" });
+  const [unread, setUnread] = useState<Typed>({});
   const typed = draft.value;
   const change = (name: keyof Draft) => (value: string | boolean) => {
-    draft.value = { ...draft.peek(), [name]: value };
+    draft.value = { ...draft.peek(), [name]: value, ...(name === "flow" && { options: {} }) };
   };
+  const flows = loaded.value?.flows ?? [];
+  const flow = flows.find(({ name }) => name === typed.flow);
   const starting = useAction(async () => {
-    const run = submissionOf(draft.peek());
-    if (!run.request) {
-      document.querySelector<HTMLElement>(".composer textarea")?.focus();
+    const { options, errors } = optionsOf(draft.peek(), flow);
+    setUnread(errors);
+    const run = submissionOf(draft.peek(), options);
+    if (!run.request || Object.keys(errors).length > 0) {
+      if (!run.request) document.querySelector<HTMLElement>(".composer textarea")?.focus();
       return;
     }
     const started = await startRun(run, idempotencyKey(run));
@@ -34,11 +44,15 @@ export function Composer() {
     go(`/runs/${started.run_id}`);
   });
   /** Connect a field of the draft to its control; `at` names it in the errors of the service. */
-  const field = (name: Exclude<keyof Draft, "offline">, at: string = name) => ({
+  const field = (
+    name: Exclude<keyof Draft, "offline" | "options" | "stages">,
+    at: string = name,
+  ) => ({
     error: starting.problem?.errorAt(at),
     value: typed[name],
     onInput: change(name),
   });
+  const isReport = typed.flow === "report";
   return (
     <Form
       class="composer panel"
@@ -52,15 +66,23 @@ export function Composer() {
       }}
     >
       <TextArea
-        label="Request"
+        label={isReport ? "Topic" : "Request"}
         fieldClass="request"
         rows={2}
         required
-        placeholder="Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"
+        placeholder={isReport
+          ? "Heat pumps in old houses"
+          : "Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"}
         {...field("request")}
       />
       <div class="composer-row">
-        <Choice label="Flow" choices={FLOWS} {...field("flow")} />
+        <Choice
+          label="Flow"
+          choices={flows.length > 0
+            ? flows.map(({ name }) => [name, flowName(name)] as const)
+            : [[typed.flow, flowName(typed.flow)]]}
+          {...field("flow")}
+        />
         <TextField
           label="Model"
           disabled={typed.offline}
@@ -83,14 +105,17 @@ export function Composer() {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
+      {flow && <FlowOptions flow={flow} problem={starting.problem} unread={unread} />}
       <details class="limits" open={isHidden(starting.problem) || undefined}>
         <summary>Limits</summary>
         <div class="limits-fields">
-          <Amount
-            label="Max. work orders"
-            hint="repairs included"
-            {...field("maxSteps", "limits.max_steps")}
-          />
+          {typed.flow === "work-order" && (
+            <Amount
+              label="Max. work orders"
+              hint="repairs included"
+              {...field("maxSteps", "limits.max_steps")}
+            />
+          )}
           <Amount label="Max. parallel workers" {...field("maxWorkers", "limits.max_workers")} />
           <Amount
             label="Batch size"
@@ -127,30 +152,6 @@ function Amount(props: AmountProps) {
       placeholder="Default"
       {...props}
     />
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly error: string | null | undefined;
-  readonly value: string;
-  readonly choices: readonly (readonly [value: string, label: string])[];
-  readonly onInput: (value: string) => void;
-}
-
-function Choice({ label, error, value, choices, onInput }: ChoiceProps) {
-  return (
-    <Field label={label} error={error}>
-      {(described) => (
-        <select
-          {...described}
-          value={value}
-          onChange={(event) => onInput(event.currentTarget.value)}
-        >
-          {choices.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
-        </select>
-      )}
-    </Field>
   );
 }
 

@@ -1,12 +1,25 @@
 // The draft of a run: it outlives the screen, and the same content starts one run.
 
 import { signal } from "@preact/signals";
+import type { JsonObject } from "../json.ts";
+import type { Typed } from "../tools/schema.ts";
 import type { Submission } from "../wire.ts";
+
+/** A stage that is added to one report, as typed. */
+export interface StageDraft {
+  readonly name: string;
+  readonly after: string;
+  readonly instructions: string;
+}
 
 /** The fields of the form as typed; "" for an empty field. */
 export interface Draft {
   readonly request: string;
   readonly flow: string;
+  /** The options of the flow, by name. */
+  readonly options: Typed;
+  /** The stages that are added to a report. */
+  readonly stages: readonly StageDraft[];
   readonly model: string;
   readonly offline: boolean;
   readonly budget: string;
@@ -20,6 +33,8 @@ export interface Draft {
 export const EMPTY: Draft = {
   request: "",
   flow: "work-order",
+  options: {},
+  stages: [],
   model: "",
   offline: false,
   budget: "",
@@ -32,8 +47,11 @@ export const EMPTY: Draft = {
 
 export const draft = signal<Draft>(EMPTY);
 
-/** Return the request body for a draft: only the fields that are set, as the service has the defaults. */
-export function submissionOf(draft: Draft): Submission {
+/**
+ * Return the request body for a draft and the options that were read from it: only the fields that are set, as the
+ * service has the defaults.
+ */
+export function submissionOf(draft: Draft, options: JsonObject = {}): Submission {
   const limits = Object.fromEntries(
     ([
       ["budget", draft.budget],
@@ -51,6 +69,7 @@ export function submissionOf(draft: Draft): Submission {
     ...(draft.offline && { offline: true }),
     ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
     ...(Object.keys(limits).length > 0 && { limits }),
+    ...(Object.keys(options).length > 0 && { options }),
   };
 }
 

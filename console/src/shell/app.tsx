@@ -6,6 +6,7 @@ import { reachable } from "../connection.ts";
 import { useShortcuts } from "../keys.ts";
 import { LoginScreen } from "../login/login_screen.tsx";
 import { go, partsOf, place } from "../router.ts";
+import { AgentsScreen } from "../agents/agents_screen.tsx";
 import { ApprovalsScreen } from "../approvals/approvals_screen.tsx";
 import { RunScreen } from "../run/run_screen.tsx";
 import { RunsScreen } from "../runs/runs_screen.tsx";
@@ -23,6 +24,7 @@ export function App() {
   useShortcuts("Everywhere", {
     "g r": { label: "Go to runs", action: () => go("/runs") },
     "g a": { label: "Go to approvals", action: () => go("/approvals") },
+    "g e": { label: "Go to agents", action: () => go("/agents") },
     "g t": { label: "Go to tools", action: () => go("/tools") },
     "g s": { label: "Go to system", action: () => go("/system") },
     "?": { label: "Show keyboard shortcuts", action: () => helpOpen.value = true },
@@ -72,6 +74,8 @@ function Screen() {
       return second === undefined ? <RunsScreen /> : <RunScreen key={second} runId={second} />;
     case "approvals":
       return second === undefined ? <ApprovalsScreen /> : <NotFound />;
+    case "agents":
+      return second === undefined ? <AgentsScreen /> : <NotFound />;
     case "tools":
       return <ToolsScreen name={second ?? null} />;
     case "system":

@@ -1,4 +1,4 @@
-// Tools: the list, one tool in detail, and the roles.
+// Tools: the list, and one tool in detail.
 
 import { getTools } from "../api.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
@@ -7,7 +7,6 @@ import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import type { ToolDocument } from "../wire.ts";
-import { Roles } from "./roles.tsx";
 import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
@@ -38,7 +37,6 @@ export function ToolsScreen({ name }: { name: string | null }) {
             ))}
         </div>
       )}
-      {name === null && value !== null && <Roles />}
     </div>
   );
 }

@@ -83,6 +83,28 @@ export function TextArea(
   );
 }
 
+interface ChoiceProps extends LabelProps {
+  readonly value: string;
+  readonly choices: readonly (readonly [value: string, label: string])[];
+  readonly onInput: (value: string) => void;
+}
+
+export function Choice({ label, hint, error, fieldClass, value, choices, onInput }: ChoiceProps) {
+  return (
+    <Field label={label} hint={hint} error={error} fieldClass={fieldClass}>
+      {(described) => (
+        <select
+          {...described}
+          value={value}
+          onChange={(event) => onInput(event.currentTarget.value)}
+        >
+          {choices.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
+        </select>
+      )}
+    </Field>
+  );
+}
+
 /** A text area for JSON. */
 export function JsonArea(props: TextProps<"textarea">) {
   return <TextArea {...props} class="code" spellcheck={false} />;
