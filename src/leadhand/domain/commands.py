@@ -12,6 +12,7 @@ from .approval import Approval
 from .errors import Failure
 from .run import Gap
 from .state import AssignmentState, RunState
+from .tool import ToolResult
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
 from .work_result import Review
@@ -213,18 +214,28 @@ class Refused(ValueError):
     """The state does not allow this command; nothing happens."""
 
 
+class Cited(NamedTuple):
+    """A source that an answer cites, and the assignment whose result has it."""
+
+    title: str
+    url: str
+    assignment: str
+
+
 class Outcome(NamedTuple):
     """The outcome of a run, as its flow states it.
 
     ``answer`` is the text; if it is empty, the domain lists the results instead. ``uses`` are the assignments that the
     answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
-    ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it.
+    ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it. ``sources``
+    are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
     """
 
     answer: str = ""
     uses: Sequence[str] = ()
     gaps: Sequence[Gap] = ()
     waived: Sequence[str] = ()
+    sources: Sequence[Cited] | None = None
 
 
 class FlowError(Exception):
@@ -265,12 +276,20 @@ class Policy(Protocol):
         """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
         ...
 
-    def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
+    def problems(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
         ...
 
     def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:
         """Return the code that carries out an assignment; None if a model does."""
+        ...
+
+    def accepted(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> Json:
+        """Return the value to record for an answer that has no problems."""
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .allowance import FLAGS
 from .approval import ApprovalStatus
 from .citations import as_data, without_own_sources
-from .commands import Outcome
+from .commands import Cited, Outcome
 from .errors import Failure, FailureClass, usual_action
 from .events import RunFinished
 from .limits import usd
@@ -61,7 +61,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         status=status,
         number=len(state.answers) + 1,
         answer=_answer(state, outcome.answer, results, gaps, failure),
-        sources=tuple(sources_of(results)),
+        sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
         gaps=tuple(gaps),
         failure=failure,
     )
@@ -139,6 +139,14 @@ def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
                 CitedSource(title=source.title, url=source.url, event_id=result.event_ids[-1]),
             )
     return list(sources.values())
+
+
+def _cited(sources: Iterable[Cited], results: Sequence[AssignmentState]) -> Iterator[CitedSource]:
+    """The sources that a flow names, in its order, each with the result that has it."""
+    events = {result.key: result.event_ids[-1] for result in results}
+    for title, url, assignment in sources:
+        if assignment in events:
+            yield CitedSource(title=title, url=url, event_id=events[assignment])
 
 
 def own_sources(results: Iterable[AssignmentState]) -> list[tuple[str, str]]:

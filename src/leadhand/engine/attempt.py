@@ -125,7 +125,9 @@ class Attempt:
         problems = self._problems(made, turn, first=first)
         if not problems:
             doubt = "" if first else self._unexplained(made, text)  # the first answer is sound
-            return self._ok(conversation, text or self._work.assignment.role, doubt)
+            value = self._work.accepted(turn.value, turn.message.text, made)
+            text = text or self._work.assignment.role
+            return self._ok(conversation, text, doubt, None if value == turn.value else value)
         self._objections += 1
         turn.objection = self._asked_again(made, turn, problems)
         # A text is asked for again once; code can write the results down instead.
@@ -161,7 +163,7 @@ class Attempt:
         if first and (doubt := self._unexplained(made, turn.message.text)):
             return [doubt]
         found = schema_problems(output, turn.value) if output is not None else []
-        found = found or self._work.problems(turn.value, turn.message.text)
+        found = found or self._work.problems(turn.value, turn.message.text, made)
         return found or self._argument_problems(turn.value)
 
     def _support(self, made: Sequence[ToolResult]) -> Support:
@@ -265,7 +267,7 @@ class Attempt:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def _ok(self, conversation: Conversation, summary: str, doubt: str = "") -> WorkResult:
+    def _ok(self, conversation: Conversation, summary: str, doubt: str = "", value: Json = None) -> WorkResult:
         made = conversation.finished()
         used = [result for result in made if result.ok]
         sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
@@ -287,6 +289,7 @@ class Attempt:
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
             doubt=self._support(made).doubt or self._unnamed(used) or doubt,
+            value=value,
         )
 
     def _unnamed(self, used: list[ToolResult]) -> str:

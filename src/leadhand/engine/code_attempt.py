@@ -100,7 +100,7 @@ class CodeAttempt:
             return WorkResult.failed(name, self._wrong("; ".join(problems)))
         value = None if output is None else value
         used = [call for call in desk.made if call.ok]
-        if problems := self._work.problems(value, text):
+        if problems := self._work.problems(value, text, used):
             return WorkResult.failed(
                 name, Failure.of("; ".join(problems), "bad_thought", FailureClass.INVALID, NOT_ACCEPTED)
             )
@@ -111,7 +111,7 @@ class CodeAttempt:
             ok=True,
             data=ResultData(summary=text, sources=tuple(sources.values()), sample=sample),
             used=tuple(call.call_id for call in used),
-            value=value,
+            value=self._work.accepted(value, text, used),
         )
 
     def _wrong(self, why: str) -> Failure:

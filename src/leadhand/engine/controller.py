@@ -293,6 +293,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         scopes=scopes_of(state, given),
         needs=needs,
         problems=partial(policy.problems, state, assignment),
+        accepted=partial(policy.accepted, state, assignment),
         proposed_calls=partial(policy.proposed_calls, state, assignment),
         code=policy.code(state, assignment),
         deadline=state.deadline,

@@ -13,6 +13,7 @@ from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.tool import ToolResult
 from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
 from .desk import Code
@@ -21,10 +22,15 @@ from .run_view import AssignmentView, RunView
 
 
 class Result(NamedTuple):
-    """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``."""
+    """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``.
+
+    ``calls`` are the finished tool calls that it is based on. When the controller checks a result once more, large data
+    of these calls is a reference, and ``value`` is what :meth:`Flow.accepted` returned.
+    """
 
     text: str
     value: Json = None
+    calls: tuple[ToolResult, ...] = ()
 
 
 class Flow:
@@ -66,6 +72,13 @@ class Flow:
         """Return why a result is not accepted, one sentence each; the worker receives them and tries again."""
         return []
 
+    def accepted(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Json:
+        """Return the value to record for a result without problems; by default, its value as it is.
+
+        Add here what is to be kept of the tool calls: they are complete here, and not part of the run's state later.
+        """
+        return result.value
+
     def outcome(self, run: RunView[Any]) -> Outcome:
         """Return the outcome of the run if it ends now. By default, it uses every completed result that counts."""
         done = [each for each in run.state.assignments.values() if each.counts and each.ok]
@@ -88,6 +101,10 @@ class Flow:
 
     def schema(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any] | None:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
+        return None
+
+    def task(self, run: RunView[Any]) -> dict[str, Any] | None:
+        """Return what the run document shows as ``task``: the work of the run in the words of the flow."""
         return None
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
@@ -161,9 +178,12 @@ class FlowPolicy:
         with self._calling("schema"):
             return self.flow.schema(self.view(state), assignment)
 
-    def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
+    def problems(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> list[str]:
         with self._calling("problems"):
-            found = self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value))
+            result = Result(text, value, tuple(calls))
+            found = self.flow.problems(self.view(state), AssignmentView(assignment), result)
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
 
     def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
@@ -172,6 +192,19 @@ class FlowPolicy:
             return None
         with self._calling("code"):
             return self.flow.code(self.view(state), AssignmentView(assignment))
+
+    def accepted(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> Json:
+        if type(self.flow).accepted is Flow.accepted:
+            return value
+        with self._calling("accepted"):
+            result = Result(text, value, tuple(calls))
+            return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
+
+    def task(self, state: RunState) -> dict[str, Any] | None:
+        with self._calling("task"):
+            return self.flow.task(self.view(state))
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         with self._calling("proposed_calls"):

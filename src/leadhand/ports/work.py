@@ -31,7 +31,8 @@ class Work:
     uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
     for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
-    text), ``proposed_calls`` the tool calls that its value proposes. ``code`` does the work instead of a model.
+    text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
+    value proposes. ``code`` does the work instead of a model.
     """
 
     run_id: str
@@ -47,7 +48,8 @@ class Work:
     allowed: frozenset[str] = frozenset()
     scopes: tuple[Allowance, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
-    problems: Callable[[Json, str], list[str]] = lambda _value, _text: []
+    problems: Callable[[Json, str, Sequence[ToolResult]], list[str]] = lambda _value, _text, _calls: []
+    accepted: Callable[[Json, str, Sequence[ToolResult]], Json] = lambda value, _text, _calls: value
     proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
     code: Code | None = None
     deadline: datetime | None = None

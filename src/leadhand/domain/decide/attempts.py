@@ -193,7 +193,7 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
         return unsupported
     text = result.data.summary if result.data is not None else ""
     try:
-        found = policy.problems(state, assignment, answered_value(assignment, result), text)
+        found = policy.problems(state, assignment, answered_value(assignment, result), text, assignment.evidence)
     except FlowError as error:
         return error.failure
     if not found:
