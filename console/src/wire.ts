@@ -1166,6 +1166,9 @@ export interface components {
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
+      readonly task: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly todos: readonly components["schemas"]["Todo"][];
       readonly usage: components["schemas"]["RunUsage"];
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];

@@ -27,7 +27,8 @@ async def export(
     sound = entries
     while sound and document is None:
         try:
-            document = run_document(replay(run_id, sound), sound, owner=owner).as_json()
+            state = replay(run_id, sound)
+            document = run_document(state, sound, owner=owner, task=runtime.flows.task(state)).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if html:

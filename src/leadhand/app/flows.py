@@ -13,12 +13,15 @@ from pydantic import BaseModel, Field
 
 from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
+from leadhand.domain.commands import FlowError
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
+from leadhand.domain.state import RunState
 from leadhand.domain.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
-from leadhand.flows.flow import Flow, fault_of, listed, with_roles
+from leadhand.flows.flow import Flow, FlowPolicy, fault_of, listed, with_roles
 from leadhand.flows.offline.rule import Rules
+from leadhand.flows.report.flow import ReportFlow
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GROUP = "leadhand.flows"
@@ -33,6 +36,7 @@ class FlowRegistry:
     def __init__(self, flows: Iterable[Flow | type[Flow]] = ()) -> None:
         self._flows: dict[str, dict[int, Flow]] = {}
         self._add(WorkOrderFlow())
+        self._add(ReportFlow())
         for each in flows:
             self._add(checked_flow(each))
         self._installed = False
@@ -110,6 +114,13 @@ class FlowRegistry:
                 if role.output is not None:
                     schema_problems(role.output, None)  # raises for what is not a JSON schema
             return roles
+
+    def task(self, state: RunState) -> dict[str, Any] | None:
+        """Return what the flow of a run shows of its work; None if it shows nothing, or is not in this process."""
+        try:
+            return FlowPolicy(self.of(state.definition), state.definition).task(state)
+        except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
+            return None
 
     def offline_rules(self) -> list[Rules]:
         """Return the flows' rules for the built-in rule-based model."""

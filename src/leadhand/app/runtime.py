@@ -173,7 +173,8 @@ class Runtime:
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
         state, entries = await self.load(run_id), await self.store.read(run_id)
-        return run_document(fold(state, entries[state.seq :]), entries, owner=(await self.store.run(run_id)).owner)
+        state, owner = fold(state, entries[state.seq :]), (await self.store.run(run_id)).owner
+        return run_document(state, entries, owner=owner, task=self.flows.task(state))
 
     async def take_over(self, run_id: str, *, ended: bool = False, resume_by: str = "") -> RunState:
         """Become the owner of a run that no process drives, and return its state.

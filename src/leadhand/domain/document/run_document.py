@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from leadhand.domain.errors import Failure
-from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved, SubtaskReused
+from leadhand.domain.events import (
+    AssignmentIssued,
+    AttemptSettled,
+    Entry,
+    NoteEmitted,
+    SubtaskBlocked,
+    SubtaskResolved,
+    SubtaskReused,
+)
 from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.ids import assignment_of, event_id
@@ -14,15 +22,20 @@ from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.value import Json
 
 from . import shapes
 
 
-def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> shapes.RunDocument:
+def run_document(
+    state: RunState, entries: Iterable[Entry], *, owner: str | None, task: dict[str, Json] | None = None
+) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if no host does.
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is what the flow of the run shows of
+    it; its progress is added from the log.
     """
+    entries = list(entries)
     definition, finished = state.definition, state.finished
     limits, budget = definition.limits, definition.limits.budget_nanousd
     states = tuple(work_state(state, order) for order in state.orders.values())
@@ -47,6 +60,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         context_store=shapes.ContextStore(
             events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))
         ),
+        task=None if task is None else {**task, "events": [*_progress(state, entries)]},
         todos=state.todos,
         artifacts=artifact_lines(state),
         approvals=tuple(state.approvals.values()),
@@ -88,6 +102,23 @@ def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine
         summary=each.data.summary[:300] if each.data is not None else "",
         failure=each.failure,
     )
+
+
+def _progress(state: RunState, entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:
+    """The beginnings and ends of assignments and the notes of their workers, a line each."""
+    for entry in entries:
+        match entry.event:
+            case AssignmentIssued(assignment=given):
+                key, message = given.assignment_id, f"{given.name}: started"
+            case AttemptSettled(attempt=attempt, final=True, failure=failure):
+                key = assignment_of(attempt)
+                ended = "completed" if failure is None else f"failed: {failure.message}"
+                message = f"{state.assignments[key].assignment.name}: {ended}"
+            case NoteEmitted(attempt=attempt, message=message):
+                key = assignment_of(attempt)
+            case _:
+                continue
+        yield {"timestamp": shapes.iso(entry.at), "agent": state.assignments[key].assignment.role, "message": message}
 
 
 def work_order(order: OrderState) -> shapes.IssuedOrder:

@@ -201,6 +201,7 @@ class RunDocument(Document):
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore
+    task: dict[str, Json] | None = Field(description="The work in the words of the flow, for a flow that has some.")
     todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
     approvals: tuple[Approval, ...]
