@@ -1,0 +1,127 @@
+"""The briefs of the roles of a report: each contains only what the role uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from leadhand.domain.days import WEEKDAYS
+from leadhand.domain.passages import Passage
+from leadhand.domain.state import AssignmentState
+from leadhand.flows.work_order.context_budget import context_budget, tokens
+
+from .judging import judged
+from .options import REVIEWER, WRITER, Stage
+from .progress import Item, Report, revises, used_research
+from .shapes import MOST_QUESTIONS
+from .task import task
+
+
+def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
+    """Return what the worker of an assignment receives."""
+    given, stage = assignment.assignment.input, report.stages[assignment.assignment.role]
+    if stage.agent:
+        return {"task": task(report)}
+    facts: dict[str, Any] = {"topic": report.run.request}
+    match stage.name:
+        case "planner":
+            return {**facts, **_today(report), "most": MOST_QUESTIONS}
+        case "researcher":
+            return {**facts, **_today(report), "question": given["question"]}
+        case "writer":
+            return {**facts, **_today(report), **_writing(report, assignment)}
+        case "reviewer" if "sentences" in given:
+            return _citations(report, given["number"], given["sentences"])
+        case "reviewer":
+            return {**facts, **_outline(report), **_sentences(report, given["number"], REVIEWER)}
+        case _:
+            return {**facts, **_today(report), **_stage(report, stage, given.get("number", 0))}
+
+
+def _today(report: Report) -> dict[str, Any]:
+    created = report.state.created_at
+    return {"today": f"{created:%Y-%m-%d}, {WEEKDAYS[created.weekday()]}, UTC"}
+
+
+def _outline(report: Report) -> dict[str, Any]:
+    plan, missing = report.plan, report.unanswered
+    facts: dict[str, Any] = {}
+    if plan is not None:
+        facts = {"title": plan.title, "sections": [section.heading for section in plan.sections]}
+    return {**facts, "missing": missing} if missing else facts
+
+
+def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
+    """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
+    keys = used_research(draft)
+    passages, items = report.passages(keys), report.items(keys)
+    if not revises(draft):
+        facts = {**_outline(report), "findings": _findings(items, passages)}
+    else:
+        number = draft.assignment.input["number"] - 1
+        remarks = judged(report, number).remarks
+        problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
+        facts = {"draft": report.text(number), "problems": problems}
+    room = context_budget(report.state, WRITER) - tokens(facts)
+    return {**facts, "passages": _shown(passages, items, room)}
+
+
+def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[dict[str, Any]]:
+    names = {passage.id: name for name, passage in passages.items()}
+    return [
+        {
+            "section": item.heading,
+            "statements": [
+                {
+                    "statement": finding.statement,
+                    "passages": [names[passage] for passage in finding.passages if passage in names],
+                }
+                for finding in item.findings
+            ],
+        }
+        for item in items
+    ]
+
+
+def _shown(passages: Mapping[str, Passage], items: Iterable[Item], room: int) -> dict[str, Any]:
+    """Return the passages as a writer sees them; if they do not fit, those that findings name first, in turns."""
+    shown = {name: {"text": passage.text, "source": passage.title or passage.url} for name, passage in passages.items()}
+    if tokens(shown) <= room:
+        return shown
+    names = {passage.id: name for name, passage in passages.items()}
+    queues = [[names[passage.id] for passage in item.passages] for item in items]
+    kept: dict[str, None] = {}
+    for place in range(max(map(len, queues), default=0)):
+        for name in dict.fromkeys(queue[place] for queue in queues if place < len(queue)):
+            room -= tokens({name: shown[name]})
+            if room >= 0:
+                kept[name] = None
+    return {name: facts for name, facts in shown.items() if name in kept}
+
+
+def _sentences(report: Report, number: int, before: str) -> dict[str, Any]:
+    return {"sentences": [{"n": each.index, "text": each.text} for each in report.statements(number, before)]}
+
+
+def _citations(report: Report, number: int, indexes: Iterable[int]) -> dict[str, Any]:
+    """Return some sentences beside the passages that they cite."""
+    statements = {each.index: each for each in report.statements(number, REVIEWER)}
+    passages = report.citable(number)
+    chosen = [statements[index] for index in indexes]
+    names = dict.fromkeys(name for each in chosen for name in each.passages)
+    return {
+        "sentences": [{"sentence": each.index, "text": each.text, "passages": list(each.passages)} for each in chosen],
+        "passages": {name: passages[name].text for name in names if name in passages},
+    }
+
+
+def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
+    """Return what a stage with instructions of a user receives: what it needs for what it gives."""
+    if not number:
+        return {} if report.plan is None else {"plan": report.plan.model_dump(mode="json")}
+    passages = report.citable(number)
+    statements = report.statements(number, stage.name)
+    used = dict.fromkeys(name for each in statements for name in each.passages if name in passages)
+    shown = _shown({name: passages[name] for name in used}, (), context_budget(report.state, stage.name))
+    text = _sentences(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
+    return {**text, "passages": shown}

@@ -1,0 +1,123 @@
+"""The end of a report: its text, its sources and its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leadhand.domain.commands import Cited, Outcome
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.outcome import CHECK, gap, next_action
+from leadhand.domain.run import Gap
+from leadhand.domain.state import AssignmentState
+
+from .judging import CODE, judged
+from .progress import Report, revises, stage_key, used_research
+from .rendering import Numbered, body, findings_as_text, numbered, source_list
+
+LONGEST_NAME = 100
+
+
+def outcome(report: Report) -> Outcome:
+    """Return the outcome of a run as it is now."""
+    keys = _keys(report)
+    cited = _cited(report)
+    return Outcome(
+        answer=_text(report, cited),
+        uses=keys,
+        gaps=list(_gaps(report)),
+        sources=[Cited(source.title, source.url, _finder(report, keys, source)) for source in cited],
+    )
+
+
+def final_report(report: Report) -> str:
+    """Return the final report with its list of sources; "" while the run is not finished."""
+    finished = report.state.finished
+    if finished is None or not _draft(report):
+        return ""
+    listed = source_list(_cited(report), report.passages(_keys(report)))
+    return f"{finished.answer}\n\n{listed}" if listed else finished.answer
+
+
+def _keys(report: Report) -> list[str]:
+    """The assignments whose findings the report uses."""
+    draft = report.of(f"draft-{report.last}")
+    keys = report.research if draft is None else used_research(draft)
+    return [item.key for item in report.items(keys) if item.passages]
+
+
+def _draft(report: Report) -> str:
+    """The latest draft; without one, the findings as they are."""
+    if report.last:
+        return report.text(report.last)
+    items = report.items(report.research)
+    if report.plan is None or not any(item.findings for item in items):
+        return ""
+    return findings_as_text(report.plan.title, items, report.passages(report.research))
+
+
+def _cited(report: Report) -> list[Numbered]:
+    passages = report.citable(report.last) if report.last else report.passages(report.research)
+    return numbered(_draft(report), passages)
+
+
+def _text(report: Report, cited: list[Numbered]) -> str:
+    number = report.last
+    statements = report.statements(number) if number else ()
+    refuted = judged(report, number).refuted if number else {}
+    return body(_draft(report), statements, refuted, cited)
+
+
+def _finder(report: Report, keys: list[str], source: Numbered) -> str:
+    """Return the assignment that found a source."""
+    found = (item.key for item in report.items(keys) for each in item.passages if (each.title, each.url) == source[:2])
+    return next(found, "")
+
+
+# --- gaps ------------------------------------------------------------------------------------------------------------
+
+
+def _gaps(report: Report) -> Iterator[Gap]:
+    state = report.state
+    for item in report.items(report.research):
+        if not item.findings:
+            reason = item.summary or "no source answers it"
+            action = "ask more precisely, or give sources of your own"
+            yield gap(state.assignments[item.key], FailureClass.INSUFFICIENT, reason, action)
+    yield from _writing_gaps(report)
+    if report.last:
+        yield from _review_gaps(report, report.last)
+    for stage in (*report.before, *report.rounds, *report.after):
+        if not stage.is_built_in:
+            found = report.of(stage_key(stage, 0 if stage in report.before else report.last))
+            if found is not None and found.closed and not found.ok and not found.counts:
+                yield _failed(report, f"the stage {stage.name}", found)
+
+
+def _writing_gaps(report: Report) -> Iterator[Gap]:
+    drafts = report.drafts
+    if not drafts or not drafts[-1].closed or drafts[-1].ok:
+        return
+    what = "the revision" if revises(drafts[-1]) and report.last else "the report"
+    instead = "the draft before it is used" if report.last else "the findings are listed instead"
+    yield _failed(report, what, drafts[-1], f"; {instead}")
+
+
+def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
+    """The findings that are still open, and what nobody reviewed."""
+    verdict = judged(report, number)
+    for each in verdict.remarks:
+        name = "the report" if not each.sentence else f"“{_short(each.sentence)}”"
+        said = each.problem if each.by == CODE else f"{each.by}: {each.problem}"
+        yield Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=said, next_action=CHECK)
+    for what, review in verdict.unreviewed:
+        yield _failed(report, f"the review of {what}", review, "", "unreviewed: ")
+
+
+def _failed(report: Report, name: str, assignment: AssignmentState, more: str = "", before: str = "") -> Gap:
+    failure = assignment.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
+    reason = f"{before}{failure.message}{more}"
+    return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(report.state, failure))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME].rsplit(' ', 1)[0]} …"

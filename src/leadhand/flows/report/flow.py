@@ -1,0 +1,262 @@
+"""The report flow: plan, research in parallel, write, review, revise.
+
+::
+
+    plan ─▶ research-1 … research-n in parallel ─▶ draft-1 ─▶ code checks its citations ─▶ review ─▶ final report
+                                                      ▲                                       │
+                                                      └── draft-2 … ◀── NEEDS_REVISION ◀──────┘   at most max_revisions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from leadhand.domain.commands import Assign, Command, Finish, Outcome
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.passages import passages_in
+from leadhand.domain.run import Role
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.tool import Effect
+from leadhand.domain.value import Json, object_of
+from leadhand.flows.flow import Flow, Result
+from leadhand.flows.run_view import AssignmentView, RunView
+
+from . import judging
+from .briefs import brief
+from .final import outcome
+from .offline import RULES
+from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
+from .progress import Report, draft_key, shard_key, stage_key, used_research
+from .roles import instructions, roles
+from .shapes import CitationReview, DraftReview, Evidence, Findings, Verdict
+from .task import task
+
+MOST_PASSAGES = 24
+"""Passages that one researcher can name."""
+
+
+class ReportFlow(Flow):
+    """Plan a report, research its questions in parallel, write it from cited passages, review and revise it."""
+
+    name = "report"
+    version = 1
+    description = "Write a report: plan, research in parallel, write with citations, review and revise."
+    offline = RULES
+    Options = Options
+
+    def roles(self, options: Options) -> Sequence[Role]:
+        return roles(options)
+
+    def next(self, run: RunView[Options]) -> Sequence[Command]:
+        return _next(Report(run))
+
+    def brief(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any]:
+        return brief(Report(run), assignment)
+
+    def schema(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any] | None:
+        given = assignment.assignment
+        if given.role != REVIEWER or Report(run).stages[REVIEWER].agent:
+            return None
+        return (CitationReview if "sentences" in given.input else DraftReview).model_json_schema()
+
+    def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
+        report = Report(run)
+        stage = report.stages[assignment.role]
+        if stage.agent:
+            return []
+        if "research" in stage.gives:
+            return _research_problems(result)
+        if stage.judges:
+            number = assignment.input["number"]
+            sentences = [each.index for each in report.statements(number, stage.name)]
+            return judging.problems(assignment.input.get("sentences", ()), result.value, sentences)
+        return []
+
+    def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
+        stage = run.options.stages
+        if any("research" in each.gives and not each.agent for each in stage if each.name == assignment.role):
+            return _with_passages(result)
+        return result.value
+
+    def outcome(self, run: RunView[Options]) -> Outcome:
+        return outcome(Report(run))
+
+    def task(self, run: RunView[Options]) -> dict[str, Any]:
+        return task(Report(run))
+
+
+# --- what happens next -----------------------------------------------------------------------------------------------
+
+
+def _next(report: Report) -> Sequence[Command]:
+    if not report.state.assignments and not _reading_tools(report) and not report.stages[RESEARCHER].agent:
+        how, message = (
+            "let it use web_search, or tools of your own that find sources",
+            "the run has no tool for sources",
+        )
+        return [Finish(failure=Failure.of(message, "no_tools", FailureClass.UNAVAILABLE, how))]
+    for stage in report.before:
+        wanted = _before_writing(report, stage)
+        if wanted is not None:
+            return wanted
+    if report.plan is None:
+        return [Finish(failure=_plan_failure(report))]
+    if not report.passages(report.research):
+        return [Finish()]
+    return _rounds(report)
+
+
+def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
+    """Return the next commands of a stage before the writer; None when it is done."""
+    if stage.name == RESEARCHER and not stage.agent:
+        return _research(report)
+    if (stage.name == RESEARCHER or "plan" in stage.needs) and report.plan is None:
+        return None
+    if "research" in stage.needs and not report.research:
+        return None
+    return _carried_out(report, [_assign(stage, stage_key(stage), report)])
+
+
+def _research(report: Report) -> Sequence[Command] | None:
+    if report.plan is None:
+        return None
+    tools = _reading_tools(report)
+    wanted = [
+        Assign(
+            id=f"research-{number}",
+            role=RESEARCHER,
+            title=section.heading,
+            input=section.model_dump(mode="json"),
+            tools=tools,
+        )
+        for number, section in enumerate(report.plan.sections, start=1)
+    ]
+    return _carried_out(report, wanted)
+
+
+def _rounds(report: Report) -> Sequence[Command]:
+    drafts, number = report.drafts, len(report.drafts)
+    if not drafts or (drafts[-1].closed and used_research(drafts[-1]) != report.research):
+        return [_draft(report, number + 1)]  # also if a person added to the research of a finished report
+    if not drafts[-1].closed:
+        return []
+    if report.text(number):
+        for stage in report.rounds:
+            wanted = _in_round(report, stage, number)
+            if wanted is not None:
+                return wanted
+        verdict = judging.judged(report, number).verdict
+        judges = any(stage.judges for stage in report.rounds)
+        again = report.revisions < report.run.options.max_revisions and not judging.ran_out(report, number)
+        if judges and again and verdict is Verdict.NEEDS_REVISION:
+            return [_draft(report, number + 1, revised=draft_key(number))]
+    if report.last:
+        for stage in report.after:
+            wanted = _in_round(report, stage, report.last)
+            if wanted is not None:
+                return wanted
+    return [Finish(failure=None if report.last else drafts[-1].failure)]
+
+
+def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | None:
+    if stage.name != REVIEWER or stage.agent:
+        return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
+    groups = judging.shards(report.statements(number, REVIEWER))
+    wanted = [
+        _assign(stage, stage_key(stage, number), report, number),
+        *(
+            Assign(
+                id=shard_key(number, shard),
+                role=REVIEWER,
+                title=f"citations of draft {number}" + (f", part {shard}" if len(groups) > 1 else ""),
+                input={"number": number, "sentences": group},
+                instructions=instructions("citations"),
+                judges=draft_key(number),
+            )
+            for shard, group in enumerate(groups, start=1)
+        ),
+    ]
+    return _carried_out(report, wanted)
+
+
+def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] | None:
+    """Return those that are not assigned yet, nothing while some are open, None once all are settled."""
+    missing = [each for each in wanted if report.of(each.id) is None]
+    if missing:
+        return missing
+    return [] if any(not found.closed for each in wanted if (found := report.of(each.id)) is not None) else None
+
+
+def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> Assign:
+    titles = {PLANNER: "plan", RESEARCHER: "research", REVIEWER: f"review of draft {number}"}
+    return Assign(
+        id=key,
+        role=stage.name,
+        title=titles.get(stage.name, f"{stage.name}, draft {number}" if number else stage.name),
+        input={"number": number} if number else {},
+        tools=_reading_tools(report) if "research" in stage.gives and not stage.agent and stage.tools is None else None,
+        judges=draft_key(number) if stage.judges and number else "",
+    )
+
+
+def _draft(report: Report, number: int, revised: str = "") -> Assign:
+    given: dict[str, Any] = {"number": number, "research": list(report.research)}
+    if revised:
+        given["revises"] = revised
+    title = f"draft {number}" if not revised else f"draft {number}, a revision"
+    return Assign(id=draft_key(number), role=WRITER, title=title, input=given, answers=True)
+
+
+def _plan_failure(report: Report) -> Failure:
+    plan = report.of("plan")
+    if plan is not None and plan.failure is not None:
+        return plan.failure
+    how = "correct the stage that gives the plan"
+    return Failure.of("no stage gave a plan with a title and sections", "no_plan", FailureClass.INVALID, how)
+
+
+def _reading_tools(report: Report) -> list[str]:
+    """The tools of the run that only read: those for sources and those of users, without the other built-in ones."""
+    tools = [tool for tool in report.state.definition.tools if tool.effect is Effect.PURE and not tool.delegate]
+    chosen = [tool.name for tool in tools if "web" in tool.toolset or not tool.import_path.startswith("leadhand.")]
+    return chosen or [tool.name for tool in tools]
+
+
+# --- what researchers found ------------------------------------------------------------------------------------------
+
+
+def _research_problems(result: Result) -> list[str]:
+    value = object_of(result.value)
+    try:
+        findings = Findings.model_validate({name: part for name, part in value.items() if name != "passages"})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        return [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"]
+    recorded = object_of(value).get("passages")
+    known = (
+        {each["id"] for each in recorded}
+        if recorded is not None
+        else {passage.id for call in result.calls for passage in passages_in(call)}
+    )
+    found = [
+        f"finding {number} names the passage {name}, which no tool returned"
+        for number, finding in enumerate(findings.findings, start=1)
+        for name in finding.passages
+        if name not in known
+    ]
+    named = {name for finding in findings.findings for name in finding.passages}
+    if len(named) > MOST_PASSAGES:
+        found.append(f"the findings name {len(named)} passages, and the limit is {MOST_PASSAGES}")
+    return found[:8]
+
+
+def _with_passages(result: Result) -> Json:
+    """Return findings with the text of the passages that they name, as the tools returned it."""
+    findings = Findings.model_validate(result.value)
+    named = dict.fromkeys(name for finding in findings.findings for name in finding.passages)
+    returned = {passage.id: passage for call in result.calls for passage in passages_in(call)}
+    passages = tuple(returned[name] for name in named)
+    return Evidence(summary=findings.summary, findings=findings.findings, passages=passages).model_dump(mode="json")

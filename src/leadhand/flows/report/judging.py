@@ -1,0 +1,151 @@
+"""The verdict on a draft: what code, the reviewer and the stages of users found in it. Free text never approves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.value import object_of
+
+from .citations import Statement, Status
+from .options import REVIEWER, Stage
+from .progress import Report, review_key, stage_key
+from .shapes import CitationReview, DraftReview, Verdict
+
+CODE = "citation check"
+"""Who found what code found."""
+SHARD = 25
+"""Sentences of one review of citations, at most."""
+
+
+class Remark(NamedTuple):
+    """Something to change: in one sentence of the draft, by its number, or in the draft as a whole (None).
+
+    ``by`` is who found it. If it ``refutes`` the sentence, the passages that the sentence cites do not support it.
+    """
+
+    by: str
+    number: int | None
+    sentence: str
+    problem: str
+    refutes: bool = False
+
+
+class Judged(NamedTuple):
+    """The verdict on a draft, None while it has none; ``unreviewed`` says what nobody judged, and why."""
+
+    verdict: Verdict | None
+    remarks: tuple[Remark, ...]
+    unreviewed: tuple[tuple[str, AssignmentState], ...]
+
+    @property
+    def refuted(self) -> dict[int, str]:
+        """The sentences that their passages do not support, and why."""
+        return {each.number: each.problem for each in self.remarks if each.refutes and each.number is not None}
+
+
+def shards(statements: Sequence[Statement]) -> list[list[int]]:
+    """Return the sentences whose citations a reviewer judges, in groups: those in which code found nothing."""
+    cited = [each.index for each in statements if each.passages and each.status is Status.SUPPORTED]
+    return [cited[at : at + SHARD] for at in range(0, len(cited), SHARD)]
+
+
+def judged(report: Report, number: int) -> Judged:
+    """Return the verdict on a draft from everything that judged it so far."""
+    remarks = list(_by_code(report, number))
+    unreviewed: list[tuple[str, AssignmentState]] = []
+    asked, waits = bool(remarks), False
+    judges = [stage for stage in report.rounds if stage.judges]
+    for stage in judges:
+        sentences = {each.index: each.text for each in report.statements(number, stage.name)}
+        shards_ = report.shards(number) if stage.name == REVIEWER else []
+        for review in (report.of(stage_key(stage, number)), *shards_):
+            if review is None or not review.closed:
+                waits = True
+                continue
+            found, wants, missing = _read(stage, review, sentences)
+            remarks += found
+            asked = asked or wants
+            unreviewed += missing
+    verdict = Verdict.NEEDS_REVISION if asked else None if unreviewed or waits or not judges else Verdict.APPROVED
+    return Judged(verdict, tuple(remarks), tuple(unreviewed))
+
+
+def _by_code(report: Report, number: int) -> Iterator[Remark]:
+    statements = report.statements(number)
+    for each in statements:
+        if each.status is Status.UNSUPPORTED:
+            problem = "; ".join(each.problems) or "the passages that it cites do not support it"
+            yield Remark(CODE, each.index, each.text, problem, refutes=True)
+    if statements and report.citable(number) and not any(each.passages for each in statements):
+        yield Remark(CODE, None, "", "the draft cites no passage")
+
+
+def _read(
+    stage: Stage, review: AssignmentState, sentences: dict[int, str]
+) -> tuple[list[Remark], bool, list[tuple[str, AssignmentState]]]:
+    """Return what a review found, whether it asks for a revision, and what it left without a verdict."""
+    covers: list[int] = list(review.assignment.input.get("sentences", ()))
+    what = f"the citations of {len(covers)} sentences" if covers else "the draft"
+    given: Any = review.value if review.ok else None
+    if stage.agent:
+        given = {name: object_of(given).get(name) or () for name in ("verdict", "findings")}
+    try:
+        if covers:
+            support = [each for each in CitationReview.model_validate(given).support if each.sentence in covers]
+            refused = [each for each in support if not each.supported]
+            why = "the passages that it cites do not say this"
+            found = [
+                Remark(stage.name, each.sentence, sentences.get(each.sentence, ""), each.why or why, refutes=True)
+                for each in refused
+            ]
+            left = len(set(covers) - {each.sentence for each in support})
+            return found, bool(found), [(f"the citations of {left} sentences", review)] if left else []
+        draft = DraftReview.model_validate(given)
+    except ValidationError:
+        return [], False, [(what, review)]
+    found = [
+        Remark(
+            stage.name, each.sentence, sentences.get(-1 if each.sentence is None else each.sentence, ""), each.problem
+        )
+        for each in draft.findings
+    ]
+    wants = draft.verdict is Verdict.NEEDS_REVISION
+    if wants and not found:
+        found = [Remark(stage.name, None, "", f"the {stage.name} asks for a revision")]
+    return found, wants, []
+
+
+def problems(stage_covers: Sequence[int], value: Any, sentences: Sequence[int]) -> list[str]:
+    """Return why the answer of a reviewer is no verdict, one sentence each."""
+    try:
+        if stage_covers:
+            judged_ = [each.sentence for each in CitationReview.model_validate(value).support]
+            odd = sorted(set(judged_) - set(stage_covers))
+            return [f"no judgement of sentence {each}" for each in stage_covers if each not in judged_] + [
+                f"sentence {each} is not one of those to judge" for each in odd
+            ]
+        review = DraftReview.model_validate(value)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        return [f"{'.'.join(map(str, fault['loc'])) or 'the answer'}: {fault['msg']}"]
+    found = [
+        f"there is no sentence {each.sentence}"
+        for each in review.findings
+        if each.sentence is not None and each.sentence not in sentences
+    ]
+    if review.verdict is Verdict.NEEDS_REVISION and not review.findings:
+        found.append("the verdict is NEEDS_REVISION, but no finding says what has to change")
+    if review.verdict is Verdict.APPROVED and review.findings:
+        found.append("the verdict is APPROVED, but there are findings: leave them out, or ask for a revision")
+    return found
+
+
+def ran_out(report: Report, number: int) -> bool:
+    """Whether the review of a draft ended because a limit of the run is used up."""
+    review = report.of(review_key(number))
+    return review is not None and review.failure is not None and review.failure.class_ is FailureClass.EXHAUSTED

@@ -1,0 +1,175 @@
+"""The rules of the built-in rule-based model for reports: it copies sentences of its sources and combines nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.passages import Passage, passages_in
+from leadhand.domain.tool import GIVE_UP, Source, ToolResult
+from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
+from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
+from leadhand.flows.offline.words import word_set
+
+from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
+
+BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
+SECTIONS = (
+    ("Overview", "What is known about {}?"),
+    ("Costs and figures", "What does it cost, and which figures are measured: {}?"),
+    ("Limits and problems", "Which problems, limits and risks are known: {}?"),
+)
+STATEMENTS = 4
+"""Statements of one researcher, at most."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"])")
+_CITATIONS = re.compile(r"\s*\[p\d+(?:, p\d+)*\]")
+_FIGURE = re.compile(r"\d")
+_COMMON = word_set("about known what which does cost costs figures measured problems limits risks with that this")
+
+
+def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Three questions about any topic."""
+    topic = text_of(facts.get("topic")).strip()
+    if "most" not in facts:
+        return None
+    title = f"{topic[:1].upper()}{topic[1:]}"[:300]
+    sections = [{"heading": heading, "question": question.format(topic[:800])} for heading, question in SECTIONS]
+    return {"title": title, "sections": sections[: facts["most"]]}
+
+
+def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Search once, and take the sentences that have most words in common with the question."""
+    question, topic = text_of(facts.get("question")), text_of(facts.get("topic"))
+    if not question or "today" not in facts:
+        return None
+    if not request.results:
+        call = _search(question, request)
+        return call if call is not None else request.give_up("no tool takes a query")
+    found = [passage for result in request.results for passage in passages_in(_result(result))]
+    wanted, subject = _words(question), _words(topic)
+    sentences = [(sentence, passage) for passage in found for sentence in _sentences(passage.text)]
+    fitting = [each for each in sentences if _words(each[0]) & subject]
+    ranked = sorted(fitting, key=lambda each: -len(_words(each[0]) & wanted) - bool(_FIGURE.search(each[0])))
+    chosen: dict[str, Passage] = {}
+    for sentence, passage in ranked:
+        if len(chosen) < STATEMENTS:
+            chosen.setdefault(sentence, passage)
+    if not chosen:
+        return {"summary": f"The search found nothing about {topic}.", "findings": []}
+    findings = [{"statement": sentence, "passages": [passage.id]} for sentence, passage in chosen.items()]
+    return {"summary": next(iter(chosen)), "findings": findings}
+
+
+def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Join the statements, section by section.
+
+    A known weakness: it cites for a whole section the passage with which the section begins.
+    """
+    if "draft" in facts and "problems" in facts:
+        return _rewritten(facts)
+    if "findings" not in facts or "passages" not in facts:
+        return None
+    sections = objects_of(list_of(facts["findings"]))
+    told = [f"# {text_of(facts.get('title'))}", BYLINE]
+    known: set[str] = set()
+    for section in sections:
+        statements = [each for each in objects_of(section.get("statements")) if each.get("passages")]
+        lines = [
+            f"{text_of(each['statement'])} [{statements[0]['passages'][0]}]"
+            for each in statements
+            if text_of(each["statement"]) not in known
+        ]
+        known.update(text_of(each["statement"]) for each in statements)
+        if lines:
+            told += [f"## {text_of(section.get('section'))}", " ".join(lines)]
+    for question in texts_of(facts.get("missing")):
+        told.append(f"No source answered this question: {question}")
+    return "\n\n".join(told)
+
+
+def _rewritten(facts: Mapping[str, Any]) -> str:
+    """Cite the passage that a sentence was copied from; leave out a sentence that no passage has."""
+    draft, passages = text_of(facts["draft"]), object_of(facts.get("passages"))
+    for problem in objects_of(list_of(facts["problems"])):
+        sentence = text_of(problem.get("sentence"))
+        if not sentence or sentence not in draft:
+            continue
+        plain = _CITATIONS.sub("", sentence)
+        words = _words(plain)
+        overlaps = {
+            name: len(words & _words(text_of(object_of(passage).get("text")))) for name, passage in passages.items()
+        }
+        fits = [name for name in overlaps if _has_figures(plain, text_of(object_of(passages[name]).get("text")))]
+        best = max(fits, key=lambda name: overlaps[name], default="")
+        mended = f"{plain} [{best}]" if best and overlaps[best] * 2 > len(words) and f"[{best}]" not in sentence else ""
+        draft = draft.replace(sentence, mended, 1)
+    return re.sub(r"\n{3,}", "\n\n", draft).strip()
+
+
+def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Judge citations by the words that a sentence shares with its passages, and a draft by what it says twice."""
+    sentences = objects_of(facts.get("sentences"))
+    if "passages" in facts and sentences and "sentence" in sentences[0]:
+        passages = object_of(facts["passages"])
+        return {"support": [_judged(each, passages) for each in sentences]}
+    if "sentences" not in facts:
+        return None
+    seen: dict[str, int] = {}
+    findings: list[dict[str, Any]] = []
+    for each in sentences:
+        plain = _CITATIONS.sub("", text_of(each.get("text"))).strip().casefold()
+        if plain in seen:
+            findings.append({"sentence": each["n"], "problem": f"it repeats sentence {seen[plain]}: leave it out"})
+        seen.setdefault(plain, each["n"])
+    return {"verdict": "NEEDS_REVISION" if findings else "APPROVED", "findings": findings}
+
+
+def _judged(sentence: Mapping[str, Any], passages: Mapping[str, Any]) -> dict[str, Any]:
+    words = _words(_CITATIONS.sub("", text_of(sentence.get("text"))))
+    known = _words(" ".join(text_of(passages.get(name)) for name in texts_of(sentence.get("passages"))))
+    supported = len(words & known) * 2 >= len(words)
+    why = {} if supported else {"why": f"its passages have only {len(words & known)} of its {len(words)} words"}
+    return {"sentence": sentence["sentence"], "supported": supported, **why}
+
+
+def _search(question: str, request: OfflineRequest) -> Call | None:
+    """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
+    tools = sorted((each for each in request.tools if each.name != GIVE_UP), key=lambda each: each.name != "web_search")
+    for tool in tools:
+        parameters = object_of(tool.parameters.get("properties")).items()
+        texts = [name for name, each in parameters if each.get("type") == "string"]
+        name = next((each for each in ("query", "question", "topic", "text", "q") if each in texts), "")
+        if name and tool.required <= {name}:
+            return Call(tool.name, {name: question})
+    return None
+
+
+def _result(message: ToolMessage) -> ToolResult:
+    """Return a result as the engine knows it, so that its passages have the same ids."""
+    try:
+        content = object_of(json.loads(message.content))
+    except ValueError:
+        content = {}
+    sources = tuple(Source.model_validate(each) for each in objects_of(content.get("sources")))
+    raw, summary = content.get("raw"), content.get("summary")
+    return ToolResult(call_id="", tool=message.name, raw=raw, summary=summary, sources=sources)
+
+
+def _sentences(text: str) -> Iterable[str]:
+    plain = " ".join(text.split())
+    return (each for each in _SENTENCE_END.split(plain) if each.endswith((".", "!")) and 30 <= len(each) <= 400)
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in map(str.casefold, _WORD.findall(text)) if word not in _COMMON}
+
+
+def _has_figures(text: str, passage: str) -> bool:
+    return all(figure in passage for figure in re.findall(r"\d+(?:[.,]\d+)*", text))
+
+
+RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}

@@ -1,0 +1,122 @@
+"""The final report as Markdown: numbered sources instead of passages, and a mark at each sentence without support."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from leadhand.domain.passages import Passage
+
+from .citations import Statement
+from .progress import Item
+from .sentences import MARK
+
+UNSUPPORTED = "*(not supported)*"
+"""The mark at a sentence that its passages do not support."""
+_CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
+_RANGE = re.compile(r"p\s?(\d{1,5})(?:\s*[-–]\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
+_LONGEST_RANGE = 50
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+class Numbered(NamedTuple):
+    """A source of the report and the passages of it that are cited, by name."""
+
+    title: str
+    url: str
+    passages: tuple[str, ...]
+
+
+def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
+    """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
+    cited: dict[tuple[str, str], dict[str, None]] = {}
+    for citation in _CITATION.finditer(text):
+        for name in _names(citation):
+            if name in passages:
+                cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
+    return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
+
+
+def body(text: str, statements: Sequence[Statement], unsupported: Collection[int], sources: Sequence[Numbered]) -> str:
+    """Return a draft whose citations are numbers of sources, with a mark at each unsupported sentence."""
+    numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
+    marked, at = "", 0
+    for each in statements:
+        if each.index in unsupported:
+            end = each.offset + len(each.text)
+            inner = "|" if text[:end].endswith("|") else ""  # a row of a table ends with its last cell
+            marked += f"{text[at : end - len(inner)].rstrip()} {UNSUPPORTED}{inner and f' {inner}'}"
+            at = end
+    marked += text[at:]
+
+    def number_of(citation: re.Match[str]) -> str:
+        found = sorted({numbers[name] for name in _names(citation) if name in numbers})
+        return f" [{', '.join(map(str, found))}]" if found else ""
+
+    return _CITATION.sub(number_of, marked).strip()
+
+
+def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
+    """Return the sources as a numbered list with links to the passages that the report cites."""
+    if not sources:
+        return ""
+    lines = ["## Sources", ""]
+    for number, source in enumerate(sources, start=1):
+        title = _escaped(source.title or source.url or "untitled")
+        lines.append(f"{number}. [{title}]({_address(source.url)})" if source.url else f"{number}. {title}")
+        for name in source.passages:
+            quoted, link = f"“{_escaped(_beginning(passages[name].text))}”", link_to(passages[name])
+            lines.append(f"   - [{quoted}]({_address(link)})" if link else f"   - {quoted}")
+    return "\n".join(lines)
+
+
+def findings_as_text(title: str, items: Iterable[Item], passages: Mapping[str, Passage]) -> str:
+    """Return the findings as a draft, for a report that no model could write."""
+    names = {passage.id: name for name, passage in passages.items()}
+    parts = [f"# {title}"]
+    for item in items:
+        lines = [
+            f"- {finding.statement} [{', '.join(names[each] for each in finding.passages if each in names)}]"
+            for finding in item.findings
+        ]
+        if lines:
+            parts += [f"## {item.heading}", "\n".join(lines)]
+    return "\n\n".join(parts)
+
+
+def link_to(passage: Passage) -> str:
+    """Return the address of a passage: of a web page with a text fragment, so that it opens at the passage."""
+    if not passage.url.startswith(("http://", "https://")):
+        return passage.url
+    words = passage.text.split()
+    first, last = " ".join(words[:5]), " ".join(words[-5:])
+    text = _fragment(first) if len(words) <= 10 else f"{_fragment(first)},{_fragment(last)}"
+    return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
+
+
+def _fragment(text: str) -> str:
+    return quote(text, safe="").replace("-", "%2D")
+
+
+def _address(url: str) -> str:
+    return quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _beginning(text: str, most: int = 120) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def _names(citation: re.Match[str]) -> list[str]:
+    """Return the names of the passages of a citation: [p3], [p3, p7], [p3-p5]."""
+    found: list[str] = []
+    for first, last in _RANGE.findall(citation[0]):
+        end = int(last) if last and 0 < int(last) - int(first) < _LONGEST_RANGE else int(first)
+        found += [f"p{number}" for number in range(int(first), end + 1)]
+    return found

@@ -1,0 +1,47 @@
+"""The roles of a report: one for each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from leadhand.domain.run import ALL_TOOLS, Role
+
+from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
+from .shapes import DraftReview, Findings, Outline, ReviewerAnswer
+
+OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: ReviewerAnswer}
+
+
+@cache
+def instructions(name: str) -> str:
+    """Return the built-in instructions from ``prompts/<name>.md``."""
+    return (files(__package__ or "leadhand.flows.report") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def roles(options: Options) -> Sequence[Role]:
+    """Return a role for each stage of a run with these options."""
+    return [_role(stage) for stage in options.stages]
+
+
+def _role(stage: Stage) -> Role:
+    limits = stage.model_dump(include={"max_turns", "max_requests", "max_tokens", "budget"})
+    researches = "research" in stage.gives
+    if stage.is_built_in:
+        output, told = OUTPUTS[stage.name], stage.instructions or instructions(stage.name)
+    else:
+        output = DraftReview if stage.judges else Findings if researches else None
+        told = instructions("stage").replace("{instructions}", stage.instructions or "")
+        told += f"\n\n{instructions(f'stage-{stage.gives[0]}')}" if stage.gives else ""
+    return Role(
+        name=stage.name,
+        instructions=told,
+        model=stage.model,
+        output=output,
+        tools=(stage.tools if stage.tools is not None else (ALL_TOOLS,)) if researches or stage.tools else (),
+        loop="turns" if researches or stage.tools else "reply",
+        counts=researches,
+        **limits,
+    )

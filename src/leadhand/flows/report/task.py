@@ -1,0 +1,136 @@
+"""The task view of a report: plan, research, drafts, reviews and the final report, as a projection of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leadhand.domain.passages import Passage
+from leadhand.domain.state import AssignmentState
+
+from .citations import Statement, Status
+from .final import final_report
+from .judging import Judged, judged
+from .options import REVIEWER, Stage
+from .progress import Report, revises, stage_key, used_research
+from .rendering import link_to
+
+
+def task(report: Report) -> dict[str, Any]:
+    """Return the task of a run. Passages are named by their ids, here and in the drafts."""
+    drafts = report.drafts
+    latest = report.last
+    plan = report.plan
+    return {
+        "plan": None if plan is None else plan.model_dump(mode="json"),
+        "research": _research(report),
+        "draft": report.text(latest) or None,
+        "feedback": _feedback(judged(report, latest)) if latest else None,
+        "final_report": final_report(report) or None,
+        "revisions": report.revisions,
+        "stages": _stages(report),
+        "drafts": [_draft(report, number, draft) for number, draft in enumerate(drafts, start=1)],
+        "statements": _statements(report, latest) if latest else [],
+        "passages": {
+            passage.id: {**passage.model_dump(mode="json"), "link": link_to(passage)}
+            for passage in report.passages(report.research).values()
+        },
+    }
+
+
+def _research(report: Report) -> list[dict[str, Any]]:
+    """Every question with its findings; also those of stages that users added."""
+    found = {item.key: item for item in report.items(report.research)}
+    keys = dict.fromkeys([*(each.key for each in report.questions), *found])
+    lines: list[dict[str, Any]] = []
+    for key in keys:
+        assignment, item = report.state.assignments[key], found.get(key)
+        given = assignment.assignment.input
+        lines.append(
+            {
+                "key": key,
+                "heading": given.get("heading", key) if item is None else item.heading,
+                "question": given.get("question", "") if item is None else item.question,
+                "status": assignment.status.value,
+                "summary": "" if item is None else item.summary,
+                "findings": [] if item is None else [each.model_dump(mode="json") for each in item.findings],
+                "passages": [] if item is None else [each.id for each in item.passages],
+                "error": assignment.failure.message if assignment.failure is not None else None,
+            }
+        )
+    return lines
+
+
+def _draft(report: Report, number: int, draft: AssignmentState) -> dict[str, Any]:
+    verdict = judged(report, number)
+    return {
+        "key": draft.key,
+        "number": number,
+        "status": draft.status.value,
+        "revises": revises(draft) or None,
+        "research": list(used_research(draft)),
+        "text": report.text(number) or None,
+        "statements": _statements(report, number),
+        "reviews": [line for stage in report.rounds if stage.judges for line in _reviews(report, stage, number)],
+        **_feedback(verdict),
+        "error": draft.failure.message if draft.failure is not None else None,
+    }
+
+
+def _reviews(report: Report, stage: Stage, number: int) -> list[dict[str, Any]]:
+    shards = report.shards(number) if stage.name == REVIEWER else []
+    found = [each for each in (report.of(stage_key(stage, number)), *shards) if each is not None]
+    return [
+        {
+            "key": each.key,
+            "stage": stage.name,
+            "status": each.status.value,
+            "answer": each.value if each.ok else None,
+            "error": each.failure.message if each.failure is not None else None,
+        }
+        for each in found
+    ]
+
+
+def _feedback(verdict: Judged) -> dict[str, Any]:
+    return {
+        "verdict": None if verdict.verdict is None else verdict.verdict.value,
+        "findings": [
+            {"by": each.by, "sentence": each.number, "text": each.sentence or None, "problem": each.problem}
+            for each in verdict.remarks
+        ],
+        "unreviewed": [what for what, _ in verdict.unreviewed],
+    }
+
+
+def _statements(report: Report, number: int) -> list[dict[str, Any]]:
+    """Return every sentence of a draft with its status, its passages, and why it is not supported."""
+    statements, passages = report.statements(number), report.citable(number)
+    refuted = judged(report, number).refuted
+    return [_statement(each, passages, refuted.get(each.index)) for each in statements]
+
+
+def _statement(statement: Statement, passages: Mapping[str, Passage], refuted: str | None) -> dict[str, Any]:
+    problems: Sequence[str] = statement.problems or (() if refuted is None else (refuted,))
+    status = statement.status if refuted is None else Status.UNSUPPORTED
+    return {
+        "index": statement.index,
+        "text": statement.text,
+        "status": status.value,
+        "passages": [passages[name].id if name in passages else name for name in statement.passages],
+        "problems": list(problems),
+    }
+
+
+def _stages(report: Report) -> list[dict[str, Any]]:
+    """Return the stages in order with the state of their latest assignments."""
+    found: list[dict[str, Any]] = []
+    for stage in report.run.options.stages:
+        of_stage = [each for each in report.state.assignments.values() if each.assignment.role == stage.name]
+        status = "pending"
+        if any(not each.closed for each in of_stage):
+            status = "running"
+        elif of_stage:
+            status = of_stage[-1].status.value
+        found.append({"name": stage.name, "status": status, "assignments": [each.key for each in of_stage]})
+    return found

@@ -1,0 +1,105 @@
+"""Reports with a scripted model: two questions, one source each, and roles whose answers a test can replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from leadhand import Answer, Leadhand, ToolReturn, tool
+from leadhand.domain.conversation import ModelRequest
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
+
+TOPIC = "Heat pumps in old houses"
+PASSAGES = {
+    "aaaaaaaa.1": "A heat pump in a house of 1930 needs 9 kW.",
+    "bbbbbbbb.1": "The installation costs 18,000 euros.",
+    "bbbbbbbb.2": "A subsidy pays 30 % of it.",
+}
+SOUND = """# Heat pumps in old houses
+
+## Size
+
+A heat pump in a house of 1930 needs 9 kW [p1].
+
+## Costs
+
+The installation costs 18,000 euros [p2]."""
+WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
+APPROVED = {"verdict": "APPROVED", "findings": []}
+
+Answers = Mapping[str, Any]
+"""By role, or by assignment: an answer, or a function of the request. A function may return an answer, too."""
+
+
+def source(name: str) -> dict[str, Any]:
+    """One source as web_search returns it."""
+    passages = [{"id": id_, "text": text} for id_, text in PASSAGES.items() if id_.startswith(name)]
+    return {"title": f"Source {name[0]}", "url": f"https://example.org/{name[0]}", "source": name, "passages": passages}
+
+
+@tool
+async def search(query: str) -> ToolReturn:
+    """Find sources."""
+    found = source("aaaaaaaa" if "size" in query else "bbbbbbbb")
+    credit = {"title": found["title"], "url": found["url"]}
+    return ToolReturn.model_validate({"raw": {"results": [found]}, "summary": "1 source", "sources": [credit]})
+
+
+def plan(request: ModelRequest) -> Any:
+    sections = [{"heading": "Size", "question": "Which size?"}, {"heading": "Costs", "question": "Which costs?"}]
+    return {"title": TOPIC, "sections": sections}
+
+
+def research(request: ModelRequest) -> Any:
+    question = brief_of(request)["question"]
+    name = "aaaaaaaa.1" if "size" in question else "bbbbbbbb.1"
+    if len(request.messages) == 2:
+        return calls("search", query=question)
+    return {"summary": PASSAGES[name], "findings": [{"statement": PASSAGES[name], "passages": [name]}]}
+
+
+def review(request: ModelRequest) -> Any:
+    brief = brief_of(request)
+    if "passages" in brief:
+        return {"support": [{"sentence": each["sentence"], "supported": True} for each in brief["sentences"]]}
+    return APPROVED
+
+
+ANSWERS: Answers = {"planner": plan, "researcher": research, "writer": SOUND, "reviewer": review}
+
+
+def assignment_of(request: ModelRequest) -> str:
+    """The assignment that a request belongs to."""
+    return request.key.split("/")[1]
+
+
+def model(**answers: Any) -> ScriptedModel:
+    """Return a model that writes a sound report; ``answers`` replace those of roles or assignments (``draft_1``)."""
+    given = {**ANSWERS, **answers}
+
+    def answer(request: ModelRequest) -> Any:
+        said = given.get(assignment_of(request).replace("-", "_"), given.get(request.role))
+        while callable(said):
+            said = said(request)
+        return said
+
+    return ScriptedModel(answer)
+
+
+def lead(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:
+    return Leadhand(home=home, models=scripted, tools=[search], **more)
+
+
+def report(home: Path, scripted: ScriptedModel | None = None, **options: Any) -> Answer:
+    """Carry out a report."""
+    return lead(home, scripted or model()).run_sync(TOPIC, flow="report", **options)
+
+
+def in_turn(*answers: Any) -> Callable[[ModelRequest], Any]:
+    """Return an answer that is another one each time; the last one stays."""
+    left = list(answers)
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+BROKEN = fails("unavailable", "http_401", "the model is away")
