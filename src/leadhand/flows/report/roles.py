@@ -12,6 +12,8 @@ from leadhand.domain.run import ALL_TOOLS, Role
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import DraftReview, Findings, Outline, ReviewerAnswer
 
+RESEARCH_TOOLS = (ALL_TOOLS, "web_search", "web_fetch")
+"""What a stage that researches may use, unless it names its tools: the tools of the run, and the web."""
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: ReviewerAnswer}
 
 
@@ -40,7 +42,7 @@ def _role(stage: Stage) -> Role:
         instructions=told,
         model=stage.model,
         output=output,
-        tools=(stage.tools if stage.tools is not None else (ALL_TOOLS,)) if researches or stage.tools else (),
+        tools=(stage.tools if stage.tools is not None else RESEARCH_TOOLS) if researches or stage.tools else (),
         loop="turns" if researches or stage.tools else "reply",
         counts=researches,
         **limits,
