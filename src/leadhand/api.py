@@ -45,7 +45,7 @@ class Leadhand(Answering):
     at length, and a long plan, need more). ``max_workers`` bounds the assignments of one run that are carried out at
     once, ``concurrency`` those of all runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget``
     needs a known price: a model without one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say
-    where runs are kept.
+    where runs are kept. ``documents`` is a directory that ``web_search`` and ``web_fetch`` read, too.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -67,6 +67,7 @@ class Leadhand(Answering):
         worker_model: str | None = None,
         review_model: str | None = None,
         offline: bool = False,
+        documents: Path | str | None = None,
         home: Path | str | None = None,
         database: str | None = None,
         max_steps: int = 3,
@@ -96,6 +97,7 @@ class Leadhand(Answering):
             model=model,
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
+            documents=documents,
             concurrency=concurrency,
             limits=arguments.limits(
                 Limits(),

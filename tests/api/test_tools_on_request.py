@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from leadhand import Leadhand, RunStatus
+import pytest
+
+from leadhand import Leadhand, RunStatus, UsageError
+from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search
@@ -55,3 +58,25 @@ async def test_somebody_can_add_them(tmp_path: Path) -> None:
         started = await lead.start("What is the weather in Paris?")
         assert [tool.name for tool in started.state.definition.tools] == ["web_search"]
         await started.wait()
+
+
+async def test_a_run_keeps_its_directory_of_documents(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "house.md").write_text("# Our house\n\nThe boiler was replaced in 2019.\n")
+    model = ScriptedModel([calls("web_search", query="boiler replaced"), says("2019")])
+    async with model, Leadhand(flows=[Look], models=model, offline=True, documents=folder, home=tmp_path) as lead:
+        answer = await lead.run("When was the boiler replaced?", flow="look")
+        state = await (await lead.runtime()).load(answer.run_id)
+    assert state.definition.documents == str(folder)
+    assert answer.sources[0]["url"] == "document:house.md"
+
+
+async def test_what_is_not_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a directory"):
+        Leadhand(documents=tmp_path / "absent", home=tmp_path)
+
+
+def test_a_definition_without_documents_is_written_as_before() -> None:
+    definition = RunDefinition(request="Hello", flow="echo", models=ModelChoice(default="offline"))
+    assert "documents" not in definition.model_dump()

@@ -83,7 +83,7 @@ async def test_focus_chooses_the_passages(offline: ToolContext) -> None:
 async def test_nothing_else_can_be_read_offline(url: str, offline: ToolContext) -> None:
     with pytest.raises(ToolError) as refused:
         await web_fetch(url, context=offline)
-    assert refused.value.failure.type == "offline"
+    assert refused.value.failure.type == "no_such_document"
 
 
 @pytest.mark.parametrize("arguments", [{"query": " "}, {"query": "x" * 501}, {"query": "x", "max_results": 11}])

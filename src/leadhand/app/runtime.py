@@ -11,6 +11,7 @@ from typing import Any, ParamSpec
 from leadhand.app.arguments import check_rules
 from leadhand.app.clock import SleepWatch, SystemClock, new_run_id
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
+from leadhand.app.libraries import Libraries
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
@@ -33,7 +34,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
-from leadhand.ports import ContextStore, Library, Models, Web
+from leadhand.ports import ContextStore, Models, Web
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
@@ -90,6 +91,7 @@ class Runtime:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
+        self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library)
         self._model_calls = ModelCalls(self.models, self.store, self._clock)
         host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
@@ -312,14 +314,10 @@ class Runtime:
             else:
                 from leadhand.tools.web_client import AiohttpWeb
 
-                self._webs[offline] = AiohttpWeb(gate=self._pass_gate, cache=self.store)
+                self._webs[offline] = AiohttpWeb(
+                    gate=self._pass_gate, cache=self.store, environment=self.settings.environment
+                )
         return self._webs[offline]
-
-    def library(self, offline: bool, documents: str) -> Library:
-        """What tools can search and read: documents on this machine and, unless ``offline``, the web."""
-        from leadhand.tools.web.library import OfflineLibrary
-
-        return OfflineLibrary()
 
     async def _pass_gate(self, service: str) -> None:
         from leadhand.tools.services import SERVICES
@@ -344,6 +342,7 @@ class Runtime:
             close = getattr(web, "aclose", None)
             if close is not None:
                 await close()
+        await self.library.aclose()
         await self.models.aclose()
         await self.store.aclose()
 

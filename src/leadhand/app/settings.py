@@ -14,6 +14,7 @@ from leadhand.domain.limits import CONCURRENCY, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
+DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
 MOST_AT_ONCE = 100_000
 
 
@@ -58,12 +59,14 @@ def settings(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     offline: bool = False,
+    documents: Path | str | None = None,
     concurrency: int | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
-    Raises UsageError for a name that is empty or not text, and for a concurrency out of range.
+    Raises UsageError for a name that is empty or not text, for a concurrency out of range, and for ``documents`` that
+    are not a directory.
     """
     env = dict(os.environ)
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
@@ -80,10 +83,22 @@ def settings(
         model="offline" if offline else model or env.get("LEADHAND_MODEL") or None,
         models={} if offline else dict(models or {}),
         offline=offline,
+        documents=_documents(documents, env),
         concurrency=_concurrency(concurrency, env),
         environment=env,
         **others,
     )
+
+
+def _documents(given: Path | str | None, env: Mapping[str, str]) -> str:
+    """Return the absolute path of the directory of documents; "" for none."""
+    said = env.get(DOCUMENTS_VARIABLE, "").strip() if given is None else str(given)
+    if given is None and not said:
+        return ""
+    directory = Path(name(said, "documents", _DIRECTORY) or "").expanduser().resolve()
+    if not directory.is_dir():
+        raise UsageError(f"the documents {shown(said)} are not a directory", _DIRECTORY)
+    return str(directory)
 
 
 def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
@@ -99,6 +114,7 @@ def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
     return value
 
 
+_DIRECTORY = f"Pass a directory that exists with --documents DIR, documents=… or {DOCUMENTS_VARIABLE}, or omit it."
 _MODEL = "Pass provider:name or offline, or omit it."
 
 

@@ -38,6 +38,10 @@ SameTools = Annotated[
     tuple[str, ...],
     Flag("Add the tools of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
 ]
+Documents = Annotated[
+    str | None,
+    Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
+]
 Json = Annotated[bool, Flag("Print a JSON array.")]
 Debug = Annotated[bool, Flag("Show the traceback of an error.")]
 

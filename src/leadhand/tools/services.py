@@ -15,13 +15,16 @@ class Service:
     """The rules of one service.
 
     ``seconds_between`` is the minimum time between two requests of all processes that share this store (0: no limit).
-    ``kept_s`` is how long a successful response is cached. The environment variable ``setting`` names another server.
+    ``kept_s`` is how long a successful response is cached. The environment variable ``setting`` names another server,
+    ``key`` is the variable of the API key that requests carry in the header ``key_header``.
     """
 
     title: str
     setting: str
     seconds_between: float
     kept_s: float
+    key: str = ""
+    key_header: str = ""
 
 
 SERVICES: Mapping[str, Service] = {
@@ -39,6 +42,23 @@ SERVICES: Mapping[str, Service] = {
     # routing.openstreetmap.de (FOSSGIS): 1 a second, an identifying User-Agent.
     "valhalla": Service(title="Valhalla", setting="LEADHAND_VALHALLA_URL", seconds_between=1, kept_s=_DAY),
     "osrm": Service(title="OSRM", setting="LEADHAND_OSRM_URL", seconds_between=1, kept_s=_DAY),
+    "tavily": Service(
+        title="Tavily",
+        setting="LEADHAND_TAVILY_URL",
+        seconds_between=0,
+        kept_s=60 * _MINUTE,
+        key="TAVILY_API_KEY",
+        key_header="Authorization",
+    ),
+    # api-dashboard.search.brave.com: 1 a second in the free plan.
+    "brave": Service(
+        title="Brave Search",
+        setting="LEADHAND_BRAVE_URL",
+        seconds_between=1,
+        kept_s=60 * _MINUTE,
+        key="BRAVE_API_KEY",
+        key_header="X-Subscription-Token",
+    ),
 }
 """The rules by the service name that callers of :class:`~leadhand.ports.Web` use."""
 
@@ -58,6 +78,8 @@ class ServiceUrls:
     osrm_bicycle: str = "https://routing.openstreetmap.de/routed-bike"
     nominatim: str = "https://nominatim.openstreetmap.org"
     photon: str = "https://photon.komoot.io"
+    tavily: str = "https://api.tavily.com"
+    brave: str = "https://api.search.brave.com"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceUrls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,7 @@ from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import Json
 from leadhand.ports import WebReply
 
-from .services import SERVICES
+from .services import SERVICES, Service
 
 if TYPE_CHECKING:
     import aiohttp
@@ -49,11 +50,20 @@ class AiohttpWeb:
     rules say.
     """
 
-    def __init__(self, *, gate: Gate, cache: AnswerCache | None = None, total_timeout: float = 20.0) -> None:
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        cache: AnswerCache | None = None,
+        total_timeout: float = 20.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """``gate`` is awaited before every request to a service that requires a pause between two.
 
-        ``total_timeout`` is the limit of one request in seconds, without the wait at the gate.
+        ``total_timeout`` is the limit of one request in seconds, without the wait at the gate. API keys are in
+        ``environment``.
         """
+        self._environment = os.environ if environment is None else environment
         self._gate = gate
         self._cache = cache
         self._total_timeout = total_timeout
@@ -129,7 +139,7 @@ class AiohttpWeb:
                 headers={"User-Agent": user_agent(), "Accept": "application/json"},
             )
         try:
-            async with self._session.request(method, url, **sent) as response:
+            async with self._session.request(method, url, **sent, **self._with_key(rules)) as response:
                 received = await _read(response.content, response.content_length, title)
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return _reply(response.status, received, headers, response.charset or "utf-8")
@@ -154,6 +164,16 @@ class AiohttpWeb:
                 class_=FailureClass.TRANSIENT,
                 next_action=f"{unreachable}or fix {setting} if it is set",
             ) from error
+
+    def _with_key(self, rules: Service | None) -> dict[str, Any]:
+        """The header with the API key of a service. A redirect is not followed, so that only the service gets it."""
+        key = self._environment.get(rules.key, "").strip() if rules is not None and rules.key else ""
+        if rules is None or not key:
+            return {}
+        return {
+            "headers": {rules.key_header: f"Bearer {key}" if rules.key_header == "Authorization" else key},
+            "allow_redirects": False,
+        }
 
 
 async def _read(content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:

@@ -9,6 +9,7 @@ from leadhand.app.arguments import check_request
 from leadhand.cli.background import run_in_background
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
+    Documents,
     DriverFlags,
     Flag,
     FlowFlags,
@@ -37,6 +38,7 @@ async def run(
     /,
     *,
     tools: Tools = (),
+    documents: Documents = None,
     approve: Annotated[
         tuple[str, ...],
         Flag(
@@ -59,7 +61,8 @@ async def run(
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     text = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
-    async with open_lead(store, models, limits, tools=all_tools(tools), on_text=shown.write_draft, **approving) as lead:
+    settings = approving | {"documents": documents, "on_text": shown.write_draft}
+    async with open_lead(store, models, limits, tools=all_tools(tools), **settings) as lead:
         if detach:
             detached = await (await lead.runtime()).start(text, flow=flow.flow, options=options, detached=True)
             return await run_in_background(lead, detached, tools=tools, output=output, store=store)

@@ -7,7 +7,16 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Tools, approval_settings, open_lead
+from leadhand.cli.options import (
+    Documents,
+    DriverFlags,
+    Flag,
+    LimitFlags,
+    ModelFlags,
+    Tools,
+    approval_settings,
+    open_lead,
+)
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -33,6 +42,7 @@ async def serve(
     root_path: Annotated[str, Flag("The path below which a proxy shows the server: /leadhand.", "PATH")] = "",
     require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
     tools: Tools = (),
+    documents: Documents = None,
     approve: Annotated[
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
@@ -69,7 +79,14 @@ async def serve(
 
     live = Live()
     lead = open_lead(
-        store, models, limits, tools=all_tools(tools), on_text=live.write, concurrency=concurrency, **approving
+        store,
+        models,
+        limits,
+        tools=all_tools(tools),
+        documents=documents,
+        on_text=live.write,
+        concurrency=concurrency,
+        **approving,
     )
     async with lead:
         runtime = await lead.runtime()

@@ -11,7 +11,7 @@ from leadhand.app.formatting import clean, count, duration, shortened
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Debug, Flag, StoreFlags, Tools, open_lead
+from leadhand.cli.options import Debug, Documents, Flag, StoreFlags, Tools, open_lead
 from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
 from leadhand.domain.errors import UsageError
@@ -105,6 +105,7 @@ async def tools_call(
     ],
     tools: Tools = (),
     offline: Annotated[bool, Flag("Use the built-in sample service instead of the network.")] = False,
+    documents: Documents = None,
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> int:
@@ -115,7 +116,7 @@ async def tools_call(
     faults = argument_problems(spec, given)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", f"Arguments: {_signature(spec)}")
-    async with open_lead(store, model="offline", offline=offline) as lead:
+    async with open_lead(store, model="offline", offline=offline, documents=documents) as lead:
         outcome = await try_tool(await lead.runtime(), toolbox, spec, given, offline=offline)
     failure = outcome.failure
     if failure is not None:

@@ -42,6 +42,12 @@ def add(database: sqlite3.Connection, page: Page, *, size: int = 0, changed: int
     )
 
 
+def remove(database: sqlite3.Connection, number: int) -> None:
+    """Remove the document with this id."""
+    database.execute("DELETE FROM passages WHERE document = ?", (number,))
+    database.execute("DELETE FROM documents WHERE id = ?", (number,))
+
+
 def search(database: sqlite3.Connection, query: str, limit: int) -> list[Page]:
     """Return the documents that fit a query best, by their best passages (BM25).
 

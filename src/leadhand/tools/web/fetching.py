@@ -1,0 +1,254 @@
+"""Fetch public pages, and nothing else: a model or a page must not make this process reach what is private.
+
+Each host is resolved once; all of its addresses must be public, and the connection is made to an address that was
+checked. Each redirect is checked in the same way. No proxy is used: it would resolve names itself, where nothing can be
+checked. There are limits for the size, also after decompression, and for the time of everything together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.waits import retry_after
+from leadhand.tools.web_client import user_agent
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+MOST_BYTES = 5_000_000
+MOST_REDIRECTS = 5
+WITHIN_S = 20.0
+CONNECT_WITHIN_S = 5.0
+AT_ONCE = 16
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6 that has been assigned to the public internet."""
+_PRIVATE = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
+"""Not public, although older Pythons say so, or serving a cloud's own machines (Azure)."""
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Returns the addresses of a host. Raises OSError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """What a server sent: the address after redirects, the media type, the declared encoding, and the body."""
+
+    url: str
+    kind: str
+    charset: str
+    content: bytes
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to the public internet, and so does any IPv4 address inside it."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if not ip.is_global or ip.is_multicast or any(ip in network for network in _PRIVATE):
+        return False
+    if isinstance(ip, ipaddress.IPv4Address):
+        return True
+    if ip.scope_id is not None or not (ip in _UNICAST or ip in _NAT64):
+        return False
+    inner = [ip.sixtofour, *(ip.teredo or ())]
+    if ip in _NAT64:
+        inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF))
+    return all(each is None or is_public(str(each)) for each in inner)
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a host as the operating system knows them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+class PageFetcher:
+    """Fetches pages. ``resolve`` and ``allowed`` are replaced in tests only."""
+
+    def __init__(
+        self, *, resolve: Resolve = resolve, allowed: Callable[[str], bool] = is_public, within_s: float = WITHIN_S
+    ) -> None:
+        self._resolve = resolve
+        self._allowed = allowed
+        self._within_s = within_s
+        self._session: aiohttp.ClientSession | None = None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def fetch(self, url: str, *, within_s: float | None = None) -> Received:
+        """Return what is at an address. Raises ToolError: ``refused_url``, ``private_address``, ``http_404``, …"""
+        import aiohttp
+
+        limit = min(within_s or self._within_s, self._within_s)
+        try:
+            async with asyncio.timeout(limit):
+                return await self._followed(url)
+        except TimeoutError:
+            raise _failed(f"{shown(url)} did not answer in {limit:g} s", "timeout") from None
+        except aiohttp.ClientError as error:
+            raise _failed(f"the connection to {shown(url)} failed: {error or type(error).__name__}"[:300]) from error
+        except (OSError, ValueError) as error:
+            raise _failed(f"{shown(url)} cannot be fetched: {error}"[:300]) from error
+
+    async def _followed(self, url: str) -> Received:
+        at = checked_url(url)
+        for _ in range(MOST_REDIRECTS + 1):
+            self._check_literal(at)
+            async with self._opened().get(at, allow_redirects=False) as response:
+                location = response.headers.get("Location", "")
+                if response.status not in _REDIRECTS or not location:
+                    return await _received(at, response)
+                at = checked_url(location, at)
+        raise _refused(f"{shown(url)} redirects more than {MOST_REDIRECTS} times", "too_many_redirects")
+
+    def _check_literal(self, url: URL) -> None:
+        """Refuse an address in a URL that is not public. Names are checked when they are resolved."""
+        host = url.host or ""
+        if ":" in host or host.replace(".", "").isdigit():
+            self._check(host, [host])
+
+    def _check(self, host: str, addresses: Sequence[str]) -> None:
+        for address in addresses:
+            if not self._allowed(address):
+                raise _refused(f"{host} is not a public address ({address})", "private_address")
+
+    def _opened(self) -> aiohttp.ClientSession:
+        import aiohttp
+        from aiohttp.abc import AbstractResolver, ResolveResult
+
+        fetcher = self
+
+        class Checked(AbstractResolver):
+            async def resolve(
+                self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+            ) -> list[ResolveResult]:
+                addresses = await fetcher._resolve(host, port)
+                fetcher._check(host, addresses)
+                return [
+                    ResolveResult(
+                        hostname=host,
+                        host=address,
+                        port=port,
+                        family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                        proto=0,
+                        flags=socket.AI_NUMERICHOST,
+                    )
+                    for address in addresses
+                ]
+
+            async def close(self) -> None:
+                """Hold nothing open."""
+
+        def connect(target: Any) -> socket.socket:
+            """Make the socket of a connection, and check once more which address it will reach."""
+            family, kind, protocol, _, at = target
+            if not fetcher._allowed(str(at[0])):
+                raise PermissionError(f"{at[0]} is not a public address")
+            return socket.socket(family, kind, protocol)
+
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                resolver=Checked(), socket_factory=connect, use_dns_cache=False, force_close=True, limit=AT_ONCE
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_WITHIN_S),
+                headers={
+                    "User-Agent": user_agent(),
+                    "Accept": "text/html, application/xhtml+xml, application/pdf, text/markdown, text/plain;q=0.9",
+                    "Accept-Encoding": "gzip, deflate",
+                },
+            )
+        return self._session
+
+
+def checked_url(url: str, base: URL | None = None) -> URL:
+    """Return a URL that may be fetched; relative to ``base``, if there is one. Raises ToolError (``refused_url``)."""
+    from yarl import URL
+
+    try:
+        at = URL(url) if base is None else base.join(URL(url))
+        port = at.port
+    except ValueError as error:
+        raise _refused(f"{shown(url)} is not a URL: {error}") from None
+    if at.scheme not in ("http", "https") or not at.host or not port:
+        raise _refused(f"{shown(url)} is not an http or https URL")
+    if at.user is not None or at.password is not None:
+        raise _refused("a URL with a user name or password is not fetched")
+    return at.with_fragment(None)
+
+
+async def _received(url: URL, response: aiohttp.ClientResponse) -> Received:
+    status = response.status
+    if status != 200:
+        raise _failed(
+            f"{shown(str(url))} answered {status}",
+            f"http_{status}",
+            FailureClass.RATE_LIMITED
+            if status == 429
+            else FailureClass.TRANSIENT
+            if status >= 500 or status == 408
+            else FailureClass.UNAVAILABLE,
+            retry_after(response.headers, datetime.now(UTC)) if status == 429 else None,
+        )
+    content = await _body(response, str(url))
+    return Received(url=str(url), kind=response.content_type, charset=response.charset or "", content=content)
+
+
+async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
+    """Return the body, decompressed. Raises ToolError as soon as it is too large."""
+    coding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
+    if coding not in ("identity", "gzip", "x-gzip", "deflate"):
+        raise _refused(f"{shown(url)} is compressed in a way that is not supported: {coding[:40]}", "bad_encoding")
+    inflate = None if coding == "identity" else zlib.decompressobj(wbits=47 if "gzip" in coding else 15)
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        try:
+            body += chunk if inflate is None else inflate.decompress(chunk, MOST_BYTES + 1 - len(body))
+        except zlib.error as error:
+            raise _refused(f"{shown(url)} is damaged: {error}", "bad_encoding") from None
+        if len(body) > MOST_BYTES or (inflate is not None and inflate.unconsumed_tail):
+            raise _refused(f"{shown(url)} is larger than {MOST_BYTES:,} bytes", "body_too_large")
+    return bytes(body)
+
+
+def shown(url: str) -> str:
+    """Return an address for a message: without a query, which may hold secrets, and not too long."""
+    return re.sub(r"//[^/@]*@", "//", url.partition("?")[0])[:200]
+
+
+def _refused(message: str, kind: str = "refused_url") -> ToolError:
+    return ToolError(
+        message,
+        type=kind,
+        class_=FailureClass.UNAVAILABLE,
+        next_action="use another source, at a public http or https URL",
+    )
+
+
+def _failed(
+    message: str,
+    kind: str = "connection",
+    class_: FailureClass = FailureClass.TRANSIENT,
+    wait_s: float | None = None,
+) -> ToolError:
+    return ToolError(message, type=kind, class_=class_, next_action="use another source", retry_after_s=wait_s)
