@@ -1,5 +1,7 @@
 """Builds the web console while the package is built: `console/` is bundled by Deno into `src/leadhand/_console/`.
 
+A wheel also carries the pages of `docs/` as `leadhand/_docs/`, where the tool `web_search` finds them offline.
+
 Deno comes from PyPI as a requirement of the build alone, so that nobody needs Node, and is asked for only when the
 console's sources have changed since the last build. An sdist carries the built console and none of its sources:
 installing from it builds nothing. `LEADHAND_CONSOLE=skip` builds none: the service then says that it has no console.
@@ -41,6 +43,8 @@ class ConsoleHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Builds the console. Where it cannot, an editable install goes on without; anything to be shipped fails."""
         root = Path(self.root)
+        if self.target_name == "wheel" and version != "editable":
+            build_data.setdefault("force_include", {}).update(pages(root))
         if not console_is_stale(root):
             return
         try:
@@ -51,6 +55,12 @@ class ConsoleHook(BuildHookInterface):
                 raise ConsoleNotBuilt(f"{failure}\n{advice}") from failure
             left = "The one built before stays" if built_console(root).exists() else "It is absent"
             self.app.display_warning(f"The web console was not built. {left}; all else works.\n{failure}")
+
+
+def pages(root: Path) -> dict[str, str]:
+    """The pages of the documentation, and where each is in a wheel."""
+    docs = root / "docs"
+    return {str(page): f"leadhand/_docs/{page.relative_to(docs).as_posix()}" for page in docs.rglob("*.md")}
 
 
 def built_console(root: Path) -> Path:

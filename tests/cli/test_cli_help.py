@@ -20,7 +20,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--tools", "--flow", "--flows", "--option"},
+    | {"--approve", "--detach", "--documents", "--tools", "--flow", "--flows", "--option"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -28,7 +28,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--tools", "--flows", "--concurrency"},
+    | {"--approve", "--documents", "--tools", "--flows", "--concurrency"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
@@ -48,7 +48,7 @@ FLAGS: dict[str, set[str]] = {
     "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows"},
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
-    "tools call": COMMON | {"--tools", "--offline", "--json"},
+    "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},
     "hosts list": COMMON | {"--json"},
     "keys create": COMMON
     | {"--scope", "--json", "--budget", "--budget-per-day", "--budget-total", "--max-runs", "--max-workers"},

@@ -35,6 +35,8 @@ Hook = Any
 class FakeInterface:
     """The parts of hatchling that the hook uses: the folder of the project, and an application that shows warnings."""
 
+    target_name = "wheel"
+
     def __init__(self, root: Path) -> None:
         self.root = str(root)
         self.warnings: list[str] = []
@@ -99,6 +101,20 @@ def build(hook_module: ModuleType, project: Path, version: str = "standard") -> 
 
 def built(project: Path) -> Path:
     return project / "src" / "leadhand" / "_console"
+
+
+@pytest.mark.parametrize(("version", "target"), [("standard", "wheel"), ("editable", "wheel"), ("standard", "sdist")])
+def test_a_wheel_carries_the_documentation(version: str, target: str, hook_module: ModuleType, tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "how-to" / "serve.md"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    (tmp_path / "docs" / "picture.svg").touch()
+    hook: Hook = hook_module.ConsoleHook(tmp_path)
+    hook.target_name = target
+    built: dict[str, Any] = {}
+    hook.initialize(version, built)
+    expected = {str(page): "leadhand/_docs/how-to/serve.md"}
+    assert built == ({"force_include": expected} if (version, target) == ("standard", "wheel") else {})
 
 
 def test_a_build_bundles_the_console_into_the_package(

@@ -73,7 +73,11 @@ async def hits(web: Web, query: str, limit: int, environment: Mapping[str, str] 
     if env.get(SERVICES["brave"].key):
         asks.append(partial(_brave, web, urls.brave, query, limit))
     found = await first_answer(*asks, partial(_ddgs, query, limit))
-    return list({hit.url: hit for hit in reversed(found) if hit.url}.values())[::-1][:limit]
+    first: dict[str, Hit] = {}
+    for hit in found:
+        if hit.url:
+            first.setdefault(hit.url, hit)
+    return list(first.values())[:limit]
 
 
 async def _tavily(web: Web, url: str, query: str, limit: int) -> list[Hit]:
