@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import urllib.error
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +208,14 @@ async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any)
     [
         (ConnectionResetError("gone"), "connection", "transient"),
         (TimeoutError("its own"), "timeout", "transient"),
+        (OSError(errno.EHOSTUNREACH, "no route"), "connection", "transient"),
+        (socket.gaierror(socket.EAI_NONAME, "unknown name"), "connection", "transient"),
+        (urllib.error.URLError(ConnectionRefusedError("refused")), "connection", "transient"),
+        (FileNotFoundError(errno.ENOENT, "missing", "a.txt"), "file", "invalid"),
+        (IsADirectoryError(errno.EISDIR, "a folder", "a"), "file", "invalid"),
+        (PermissionError(errno.EACCES, "denied", "a.txt"), "file", "unavailable"),
+        (OSError(errno.ENOSPC, "disk full"), "file", "unavailable"),
+        (OSError("its own words"), "exception", "invalid"),
         (refusal("the key was refused", FailureClass.UNAVAILABLE), "refused", "unavailable"),
         (ValueError("no such number"), "exception", "invalid"),
         (KeyError("n"), "exception", "invalid"),
@@ -237,6 +248,7 @@ async def test_whatever_a_tool_raises_is_the_failure_of_its_own_subtask(
     (returned,) = [event for event in await world.events(ToolCallReturned) if not event.ok]
     expected = "exception" if isinstance(error, StopAsyncIteration | StopIteration) else type_
     assert (returned.failure.type, returned.failure.class_) == (expected, class_)
+    assert str(getattr(error, "strerror", "") or "") in returned.failure.message, "the cause is named"
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,8 @@ class ToolError(Exception):
     """Raise this in a tool to state exactly how it failed.
 
     ``ToolError("no such hotel", type="not_found", class_=FailureClass.INVALID)``. A plain exception raised by a tool
-    counts as ``transient`` if it is a timeout or a lost connection, else as ``invalid``.
+    counts as ``transient`` if it is a timeout or a lost connection, as ``unavailable`` if it is another error of the
+    system, such as missing rights, else as ``invalid``, also for a file that does not exist.
     """
 
     def __init__(

@@ -31,6 +31,7 @@ from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
 from leadhand.engine.gate import schema_problems
 from leadhand.engine.log import RunLog
+from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
 from leadhand.engine.turns import GaveUp, Parked, Turns
@@ -71,13 +72,13 @@ class CodeAttempt:
             failure = Failure.of(str(error), "gave_up", FailureClass.INVALID)
         except Unfit as error:
             failure = self._wrong(one_line(error))
-        except OSError as error:  # such as TimeoutError and ConnectionError
-            kind = "timeout" if isinstance(error, TimeoutError) else "connection"
-            failure = Failure.of(f"the code of {name}: {described(error)}", kind, FailureClass.TRANSIENT)
         except Exception as error:  # the code is user code: any exception becomes the failure of this attempt
             words = str(error) if isinstance(error, Ended) else described(error)
             message = f"the code of {name} raised {words}{line_of(error)}"
             failure = Failure.of(message, "exception", FailureClass.INVALID, FIX)
+            if isinstance(error, OSError) and is_passing(error):
+                kind = "timeout" if isinstance(error, TimeoutError) else "connection"
+                failure = Failure.of(message, kind, FailureClass.TRANSIENT)
         return WorkResult.failed(name, failure)
 
     async def _run(self, desk: CodeDesk) -> Any:

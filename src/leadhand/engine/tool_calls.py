@@ -24,6 +24,7 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import ArtifactStore, BoundTool, Clock, Library, StaleAttempt, Toolbox, ToolContext, Web
@@ -152,7 +153,9 @@ class ToolCalls:
             if tool.effect is Effect.ONCE and unsure:
                 return None, indeterminate(tool.name)  # such as a connection that was lost during the call
             return None, error.failure
-        except OSError as error:  # TimeoutError and ConnectionError are among them
+        except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
+            if not isinstance(error, OSError):
+                return None, _raised(tool, error)
             if tool.effect is Effect.ONCE:
                 # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
                 return None, indeterminate(tool.name)
@@ -160,13 +163,25 @@ class ToolCalls:
                 message = f"{tool.name} did not return within {tool.timeout_s:g} s"
                 more = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
                 return None, Failure.of(message, "timeout", FailureClass.TRANSIENT, more)
+            if not is_passing(error):
+                return None, _raised(tool, error)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
-        except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
-            LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
-            how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
-            message = f"{tool.name} raised {_words(error)}{line_of(error)}"
-            return None, Failure.of(message, "exception", FailureClass.INVALID, how)
+
+
+_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+
+
+def _raised(tool: ToolSpec, error: Exception) -> Failure:
+    """Return the failure of a call whose tool raised an error that does not pass by itself."""
+    LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
+    message = f"{tool.name} raised {_words(error)}{line_of(error)}"
+    if isinstance(error, _WRONG_PATH):
+        return Failure.of(message, "file", FailureClass.INVALID, "check the path, and that the file is on this machine")
+    if isinstance(error, OSError) and error.errno is not None:
+        return Failure.of(message, "file", FailureClass.UNAVAILABLE)
+    how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
+    return Failure.of(message, "exception", FailureClass.INVALID, how)
 
 
 def _emit(log: RunLog, attempt: str, message: str) -> None:
