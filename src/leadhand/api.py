@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
@@ -19,6 +19,7 @@ from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
 from leadhand.runs import Answer, Answering, Run
@@ -27,7 +28,6 @@ from leadhand.tools.decorator import Tool
 PORT = ("ask", "profile", "aclose")
 STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
-_T = TypeVar("_T")
 
 
 class Leadhand(Answering):
@@ -212,36 +212,63 @@ class Leadhand(Answering):
         return runtime, await approvals.find_approval(runtime, question)
 
     def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
-        """Call :meth:`run` from code without an event loop, or from a notebook."""
-        return self._sync(self.run(request, flow=flow, **options))
+        """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
+        return self._sync(self.start(request, flow=flow, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
-        """Resume a run and return its answer, from code without an event loop."""
+        """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
+        return self._sync(self.resume(run_id, **limits))
 
-        async def resume() -> Answer:
-            return await (await self.resume(run_id, **limits)).answer()
+    def _sync(self, starting: Coroutine[Any, Any, Run]) -> Answer:
+        """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
+        driving: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+        paused: list[str] = []
 
-        return self._sync(resume())
-
-    def _sync(self, wanted: Coroutine[Any, Any, _T]) -> _T:
-        async def once() -> _T:
+        async def once() -> Answer:
+            driving.append((asyncio.get_running_loop(), asyncio.current_task()))
             try:
-                return await wanted
+                run = await starting
+                resting = asyncio.ensure_future(run.wait())
+                try:
+                    await asyncio.shield(resting)
+                except asyncio.CancelledError:
+                    await run.pause("interrupted")
+                    if (await resting).status is RunStatus.PAUSED:
+                        paused.append(run.run_id)
+                    raise
+                return await run.answer()
             finally:
                 await self.aclose()
 
         if self._runtime is not None:
-            wanted.close()
+            starting.close()
             raise UsageError(
                 "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
             )
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(once())
-        # The running loop of a notebook cannot be re-entered, so a thread with its own loop drives the run.
-        with ThreadPoolExecutor(1, "leadhand-run-sync") as thread:
-            return thread.submit(asyncio.run, once()).result()
+            in_notebook = False
+        else:
+            in_notebook = True
+        try:
+            if not in_notebook:
+                return asyncio.run(once())
+            # The running loop of a notebook cannot be re-entered, so a thread with its own loop drives the run.
+            with ThreadPoolExecutor(1, "leadhand-run-sync") as thread:
+                answer = thread.submit(asyncio.run, once())
+                try:
+                    return answer.result()
+                except KeyboardInterrupt:
+                    for loop, task in driving:
+                        if task is not None:
+                            loop.call_soon_threadsafe(task.cancel)
+                    raise
+        except KeyboardInterrupt as interrupt:
+            if not paused:
+                raise
+            how = f"Leadhand(…).resume_sync({paused[0]!r}), or leadhand runs resume {paused[0]}"
+            raise KeyboardInterrupt(f"the run is paused; resume it with {how}") from interrupt
 
 
 def _id(run_id: object) -> str:
