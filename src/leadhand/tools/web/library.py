@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import is_object
-from leadhand.engine.tool_calls import Threads
+from leadhand.engine.threads import Threads
 from leadhand.ports import Library, Page, Web
 from leadhand.tools.web_client import AnswerCache
 
@@ -58,7 +58,7 @@ class WebLibrary:
         self._cache = cache
         self._redact = redact
         self._environment = environment
-        self._threads = Threads(4)
+        self._threads = Threads(4, "leadhand-pages")
 
     async def search(self, query: str, limit: int) -> Sequence[Page]:
         """Return pages in the order of the search service. One that cannot be read has its snippet as the text."""

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field
 
 from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.engine.tool_calls import Threads
+from leadhand.engine.threads import Threads
 from leadhand.ports import Web, WebReply
 from leadhand.tools.replies import Lenient, failure, first_answer, text_of, typed
 from leadhand.tools.services import SERVICES, ServiceUrls
@@ -120,7 +120,7 @@ async def _ddgs(query: str, limit: int) -> list[Hit]:
         return DDGS(timeout=WITHIN_S).text(query, max_results=limit)
 
     try:
-        found = await Threads(1).run(ask)
+        found = await Threads(1, "leadhand-search").run(ask)
     except DDGSException as error:
         if "No results" in str(error):
             return []
