@@ -17,8 +17,8 @@ from leadhand.domain.passages import Passage
 from leadhand.domain.quotations import quotations_in
 from leadhand.domain.value import Value
 
-from .contradictions import Words, changed_names, opposed, swapped
-from .measures import fractions, measures, unheld
+from .contradictions import Words, changed_names, foreign_to, opposed, swapped
+from .measures import fractions, measures, unheld, without_fractions
 from .sentences import MARK, Kind, Sentence, sentences_of
 from .vocabulary import ATTRIBUTED
 
@@ -35,7 +35,7 @@ class Status(StrEnum):
 
 
 class Statement(Value):
-    """A sentence of a draft: ``text`` stands at ``offset``, in line ``line`` (from 1), and cites ``passages``.
+    """A sentence of a draft: ``text`` begins at ``offset``, in line ``line`` (from 1), and cites ``passages``.
 
     ``problems`` say what is wrong with an unsupported one, one sentence each, for the writer.
     """
@@ -58,7 +58,10 @@ _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{0,500})(?:\s+\"[^\"\n]*\
 _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)|^[ \t]*>[ \t>]*", re.MULTILINE)
 _INTRODUCES = re.compile(r":[*_\s]*$")
 _NUMBERED = re.compile(r"^[\s*_#]*\d{1,3}(?:\.\d+)*[.):]?\s+")
+_STOPPED = re.compile(r"(?<=[.,]\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)|(?<=[.,]\d\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)")
 _SHOWN = 4
+_MOST_FIGURES = 120
+"""Figures of a sentence, at most: what has more is a table that lost its rows, and takes long to compare."""
 
 
 def check(draft: str, passages: Mapping[str, Passage], given: str = "") -> list[Statement]:
@@ -78,6 +81,7 @@ class _Draft:
         self._by_id = {passage.id: key.casefold() for key, passage in passages.items()}
         self._given = given
         self._sentences = sentences_of(draft)
+        self._ends = {each.block: number for number, each in enumerate(self._sentences)}
         self._notes = {
             label[1].casefold(): self._cited(each.text[label.end() :])[0]
             for each in self._sentences
@@ -93,7 +97,8 @@ class _Draft:
             self._statement(index, each, *marks)
             for index, (each, marks) in enumerate(zip(self._sentences, cited, strict=True))
         ]
-        return [each if each.passages or each.problems else self._without_citation(each, found) for each in found]
+        supported = [(each, Words(each.text, self._language)) for each in found if each.status is Status.SUPPORTED]
+        return [each if each.passages or each.problems else self._without_citation(each, supported) for each in found]
 
     def _citations(self) -> Iterator[tuple[list[str], list[str], str]]:
         """The keys that each sentence cites, the citations that do not exist, and the text without either."""
@@ -115,10 +120,7 @@ class _Draft:
 
     def _of_item(self, number: int, own: Sequence[tuple[list[str], list[str], str]]) -> list[str]:
         """The citations at the end of the list item that a sentence is part of."""
-        last = number
-        while last + 1 < len(own) and self._sentences[last + 1].block == self._sentences[number].block:
-            last += 1
-        return own[last][0]
+        return own[self._ends[self._sentences[number].block]][0]
 
     def _cited(self, text: str) -> tuple[list[str], list[str], str]:
         keys: list[str] = []
@@ -152,7 +154,7 @@ class _Draft:
         return [*found, *(f"p{number}" for number in bare)] if found else []
 
     def _statement(self, index: int, sentence: Sentence, keys: list[str], invented: list[str], text: str) -> Statement:
-        problems = [f"{mark} is not a passage of this report" for mark in invented[:_SHOWN]]
+        problems = [f"{mark} does not exist in this report" for mark in invented[:_SHOWN]]
         if keys and sentence.kind is not Kind.CODE:
             problems += self._problems(keys, _plain(text), sentence.kind)
         return Statement(
@@ -176,6 +178,8 @@ class _Draft:
         if kind in (Kind.TEXT, Kind.ITEM):
             names = changed_names(said, words, self._given)
             found += [f"{', '.join(names[:_SHOWN])}: a name that is not in {named}"] if names else []
+        if not absent and not said.measures and foreign_to(said, words):
+            found.append(f"{named} does not speak of this")
         if not found:
             found += [f"{each}, as {named} states it" for each in (*swapped(said, words), *opposed(said, words))]
         return found
@@ -183,7 +187,10 @@ class _Draft:
     def _absent(self, keys: Sequence[str], text: str) -> list[str]:
         """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
         evidence = self._evidence_of(tuple(keys))
-        said = [*measures(text), *fractions(text)]
+        language = Words(text, self._language).language
+        if len(re.findall(r"\d+", text)) > _MOST_FIGURES:
+            return [f"more than {_MOST_FIGURES} figures in one sentence"]
+        said = [*measures(without_fractions(text), language), *fractions(text)]
         held = [each for key in keys for each in self._read(key).all_measures]
         own = unheld(said, held, text)
         read = {figure.text for figure in stated(text).figures}
@@ -199,7 +206,7 @@ class _Draft:
         holding = [key for key in near if not self._absent([key], " ; ".join(absent))]
         return f" (see [{self._keys[holding[0]]}])" if holding else ""
 
-    def _without_citation(self, statement: Statement, others: Sequence[Statement]) -> Statement:
+    def _without_citation(self, statement: Statement, supported: Sequence[tuple[Statement, Words]]) -> Statement:
         """A sentence that cites nothing may repeat what supported sentences about the same things say."""
         if statement.kind in (Kind.CODE, Kind.FOOTNOTE, Kind.HEADER):
             return statement
@@ -213,10 +220,9 @@ class _Draft:
             said = Words(text, self._language)
             keys = [
                 key.casefold()
-                for each in others
-                if each.status is Status.SUPPORTED
+                for each, words in supported
+                if heading or abs(each.index - statement.index) <= 1 or said.about(words)
                 for key in each.passages
-                if heading or abs(each.index - statement.index) <= 1 or said.about(Words(each.text, self._language))
             ]
             keys = list(dict.fromkeys(keys))
             absent = self._absent(keys, text) if keys else facts
@@ -229,6 +235,8 @@ class _Draft:
 
     def _facts(self, text: str, *, heading: bool) -> list[str]:
         """What a sentence without a citation states that needs a source; of a heading, measured figures alone."""
+        if len(re.findall(r"\d+", text)) > _MOST_FIGURES:
+            return [f"more than {_MOST_FIGURES} figures in one sentence"]
         said = measures(text)
         figures = [
             each.text
@@ -244,18 +252,29 @@ class _Draft:
     def _read(self, key: str) -> Words:
         if key not in self._words:
             passage = self._passages[key]
-            self._words[key] = Words(passage.text, about=" · ".join((passage.title, passage.url, passage.published)))
+            self._words[key] = Words(
+                _unstopped(passage.text), about=" · ".join((passage.title, passage.url, passage.published))
+            )
         return self._words[key]
 
     def _evidence_of(self, keys: tuple[str, ...]) -> Evidence:
         if keys not in self._evidence:
             cited = [self._passages[key] for key in keys]
             self._evidence[keys] = Evidence(
-                [" · ".join((each.text, each.title, each.url, each.published)).replace("\n", " ") for each in cited]
+                [
+                    " · ".join((_unstopped(each.text), each.title, each.url, each.published)).replace("\n", " ")
+                    for each in cited
+                ]
             )
         return self._evidence[keys]
 
 
+def _unstopped(text: str) -> str:
+    """A text in which the full stop behind 4.1 does not make it a date."""
+    return _STOPPED.sub(" .", text)
+
+
 def _plain(text: str) -> str:
     """A sentence without the marks of Markdown; the address of a link stays beside its text."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\1 \2 ", text)).replace("\n", " ").replace("|", " ; ")
+    text = _EMPHASIS.sub("", _LINK.sub(r"\1 \2 ", text)).replace("\n", " ").replace("|", " ; ")
+    return _unstopped(text.strip())

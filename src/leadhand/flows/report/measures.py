@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from leadhand.domain.computed import derived
 from leadhand.domain.explaining import COMPUTED, HEDGE
-from leadhand.domain.figures import Figure, readable, stated
+from leadhand.domain.figures import FOREIGN_WORDS, Figure, readable, stated
 
 from .vocabulary import FRACTIONS, NUMBERS, REST, SCALES, UNITS
 
 _TEMPERATURES = ("celsius", "fahrenheit", "degrees")
 _TOKEN = re.compile(r"[\s\u00a0-]*([%‰°][A-Za-z]?|[^\W\d_]+[²³23]?(?:/[^\W\d_]+[²³23]?)?|[€$£¥])")
 _SIGN_BEFORE = re.compile(r"(€|\$|£|¥|\bEUR|\bUSD|\bGBP|\bCHF)\s*$", re.IGNORECASE)
+_MILLION = re.compile(r"\b(?:eine?|une?|un) mill(?:ion|ón)\b", re.IGNORECASE)
+_CUBIC = re.compile(r"[\s\u00a0]*(?:cubic met|mètres? cubes?|metros? cúbicos?)", re.IGNORECASE)
 _DIGITS = re.compile(r"[\d.,'’\u00a0\u202f ]*\d")
 _SQUARE = re.compile(r"[\s\u00a0]*(?:square (?:met|m)|sq\.? ?m|mètres? carrés?|metros? cuadrados?)", re.IGNORECASE)
 _TO_NEXT = re.compile(
@@ -31,6 +34,7 @@ _ONE_UNIT = re.compile(
     re.IGNORECASE,
 )
 """A passage that says "for a year" holds 12 months."""
+_FEW = 12
 _MOST_COMPUTED = 5
 """Figures of one kind in the cited passages up to which a sentence may compute with them."""
 
@@ -45,14 +49,18 @@ class Measure(NamedTuple):
     at: int
     hedged: bool = False
     fraction: bool = False
+    word: bool = False
 
     @property
     def year(self) -> bool:
         return not self.kind and len(self.text) == 4 and self.text.isdecimal() and 1500 <= int(self.text) <= 2100
 
 
-def measures(text: str) -> list[Measure]:
-    """Return the figures of a text with their units, in order. The first of a range has the unit of the second."""
+def measures(text: str, language: str = "") -> list[Measure]:
+    """Return the figures of a text with their units, in order. The first of a range has the unit of the second.
+
+    The language says whether 4.250 are some four, or some four thousand.
+    """
     text = readable(text)
     found: list[Measure] = []
     for figure in reversed(stated(text, labels=True).figures):
@@ -61,15 +69,28 @@ def measures(text: str) -> list[Measure]:
         if not kind and found and (gap := _TO_NEXT.match(text, end)) and gap.end() in (found[-1].at, found[-1].at - 1):
             kind, size = found[-1].kind, found[-1].size
         hedged = HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
-        found.append(Measure(figure.text, figure.readings, kind, size, figure.at, hedged))
+        readings = figure.readings
+        if language and len(readings) == 2 and (mark := re.search(r"(?<=\d)[.,](?=\d{3})", figure.text)):
+            readings = readings[:1] if (mark[0] == ",") is (language == "en") else readings[1:]
+        found.append(Measure(figure.text, readings, kind, size, figure.at, hedged, word=figure.unit == "word"))
     return found[::-1]
 
 
 def fractions(text: str) -> list[Measure]:
-    """Return the shares that a text states in words: a third, one in five, 7 out of 10."""
-    found: list[Measure] = []
-    for pattern, share in FRACTIONS:
-        found += [_fraction(match, share) for match in pattern.finditer(text)]
+    """Return the shares that a text states in words: a third, two thirds."""
+    return [_fraction(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
+
+
+def without_fractions(text: str) -> str:
+    """Return a text with blanks instead of shares in words."""
+    for pattern, _ in FRACTIONS:
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    return text
+
+
+def implied(text: str) -> list[Measure]:
+    """Return what a passage holds besides its figures: one in five, a year, the time between two times or years."""
+    found = fractions(text)
     for match in _OUT_OF.finditer(text):
         part, whole = (int(each) if each.isdecimal() else NUMBERS.get(each.casefold(), 0) for each in match.groups())
         if 0 < part < whole <= 1000:
@@ -77,6 +98,15 @@ def fractions(text: str) -> list[Measure]:
     for match in _ONE_UNIT.finditer(text):
         kind, size = UNITS[match[1].casefold()]
         found.append(Measure(match[0], ((1.0, 1.0),), kind, size, match.start(), fraction=True))
+    found += [Measure(match[0], ((1e6, 1.0),), "", 1.0, match.start()) for match in _MILLION.finditer(text)]
+    words = set(re.findall(r"[^\W\d_]+", text.casefold()))
+    found += [Measure(word, ((float(FOREIGN_WORDS[word]), 1.0),), "", 1.0, 0) for word in words & FOREIGN_WORDS.keys()]
+    said = stated(text, labels=True)
+    times = sorted({minutes for _, minutes in said.times})
+    years = sorted({int(each.text) for each in measures(text) if each.year})
+    for moments, size in ((times, 60.0), (years, 31557600.0)):
+        for one, other in combinations(moments, 2) if len(moments) <= _MOST_COMPUTED else ():
+            found.append(Measure("", ((float(other - one), 1.0),), "time", size, 0, fraction=True))
     return found
 
 
@@ -92,6 +122,8 @@ def _unit(figure: Figure, text: str) -> tuple[str, float]:
         return UNITS["%"]
     if _SQUARE.match(text, at):
         return UNITS["m²"]
+    if _CUBIC.match(text, at):
+        return UNITS["m³"]
     for _ in range(4):
         token = _TOKEN.match(text, at)
         word = token[1].casefold() if token is not None else ""
@@ -106,13 +138,16 @@ def _unit(figure: Figure, text: str) -> tuple[str, float]:
 
 
 def unheld(said: Sequence[Measure], held: Sequence[Measure], text: str) -> list[str]:
-    """Return the figures of a sentence, ``said``, that ``held``, the figures of its passages, do not explain."""
+    """Return the figures of a sentence, ``said``, that ``held``, the figures of its passages, do not explain.
+
+    A share in words (half) is compared with shares alone, and not where the sentence has its figure, too.
+    """
     known = [each for each in said if _held(each, held, text)]
-    doubtful = [each for each in said if each not in known]
-    shares = any(each.kind == "share" for each in held)
-    return [
-        each.text for each in doubtful if not (each.fraction and not shares) and not _computed(each, known, held, text)
-    ]
+    shares = any(each.kind == "share" for each in held) and not any(
+        each.kind == "share" and not each.fraction for each in known
+    )
+    doubtful = [each for each in said if each not in known and (shares or not each.fraction)]
+    return [each.text for each in doubtful if not _computed(each, known, held, text)]
 
 
 def _held(one: Measure, held: Sequence[Measure], text: str) -> bool:
@@ -171,17 +206,26 @@ def _computed(one: Measure, known: Sequence[Measure], held: Sequence[Measure], t
     """Whether a figure follows from the figures beside it, or, where the sentence computes, from a few of a passage."""
     if one.year or one.fraction:
         return False
-    pools = [_amounts(known)[:8]]
-    if COMPUTED.search(text):
-        for kind in {each.kind for each in held}:
-            like = kind == one.kind or (kind == "share" if one.kind == "points" else one.kind in ("share", ""))
-            pool = _amounts([each for each in held if each.kind == kind])
-            pools += [pool] if like and len(pool) <= _MOST_COMPUTED else []
     value, step = one.readings[0]
     room = _room(one, value, step)
-    wanted = [(value * one.size, room * one.size), *([(value / 100, room / 100)] if one.kind == "share" else [])]
-    worked = [number for pool in pools for number in derived(pool if pool is pools[0] else [], pool)]
-    return any(abs(number - want) <= width + 1e-9 for number in worked for want, width in wanted)
+    beside = _amounts(known)[:8]
+    worked = derived(beside, beside)
+    rates = worked
+    if COMPUTED.search(text) or (one.word and value <= _FEW):
+        for kind in {each.kind for each in held}:
+            pool = _amounts([each for each in held if each.kind == kind])
+            if len(pool) <= _MOST_COMPUTED:
+                made = derived([], pool)
+                worked = [*worked, *(made if kind == one.kind or (kind, one.kind) == ("share", "points") else [])]
+                rates = [*rates, *(made if kind != "share" or not one.kind else [])]
+    if any(abs(number - value * one.size) <= room * one.size + 1e-9 for number in worked):
+        return True
+    if one.kind == "time" and any(each.year for each in known):
+        years = [each.readings[0][0] for each in known if each.year]
+        if any(abs(abs(first - other) - value * one.size / 31557600) < 1e-3 for first in years for other in years):
+            return True
+    scale = 100 if one.kind == "share" else 1
+    return one.kind in ("share", "") and any(abs(number - value / scale) <= room / scale + 1e-9 for number in rates)
 
 
 def _amounts(measured: Sequence[Measure]) -> list[float]:

@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Sentence(NamedTuple):
-    """A sentence: ``text`` stands at ``offset`` of the draft, in line ``line`` (from 1).
+    """A sentence: ``text`` begins at ``offset`` of the draft, in line ``line`` (from 1).
 
     ``block`` counts paragraphs, items, rows and headings.
     """

@@ -47,20 +47,21 @@ FUNCTION_WORDS = {
         "werden bei nach wurde wurden sich oder aus durch zum zur sie es hat haben war waren dass diese dieser mehr",
     ),
     "fr": _words(
-        "le la les des un une est sont dans pour que qui par sur avec au aux du ne pas plus ce cette ces il elle et",
+        "le la les de des un une est sont dans pour que qui par sur avec au aux du ne pas plus ce cette ces il elle et",
         "ont été être leur leurs mais ou en se son sa ses entre était",
     ),
     "es": _words(
-        "el la los las una uno un es son del para que con por se al lo su sus más pero como este esta han ha fue entre",
-        "sobre cuando en no muy también desde hasta y o",
+        "el la los las de una uno un es son del para que con por se al lo su sus más pero como este esta han ha fue",
+        "entre sobre cuando en no muy también desde hasta y o",
     ),
 }
-EMPTY = frozenset[str]().union(*FUNCTION_WORDS.values())
+_GENERAL = _words("first last year years month months day days average total")
+EMPTY = _GENERAL.union(*FUNCTION_WORDS.values())
 ORDINARY = _words(
     "celsius fahrenheit kelvin watt watts euro euros dollar dollars internet christmas easter western eastern northern",
     "southern north south east west central kwh mwh cop scop",
 )
-"""Words with a capital letter that are no names."""
+"""Words with a capital letter that are not names."""
 
 _COUNTRIES = """
     germany german deutsch allema alema
@@ -104,7 +105,7 @@ def _any_of(words: str) -> re.Pattern[str]:
 
 _OPPOSITES = """
     rose|ris(?:es|en|ing|e)|increas\\w*|grew|grow\\w*|climb\\w*|gestiegen|stieg\\w*|steig\\w*|zugenommen|erhöh\\w*|augment\\w*|hausse|aument\\w*|subi[óe]\\w*|creci\\w+
-    fell|fall(?:s|en|ing)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*|gesunken|sank|sanken|sink\\w*|fielen|fiel|gefallen|abgenommen|zurückgegangen|verringer\\w*|baiss\\w*|diminu\\w*|recul\\w*|disminuy\\w*|baj[oóa]\\w*|cay\\w*
+    fell|fall(?:s|en|ing)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*|gesunken|sank|sanken|sink\\w*|fielen|fiel|gefallen|abgenommen|zurückgegangen|verringer\\w*|réduit\\w*|réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|disminuy\\w*|baj[oóa]\\w*|cay\\w*
     above|more than|exceed\\w*|at least|mindestens|mehr als|minimum|au moins|plus de|al menos|más de|como mínimo
     below|less than|fewer than|at most|höchstens|weniger als|maximal|maximum|au plus|moins de|menos de|como máximo
     before|avant|antes de
@@ -113,6 +114,8 @@ _OPPOSITES = """
     more expensive|dearer|costlier|teurer|plus chère?s?|más car[ao]s?
     faster|schneller|plus rapides?|más rápid[ao]s?
     slower|langsamer|plus lente?s?|más lent[ao]s?
+    later|später|plus tard|más tarde
+    earlier|früher|plus tôt|más temprano
     louder|lauter|plus bruyante?s?|más ruidos[ao]s?
     quieter|leiser|moins bruyante?s?|plus silencieu\\w+|más silencios[ao]s?
     larger|bigger|higher|größer\\w*|höher\\w*|plus grande?s?|plus élevée?s?|supérieure?s?|mayor(?:es)?
@@ -121,13 +124,15 @@ _OPPOSITES = """
     ban(?:s|ned)?|prohibit\\w*|forbid\\w*|illegal|verboten\\w*|unzulässig\\w*|interdite?s?|prohibid[ao]s?|prohíbe\\w*
     improv\\w*|verbesser\\w*|amélior\\w*|mejor\\w*
     worsen\\w*|deteriorat\\w*|verschlechter\\w*|dégrad\\w*|empeor\\w*
+    \\d+(?:[.,]\\d+)?\\s?(?:%|percent|prozent)\\s(?:more|mehr|de plus|más)
+    \\d+(?:[.,]\\d+)?\\s?(?:%|percent|prozent)\\s(?:less|fewer|weniger|de moins|menos)
     mandatory|compulsory|required|verpflichtend|vorgeschrieben|obligatoires?|obligatori[ao]s?
     voluntary|optional|freiwillig|facultati\\w+|volontaires?|voluntari[ao]s?|opcional(?:es)?
 """
 _LINES = [_any_of(line) for line in _OPPOSITES.strip().splitlines()]
 OPPOSITES = list(zip(_LINES[::2], _LINES[1::2], strict=True))
 NEGATIONS = {
-    "en": _any_of(r"not|no|never|cannot|neither|nor|none|\w+n['’]t"),
+    "en": _any_of(r"not|no|never|cannot|neither|nor|none|\w+n['’]t|fail(?:s|ed) to"),
     "de": _any_of(r"nicht|kein\w*|nie|niemals|weder"),
     "fr": _any_of(r"pas|jamais|aucune?|ni"),
     "es": _any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
@@ -152,7 +157,7 @@ ATTRIBUTED = re.compile(
 )
 """Words that ascribe a statement to somebody: such a sentence needs a citation."""
 REST = re.compile(
-    r"\b(?:remain\w*|rest|others?|not|without|übrig\w*|restlich\w*|nicht|ohne|reste\w*|autres?|pas|demás|no|sin)\b",
+    r"\b(?:remain\w*|rest|others?|not|without|übrig\w*|restlich\w*|nicht|kein\w*|ohne|reste\w*|autres?|pas|demás|no|sin)\b",
     re.IGNORECASE,
 )
 """Words with which a share is what another one leaves."""
@@ -194,7 +199,7 @@ UNITS = _sizes("""
     length: km kilometre kilometres kilometer kilometers kilomètres kilómetros 1e3; mi mile miles meilen millas 1609.344
     area: m² m2 qm quadratmeter quadratmetern 1; ha hectare hectares hektar hectáreas 1e4; km² km2 1e6
     mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilo kilos 1; lb lbs 0.45359237
-    mass: t ton tons tonne tonnes tonnen toneladas 1000
+    mass: t ton tons tonne tonnes tonnen toneladas 1000; mt 1e9
     volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
     speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn knots 1.852
     data: kb 1e3; mb 1e6; gb 1e9; tb 1e12
@@ -216,6 +221,7 @@ FRACTIONS = [
         (r"(?:three|drei|trois|tres)[\s-]+(?:quarters|viertel\w*|quarts|cuartos|cuartas partes)", 75),
         (r"(?:a|one|ein\w*|un|une)[\s-]+(?:third|drittel|tiers|tercio|tercera parte)|jede[rs]? dritte", 100 / 3),
         (r"(?:a|one|ein\w*|un|une|la)[\s-]+(?:quarter|viertel|quart|cuarta parte)|jede[rs]? vierte", 25),
+        (r"(?:four|vier|quatre|cuatro)[\s-]+(?:fifths|fünftel\w*|cinquièmes|quintos|quintas partes)", 80),
         (r"(?:a|one|ein\w*|un)[\s-]+(?:fifth|fünftel|cinquième|quinto)|jede[rs]? fünfte", 20),
         (r"(?:a|one|ein\w*|un)[\s-]+(?:tenth|zehntel|dixième|décimo)|jede[rs]? zehnte", 10),
     )
