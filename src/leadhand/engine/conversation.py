@@ -83,7 +83,7 @@ class Turn:
         return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
 
     def repeats_feedback(self, brief: Json) -> bool:
-        """Whether the text repeats what models are told about an answer that was not accepted; it is for no reader."""
+        """Whether the text repeats a message to the model about an answer that was not accepted."""
         return any(found[0] not in compact_json(brief) for found in _TO_THE_MODEL.finditer(self.message.text))
 
 
