@@ -62,9 +62,13 @@ def team(**more: Any) -> ScriptedModel:
 
 
 class Author:
-    """A lead whose answer a test writes: piece by piece, as text that is seen while it is written."""
+    """A lead whose answer a test writes: piece by piece, as text that is seen while it is written.
 
-    def __init__(self, *places: str, plan: Step | None = None) -> None:
+    It writes the composition, or whatever else ``role`` names.
+    """
+
+    def __init__(self, *places: str, plan: Step | None = None, role: str = "compose") -> None:
+        self._role = role
         planned = plan or plans(*(subtask(f"measure_{n}", "measure", place=each) for n, each in enumerate(places)))
         self._lead = ScriptedModel(plan=planned, review=_judged)
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -87,7 +91,7 @@ class Author:
         return self._lead.profile(model)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        if role_of(request) != "compose":
+        if role_of(request) != self._role:
             return await self._lead.ask(request)
         assert on_text is not None, "nobody listens to the answer"
         self.writing.set()

@@ -53,6 +53,21 @@ async def test_the_answer_is_seen_while_it_is_written_and_stands_in_the_log_afte
     assert not [event for event in await served.door.events(run_id) if event["type"] == "delta"]
 
 
+async def test_the_answer_of_a_review_is_seen_while_it_is_written(serve: OpenServer) -> None:
+    author = Author("Paris", role="review")
+    served = await serve(models=author)
+    run_id = await served.door.started("do it")
+    text = Text()
+    async with served.watch(run_id) as stream:
+        author.write('{"verdicts": [], "complete": true, "ans', 'wer": "It is \\ud83e', "\\udd2b in ")
+        assert await shows(stream, text, "It is 🤫 in ") == "review-wo-001-0/a1"
+        author.write('Paris."}')
+        author.end()
+        seen = await rest(stream)
+    finished = next(each for each in seen if each.data.get("type") == "run_finished")
+    assert "Paris" in finished.data["answer"]
+
+
 async def test_a_reload_in_the_middle_gets_the_text_so_far(served: Served, author: Author) -> None:
     run_id = await served.door.started("do it")
     first_text, second_text = Text(), Text()

@@ -296,6 +296,10 @@ class Policy(Protocol):
         """Return the tool calls that a result proposes."""
         ...
 
+    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        """Return what decides whether the field ``answer`` of a structured answer is shown while it is written."""
+        ...
+
     def outcome(self, state: RunState) -> Outcome:
         """Return the outcome of the run if it ends now."""
         ...

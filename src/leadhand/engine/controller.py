@@ -296,6 +296,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         accepted=partial(policy.accepted, state, assignment),
         proposed_calls=partial(policy.proposed_calls, state, assignment),
         code=policy.code(state, assignment),
+        draft=policy.draft(state, assignment),
         deadline=state.deadline,
     )
 

@@ -1,13 +1,20 @@
-"""Read the elements of a list while a model writes the JSON object that contains the list."""
+"""Read a JSON object while a model writes it: the elements of a list, or a text."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 from leadhand.domain.value import Json
 
 _MARK = re.compile(r'\\.?|["{}\[\],:]', re.DOTALL)
+_OPENED = re.compile(r'\s*:\s*"')
+_NOT_YET = re.compile(r"\s*:?\s*")
+_HEX = "[0-9a-fA-F]"
+_PAIR = rf"\\u[dD][89abAB]{_HEX}{{2}}\\u{_HEX}{{4}}"
+_WHOLE = re.compile(rf'(?:[^"\\]|{_PAIR}|\\u(?![dD][89abAB]){_HEX}{{4}}|\\[^u])*', re.DOTALL)
+"""Characters of a JSON string that are complete: a pair of escaped surrogates is one."""
 
 
 class Elements:
@@ -84,3 +91,84 @@ class Elements:
         except (ValueError, RecursionError):
             self._over = True
             return None
+
+
+class DraftText:
+    """Finds the text of the field ``name`` of a JSON object whose text comes in pieces, while it is written.
+
+    ``may_show`` decides once, from the fields before it, whether the text is returned.
+    """
+
+    def __init__(self, name: str, may_show: Callable[[Json], bool]) -> None:
+        self._name = json.dumps(name)
+        self._may_show = may_show
+        self._read: list[str] = []
+        self._length = self._start = self._key_at = self._depth = 0
+        self._in_string = self._escaped = self._opened = self._over = False
+        self._is_key = True  # a key of the object comes next
+        self._rest: str | None = None  # what follows the key of the field and was not returned yet
+
+    def take(self, piece: str) -> str:
+        """Return what the next piece adds to the text."""
+        if self._over or not piece:
+            return ""
+        if self._rest is not None:
+            self._rest += piece
+        else:
+            self._find(piece)
+        return "" if self._over or self._rest is None else self._added(self._rest)
+
+    def _find(self, piece: str) -> None:
+        """Look for the key of the field."""
+        self._read.append(piece)
+        first, self._escaped = int(self._escaped), False
+        for match in _MARK.finditer(piece, first):
+            mark, at = match[0], self._length + match.start()
+            if mark[0] == "\\":
+                self._escaped = len(mark) == 1
+            elif mark == '"' and self._depth:
+                self._in_string = not self._in_string
+                if self._in_string and self._depth == 1 and self._is_key:
+                    self._key_at = at
+                elif self._depth == 1 and self._is_key:
+                    self._is_key = False
+                    text = "".join(self._read)
+                    if text[self._key_at : at + 1] == self._name:
+                        self._rest, self._over = text[at + 1 :], not self._is_shown(text[self._start : self._key_at])
+                        return
+            elif self._in_string:
+                continue
+            elif mark == "{" or (mark == "[" and self._depth):
+                if not self._depth:  # text before the object, such as a code fence, is skipped
+                    self._start = at
+                self._depth += 1
+            elif mark in "}]" and self._depth:
+                self._depth -= 1
+                self._over = not self._depth
+            elif mark == "," and self._depth == 1:
+                self._is_key = True
+            if self._over:
+                return
+        self._length += len(piece)
+
+    def _is_shown(self, before: str) -> bool:
+        try:
+            return self._may_show(json.loads(before.rstrip().removesuffix(",") + "}"))
+        except (ValueError, RecursionError):
+            return False
+
+    def _added(self, rest: str) -> str:
+        if not self._opened:
+            found = _OPENED.match(rest)
+            if found is None:
+                self._over = _NOT_YET.fullmatch(rest) is None
+                return ""
+            self._opened, rest = True, rest[found.end() :]
+        match = _WHOLE.match(rest)
+        end = match.end() if match is not None else 0
+        self._rest, self._over = rest[end:], rest[end : end + 1] == '"'
+        try:
+            return str(json.loads(f'"{rest[:end]}"', strict=False))
+        except ValueError:
+            self._over = True  # it is not JSON
+            return ""

@@ -22,7 +22,7 @@ from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, Tool
 from leadhand.domain.value import Json, lean_schema
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import MOST_REPEATED, REPEATED, SAME_RESULTS, Conversation, Turn
-from leadhand.engine.elements import Elements
+from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
@@ -85,6 +85,7 @@ class Turns:
         self._models = models
         self._tools = tools
         self._on_text = on_text
+        self._is_shown = False
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
 
@@ -129,7 +130,7 @@ class Turns:
         self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
 
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
-        on_text = self._on_text if self._work.assignment.answers else self._on_elements(is_sound)
+        on_text = self._on_text if self._work.assignment.answers else self._on_structured(is_sound)
         return await self._reply(number, messages, self._work.output, self._offered, on_text)
 
     async def asked(
@@ -176,18 +177,25 @@ class Turns:
             on_text("")  # the earlier text was not accepted
         return await self._models.ask(self._log, call, on_text)
 
-    def _on_elements(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
-        """Return what records the elements of an answer from its pieces, for a role with ``elements``."""
-        name = self._work.role.elements
-        if not name:
+    def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
+        """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
+        name, show, may_show = self._work.role.elements, self._on_text, self._work.draft
+        if not name and (show is None or may_show is None):
             return None
-        elements, indexes = Elements(name), count()
+        if self._is_shown and show is not None:
+            show("")  # the earlier text was not accepted
+        self._is_shown = False
+        elements, indexes, draft = Elements(name), count(), DraftText("answer", may_show or (lambda _: False))
 
         def take(piece: str) -> None:
-            nonlocal elements, indexes
+            nonlocal elements, indexes, draft
             if not piece:  # the answer starts again
-                elements, indexes = Elements(name), count()
-            written = [(next(indexes), value) for value in elements.take(piece)]
+                elements, indexes, draft = Elements(name), count(), DraftText("answer", may_show or (lambda _: False))
+            text = draft.take(piece)
+            if show is not None and (text or (self._is_shown and not piece)):
+                show(text)
+                self._is_shown = bool(text)
+            written = [(next(indexes), value) for value in elements.take(piece)] if name else []
             attempt = self._work.attempt.attempt
             events = [ElementWritten(attempt=attempt, index=n, value=value) for n, value in written if is_sound(value)]
             if events:

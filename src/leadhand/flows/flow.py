@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, cast, get_args
 
@@ -114,6 +114,11 @@ class Flow:
         """
         return []
 
+    def draft(self, run: RunView[Any], assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        """Return what decides, from the fields before ``answer`` of a structured answer, whether the text of that field
+        is shown while it is written, as a draft of the run's answer. None: it is not shown."""
+        return None
+
     @classmethod
     def checked_options(cls, given: Mapping[str, Any]) -> BaseModel:
         """Return the options of a run. Raises UsageError for unknown or invalid ones."""
@@ -209,6 +214,10 @@ class FlowPolicy:
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         with self._calling("proposed_calls"):
             return listed(self.flow.proposed_calls(self.view(state), assignment, value), (ProposedCall,), "call")
+
+    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        with self._calling("draft"):
+            return self.flow.draft(self.view(state), assignment)
 
     def outcome(self, state: RunState) -> Outcome:
         try:

@@ -32,7 +32,8 @@ class Work:
     for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
     text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
-    value proposes. ``code`` does the work instead of a model.
+    value proposes. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text
+    of that field is shown while it is written. ``code`` does the work instead of a model.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class Work:
     accepted: Callable[[Json, str, Sequence[ToolResult]], Json] = lambda value, _text, _calls: value
     proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
     code: Code | None = None
+    draft: Callable[[Json], bool] | None = None
     deadline: datetime | None = None
 
     @property

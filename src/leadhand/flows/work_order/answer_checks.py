@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -71,6 +71,27 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
             yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, complete)
+
+
+def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | None:
+    """Return what decides whether the text of ``answer`` is a draft of the run's answer, from what stands before it.
+
+    A plan that answers the request has nothing else. A review has accepted everything, and nothing is missing.
+    """
+    if assignment.role == RoleName.PLAN and not assignment.input.get("first"):
+        return lambda before: not any(object_of(before).values())
+    if assignment.role != RoleName.REVIEW or not assignment.input.get("compose") or len(state.orders) > 1:
+        return None
+
+    def accepted(before: Json) -> bool:
+        value = {"complete": True, **object_of(before)}
+        review, _ = parse(Review, value)
+        if review is None or not review.complete or review.missing or review.cannot:
+            return False
+        accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
+        return accepts and not _review_problems(state, assignment, value)
+
+    return accepted
 
 
 def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:

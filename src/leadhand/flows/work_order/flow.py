@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from leadhand.domain import commands as do
@@ -86,6 +86,9 @@ class WorkOrderFlow(Flow):
                 return schemas.review_schema(run.state, given)
             case _:
                 return None
+
+    def draft(self, run: RunView[Flow.Options], assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        return answer_checks.draft(run.state, assignment.assignment)
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:
         state = run.state

@@ -30,7 +30,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     """
     name = order.order.work_order_id
     if order.open > min(SHARD, 1 + len(order.order.subtasks) // 10):
-        return []  # many workers are under way: reviews would only compete with them
+        return []  # many workers still run: reviews would only compete with them
     reviews_ = [review_ for review_ in _assigned(state, name) if not _is_outdated(state, review_)]
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
     wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]

@@ -1,0 +1,135 @@
+"""An answer inside a structured reply is shown while it is written: as a draft, and only if it may become one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.domain.limits import Usage
+from leadhand.engine.elements import DraftText
+
+from .fakes import FakeModels, facts_of, kind_of
+from .test_elements import KEYS, VALUES, pieces
+from .tools import Bench
+from .worlds import World, ask, plan
+
+
+@given(
+    st.dictionaries(KEYS, VALUES, max_size=3),
+    st.text('ab"\\{}[],: \n€𝄞é', max_size=12),
+    st.lists(st.integers(0, 500), max_size=8),
+    st.booleans(),
+    st.sampled_from(["", "```json\n", "Sure [see below]: "]),
+)
+def test_any_pieces_give_the_text_of_the_field_and_the_fields_before_it(
+    before: dict[str, Any], text: str, cuts: list[int], ascii_: bool, junk: str
+):
+    written = junk + json.dumps({**before, "answer": text, "after": {"answer": "no"}}, ensure_ascii=ascii_)
+    asked: list[Any] = []
+    draft = DraftText("answer", lambda fields: not asked.append(fields))
+
+    assert "".join(map(draft.take, pieces(written, cuts))) == text
+    assert asked == [before]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('{"answer": "cut of', "cut of"),
+        ('{"answer": "half an escape \\', "half an escape "),
+        ('{"answer": "half a pair \\ud83e', "half a pair "),
+        ('{"answer": ["not a text"]}', ""),
+        ('{"answer": null}', ""),
+        ('{"deeper": {"answer": "no"}}', ""),
+        ('{"text": "answer", "x": 1}', ""),
+        ('{"a": nonsense, "answer": "after what is no JSON"}', ""),
+    ],
+)
+def test_only_a_text_of_the_object_itself_is_shown(written: str, shown: str):
+    draft = DraftText("answer", lambda _: True)
+    assert "".join(draft.take(each) for each in written) == shown
+
+
+class WritingReviews(FakeModels):
+    """Models whose reviews, or whose plans, are written character by character."""
+
+    def __init__(self, *written: Any, role: str = "review", **more: Any) -> None:
+        super().__init__(**more)
+        self.written: list[Any] = list(written)
+        self.role = role
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        if kind_of(request) != self.role or not self.written:
+            return await super().ask(request, on_text)
+        self.asked.append(request)
+        facts_of(request)
+        value = self.written.pop(0)
+        text = value if isinstance(value, str) else json.dumps(value)
+        assert on_text is not None, "nobody listens to the answer"
+        for character in text:
+            on_text(character)
+        value = None if isinstance(value, str) else value
+        usage = Usage(input_tokens=10, output_tokens=5)
+        return ModelReply(message=AssistantMessage(text=text), value=value, usage=usage)
+
+
+async def drafts(*written: Any, role: str = "review", subtasks: Sequence[Any] = (ask("look", "look", n=1),)) -> Any:
+    """What is shown of the answer, by attempt and in whole texts, and the state at the end."""
+    world = World(WritingReviews(*written, role=role, plan=plan(*subtasks)), [Bench().look])
+    try:
+        state = await world.run()
+    finally:
+        await world.aclose()
+    shown: list[tuple[str, str]] = []
+    for _, attempt, piece in world.written:
+        if not shown or shown[-1][0] != attempt or not piece:
+            shown.append((attempt, ""))
+        shown[-1] = attempt, shown[-1][1] + piece
+    return shown, state
+
+
+async def test_the_answer_of_a_review_is_shown_while_it_is_written():
+    review = {"verdicts": [], "complete": True, "missing": [], "cannot": [], "answer": "Saw 1: “it” 🤫"}
+    shown, state = await drafts(review)
+    assert shown == [("review-wo-001-0/a1", "Saw 1: “it” 🤫")]
+    assert state.finished.answer == "Saw 1: “it” 🤫"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"verdicts": [{"subtask": "wo-001.0", "verdict": "retry", "reason": "again"}], "complete": False},
+        {"verdicts": [], "complete": False, "missing": [ask("more", "look", n=2)]},
+        {"verdicts": [], "complete": True, "cannot": [{"what": "to fly", "reason": "there is no tool"}]},
+        {"verdicts": [{"subtask": "wo-001.9", "verdict": "accept"}], "complete": True},
+    ],
+    ids=["a verdict", "something missing", "something impossible", "an unknown subtask"],
+)
+async def test_a_review_that_does_not_accept_everything_shows_nothing(before: dict[str, Any]):
+    shown, _ = await drafts({**before, "answer": "Everything is fine."})
+    assert all(attempt.startswith("compose") for attempt, _ in shown)
+
+
+async def test_an_answer_before_the_verdicts_is_not_shown():
+    shown, state = await drafts({"answer": "saw 1", "verdicts": [], "complete": True})
+    assert shown == []
+    assert state.finished.answer == "saw 1"
+
+
+async def test_a_draft_that_is_repaired_starts_again():
+    sound = {"verdicts": [], "complete": True, "answer": "saw 1"}
+    shown, state = await drafts('{"verdicts": [], "complete": true, "answer": "Saw one, an', sound)
+    assert shown == [("review-wo-001-0/a1", "Saw one, an"), ("review-wo-001-0/a1", "saw 1")]
+    assert state.finished.answer == "saw 1"
+
+
+async def test_the_answer_of_a_plan_is_shown_while_it_is_written():
+    shown, state = await drafts({"answer": "Hello!"}, role="plan")
+    assert shown == [("plan/a1", "Hello!")]
+    assert state.finished.answer.startswith("Hello!")
