@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.limits import Usage
-from leadhand.models.answers import assumed_usage
+from leadhand.models.answers import answer_function, assumed_usage
 from leadhand.models.failures import UNBILLED, error_message, failed
 from leadhand.models.server_settings import checked_base_url, checked_key
 from leadhand.ports import FormRefused, ModelError
@@ -156,8 +156,12 @@ class OpenAICompatible:
         heard = on_text is not None and (abilities.tools or not request.tools)
         streamed = abilities.stream and (heard or (request.output is not None and self._stream_structured))
         body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
+        by_call = request.output if abilities.output is OutputMode.FUNCTION else None
         answered = await self._server.post(
-            encode(body), patience, ((on_text if heard else None) or _ignore) if streamed else None
+            encode(body),
+            patience,
+            ((on_text if heard else None) or _ignore) if streamed else None,
+            answer_function(by_call) if by_call is not None else "",
         )
         if answered.document is not None:
             reply = self._reply(answered.document, request, abilities, heard=answered.heard)

@@ -82,10 +82,12 @@ class Assembly:
     """Builds the answer from the decoded ``data`` of each event, and returns the text that each event added.
 
     ``ended`` is set once the server has sent a stop reason; a stream that ends earlier was cut. ``error`` is an error
-    that the server sent instead of an answer or in the middle of it.
+    that the server sent instead of an answer or in the middle of it. The arguments of a call of ``function`` are text of
+    the answer, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, function: str = "") -> None:
+        self._function = function
         self.ended = False
         self.error: Mapping[str, Any] | None = None
         self._text: list[str] = []
@@ -125,16 +127,15 @@ class Assembly:
             if piece := text_of(delta.get(field)):
                 self._fields.setdefault(field, []).append(piece)
         self._details.extend(list_of(delta.get("reasoning_details")))
-        for part in objects_of(delta.get("tool_calls")):
-            self._add_call(part)
+        written = "".join(map(self._add_call, objects_of(delta.get("tool_calls"))))
         if is_object(old := delta.get("function_call")):  # the protocol before there were tools
-            self._add_call({"index": 0, "function": old})
+            written += self._add_call({"index": 0, "function": old})
         content = delta.get("content")
         text = text_of(content) or "".join(text_of(part.get("text")) for part in objects_of(content))
         self._text.append(text)
-        return self._visible.take(text)
+        return self._visible.take(text) + written
 
-    def _add_call(self, part: Mapping[str, Any]) -> None:
+    def _add_call(self, part: Mapping[str, Any]) -> str:
         function = object_of(part.get("function"))
         place = self._place(part, function)
         call = self._calls.setdefault(place, {"function": {}})
@@ -144,8 +145,10 @@ class Assembly:
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             self._arguments.setdefault(place, []).append(arguments)
-        elif arguments is not None:
+            return arguments if self._function and call["function"].get("name") == self._function else ""
+        if arguments is not None:
             call["function"]["arguments"] = arguments
+        return ""
 
     def _place(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> int:
         """Return the call that a piece belongs to, by its index, its id, or the previous piece."""
@@ -196,17 +199,18 @@ class Assembly:
 class ChatStream:
     """Reads the bytes of a streamed answer, passes its text to ``on_text``, and builds the document at the end.
 
+    The arguments of a call of ``function`` belong to the text.
     ``done`` is set when the server has ended the stream, ``heard`` when there was text. Raises :class:`ModelError` for
     a stream that is cut or is not JSON, with ``key`` redacted.
     """
 
-    def __init__(self, on_text: Callable[[str], None] | None, key: str) -> None:
+    def __init__(self, on_text: Callable[[str], None] | None, key: str, function: str = "") -> None:
         self.done = False
         self.heard = False
         self._on_text = on_text
         self._key = key
         self._decoder = SseDecoder()
-        self._assembly = Assembly()
+        self._assembly = Assembly(function)
 
     @property
     def begun(self) -> bool:
