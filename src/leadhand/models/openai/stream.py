@@ -82,8 +82,8 @@ class Assembly:
     """Builds the answer from the decoded ``data`` of each event, and returns the text that each event added.
 
     ``ended`` is set once the server has sent a stop reason; a stream that ends earlier was cut. ``error`` is an error
-    that the server sent instead of an answer or in the middle of it. The arguments of a call of ``function`` are text of
-    the answer, too.
+    that the server sent instead of an answer or in the middle of it. The arguments of a call of ``function`` are
+    text, too.
     """
 
     def __init__(self, function: str = "") -> None:
