@@ -19,7 +19,8 @@ class ServerGate:
     """Open while the server of a model answers, for all attempts of this process.
 
     Once the server is away, one call is made after 1 s, then after 2, 4, … 30 s; the others wait, without a slot and
-    outside the timeout of their attempt, until one of these calls is answered. ``failure`` is why it is closed.
+    outside the timeout of their attempt, until one of these calls is answered. ``failure`` is why it is closed. Each
+    process probes for itself: a gate of the store says how long to wait, and cannot be opened when a server is back.
     """
 
     def __init__(self, clock: Clock) -> None:
