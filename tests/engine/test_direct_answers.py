@@ -78,3 +78,13 @@ async def test_a_worker_gives_up_in_words(open_world: Any, said: str):
     assert state.assignments["wo-001.0"].failure.type == "gave_up"
     assert state.assignments["wo-001.0"].failure.message == "it is too dark"
     assert len(models.requests("work")) == 1
+
+
+async def test_the_same_words_are_an_answer_of_a_worker_that_was_not_told_to_give_up_in_words(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a")), work="CANNOT: a word of four consonants"), [Bench().look])
+    world.roles = tuple(
+        role.evolve(instructions="Explain it.") if role.name == "work" else role for role in world.roles
+    )
+    state = await world.run()
+
+    assert state.assignments["wo-001.0"].data.summary == "CANNOT: a word of four consonants"

@@ -89,11 +89,16 @@ class Turns:
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
 
+    @property
+    def _gives_up_in_words(self) -> bool:
+        """Whether the worker was told to write that it gives up."""
+        return self._work.role.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
+
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
         tools = [tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()]
-        if tools and f"{GIVES_UP}:" not in self._work.instructions:
+        if tools and not self._gives_up_in_words:
             tools.append(GIVE_UP_SPEC)
         return tuple(tools)
 
@@ -210,7 +215,7 @@ class Turns:
         making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too often.
         """
         turn = conversation.turns[-1]
-        if not turn.message.tool_calls and self._work.role.loop == "turns" and (reason := given_up(turn.message.text)):
+        if not turn.message.tool_calls and self._gives_up_in_words and (reason := given_up(turn.message.text)):
             raise GaveUp(reason)
         todo = [(position, call) for position, call in enumerate(turn.message.tool_calls) if position not in turn.done]
         for _, call in todo:
