@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from leadhand.domain import commands as do
@@ -16,7 +15,7 @@ from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy, Effect
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Subtask, WorkOrder, references
 
 from .attempts import end_attempt
 
@@ -26,21 +25,29 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
 
     Its call must be one that can be repeated, that needs no approval and no result, and that nobody else carries out.
     """
-    role, tool = state.role(WORKER), state.tools.get(subtask.tool or "")
     batch = state.definition.limits.batch_size
     if state.orders or state.status is not RunStatus.RUNNING:
         return "no plan is being written"
-    if tool is None or role is None or tool.name not in tools_of_role(state, role):
-        return f"{subtask.name} names no tool that its worker may use"
-    if tool.effect is Effect.ONCE or tool.delegate:
-        return f"{tool.name} has an effect that cannot be undone, or is carried out by others"
-    if policy_of(tool, state.definition.approve, state.definition.approve_rules) is not ApprovalPolicy.AUTO:
-        return f"{tool.name} needs approval"
-    if subtask.needs or subtask.repairs_subtask or '"$result"' in json.dumps(subtask.args):
+    reason = why_tool_waits(state, subtask.tool or "")
+    if reason:
+        return reason
+    if subtask.needs or subtask.repairs_subtask or references(subtask.args):
         return f"{subtask.name} needs another subtask"
-    if not tool.required <= subtask.args.keys():
+    if not state.tools[subtask.tool or ""].required <= subtask.args.keys():
         return f"{subtask.name} lacks arguments"
     return f"{batch} subtasks are running" if batch is not None and len(state.busy) >= batch else ""
+
+
+def why_tool_waits(state: RunState, name: str) -> str:
+    """Return why no call of a tool can begin before the order; "" if one can."""
+    role, tool = state.role(WORKER), state.tools.get(name)
+    if tool is None or role is None or name not in tools_of_role(state, role):
+        return f"workers may use no tool {name!r}"
+    if tool.effect is Effect.ONCE or tool.delegate:
+        return f"{name} has an effect that cannot be undone, or is carried out by others"
+    if policy_of(tool, state.definition.approve, state.definition.approve_rules) is not ApprovalPolicy.AUTO:
+        return f"{name} needs approval"
+    return ""
 
 
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from leadhand.domain import commands as do
 from leadhand.domain.commands import Outcome
-from leadhand.domain.decide.beginning import why_not_begun
+from leadhand.domain.decide.beginning import why_not_begun, why_tool_waits
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import order_id, page_id, subtask_key
 from leadhand.domain.outcome import CHECK, next_action
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, list_of, object_of
+from leadhand.domain.value import Json, list_of, object_of, text_of
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 
 from .answer_checks import parse
@@ -56,9 +56,15 @@ def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
     """Begin the subtasks of a page that is being written, if they may begin before the plan is complete."""
     first, batch = page.assignment.input.get("first", 0), state.definition.limits.batch_size
     commands: list[do.Command] = []
+    waits: dict[str, bool] = {}  # by tool: of most elements, no more than this has to be read
     for index, value in page.attempt.written if page.attempt is not None else ():
         position = first + index
         if subtask_key(order_id(1), position) in state.assignments or len(commands) == batch:
+            continue
+        name = text_of(object_of(value).get("tool"))
+        if name not in waits:
+            waits[name] = bool(why_tool_waits(state, name))
+        if waits[name] or object_of(value).get("needs"):
             continue
         proposed, _ = parse(ProposedSubtask, value)
         subtask = issue((proposed,), order_id(1), "-").subtasks[0] if proposed is not None else None
