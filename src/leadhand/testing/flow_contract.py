@@ -21,10 +21,11 @@ from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.evolve import evolve, replay
-from leadhand.domain.ids import model_call_id
+from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolSpec
+from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow, FlowPolicy
 from leadhand.flows.run_view import AssignmentView
@@ -45,6 +46,10 @@ class FlowContract:
     def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
         """Return what the worker of an assignment answers: text, or a value where the role has an ``output``."""
         return {} if role.output is not None else f"{assignment.id} is done"
+
+    def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
+        """Return what the last tool call of a worker returned; None for a worker that calls no tool."""
+        return None
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
@@ -100,7 +105,8 @@ class FlowContract:
         attempt = assignment.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
-        reply = self.reply(AssignmentView(assignment), role)
+        view = AssignmentView(assignment)
+        reply, found = self.reply(view, role), self.returned(view, role)
         text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
         called = ev.ModelCallReturned(
             attempt=attempt,
@@ -109,8 +115,33 @@ class FlowContract:
             message=AssistantMessage(text=text),
             value=value,
         )
-        result = WorkResult(task_name=key, ok=True, data=ResultData(summary=text))
-        return [called, ev.AttemptReturned(attempt=attempt, result=result)]
+        calls: list[ev.AnyEvent] = []
+        used: list[ToolResult] = []
+        if found is not None:
+            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_role(state, role)))
+            given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
+            calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
+            calls.append(
+                ev.ToolCallReturned(
+                    attempt=attempt,
+                    call_id=call_id,
+                    tool=tool,
+                    ok=True,
+                    summary=given.summary,
+                    raw=given.raw,
+                    sources=given.sources,
+                )
+            )
+            used.append(given)
+        recorded = FlowPolicy(self.flow, state.definition).accepted(state, assignment, value, text, used)
+        result = WorkResult(
+            task_name=key,
+            ok=True,
+            data=ResultData(summary=text),
+            used=tuple(each.call_id for each in used),
+            value=None if recorded == value else recorded,
+        )
+        return [*calls, called, ev.AttemptReturned(attempt=attempt, result=result)]
 
     # --- the contract ------------------------------------------------------------------------------------------------
 

@@ -102,4 +102,4 @@ def in_turn(*answers: Any) -> Callable[[ModelRequest], Any]:
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
-BROKEN = fails("unavailable", "http_401", "the model is away")
+BROKEN = fails("invalid", "bad_request", "the model is away")

@@ -164,7 +164,7 @@ def _rounds(report: Report) -> Sequence[Command]:
 def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | None:
     if stage.name != REVIEWER or stage.agent:
         return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
-    groups = judging.shards(report.statements(number, REVIEWER))
+    groups = judging.shards(report, number)
     wanted = [
         _assign(stage, stage_key(stage, number), report, number),
         *(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.value import object_of
 
@@ -48,10 +49,34 @@ class Judged(NamedTuple):
         return {each.number: each.problem for each in self.remarks if each.refutes and each.number is not None}
 
 
-def shards(statements: Sequence[Statement]) -> list[list[int]]:
-    """Return the sentences whose citations a reviewer judges, in groups: those in which code found nothing."""
-    cited = [each.index for each in statements if each.passages and each.status is Status.SUPPORTED]
+def shards(report: Report, number: int) -> list[list[int]]:
+    """Return the sentences whose citations a reviewer judges, in groups.
+
+    Left out are sentences in which code found something, and those that were judged in an earlier draft.
+    """
+    known = {claim for earlier in range(1, number) for claim in _supported(report, earlier)}
+    passages = report.citable(number)
+    cited = [
+        each.index
+        for each in report.statements(number, REVIEWER)
+        if each.passages and each.status is Status.SUPPORTED and _claim(each, passages) not in known
+    ]
     return [cited[at : at + SHARD] for at in range(0, len(cited), SHARD)]
+
+
+def _claim(statement: Statement, passages: Mapping[str, Passage]) -> tuple[str, ...]:
+    return (statement.text, *(passages[name].id for name in statement.passages if name in passages))
+
+
+def _supported(report: Report, number: int) -> Iterator[tuple[str, ...]]:
+    """The sentences of a draft, with the passages that they cite, that a reviewer found supported."""
+    statements = {each.index: each for each in report.statements(number, REVIEWER)}
+    passages = report.citable(number)
+    for review in report.shards(number):
+        if review.ok:
+            for each in CitationReview.model_validate(review.value).support:
+                if each.supported and each.sentence in statements:
+                    yield _claim(statements[each.sentence], passages)
 
 
 def judged(report: Report, number: int) -> Judged:
@@ -121,7 +146,7 @@ def _read(
 
 
 def problems(stage_covers: Sequence[int], value: Any, sentences: Sequence[int]) -> list[str]:
-    """Return why the answer of a reviewer is no verdict, one sentence each."""
+    """Return why the answer of a reviewer is not a verdict, one sentence each."""
     try:
         if stage_covers:
             judged_ = [each.sentence for each in CitationReview.model_validate(value).support]

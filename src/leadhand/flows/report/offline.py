@@ -18,9 +18,9 @@ from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
 SECTIONS = (
-    ("Overview", "What is known about {}?"),
-    ("Costs and figures", "What does it cost, and which figures are measured: {}?"),
-    ("Limits and problems", "Which problems, limits and risks are known: {}?"),
+    ("What is known", "What is known about {}?"),
+    ("Costs", "What are the costs and prices, in euros or percent: {}?"),
+    ("Limits", "Which problems, limits, noise and risks remain: {}?"),
 )
 STATEMENTS = 4
 """Statements of one researcher, at most."""
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"])")
 _CITATIONS = re.compile(r"\s*\[p\d+(?:, p\d+)*\]")
 _FIGURE = re.compile(r"\d")
-_COMMON = word_set("about known what which does cost costs figures measured problems limits risks with that this")
+_COMMON = word_set("about known what which does with that this")
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -50,10 +50,11 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         call = _search(question, request)
         return call if call is not None else request.give_up("no tool takes a query")
     found = [passage for result in request.results for passage in passages_in(_result(result))]
-    wanted, subject = _words(question), _words(topic)
+    subject = _words(topic)
+    wanted = _words(question) - subject or subject
     sentences = [(sentence, passage) for passage in found for sentence in _sentences(passage.text)]
     fitting = [each for each in sentences if _words(each[0]) & subject]
-    ranked = sorted(fitting, key=lambda each: -len(_words(each[0]) & wanted) - bool(_FIGURE.search(each[0])))
+    ranked = sorted(fitting, key=lambda each: -2 * len(_words(each[0]) & wanted) - bool(_FIGURE.search(each[0])))
     chosen: dict[str, Passage] = {}
     for sentence, passage in ranked:
         if len(chosen) < STATEMENTS:
@@ -74,7 +75,7 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "findings" not in facts or "passages" not in facts:
         return None
     sections = objects_of(list_of(facts["findings"]))
-    told = [f"# {text_of(facts.get('title'))}", BYLINE]
+    written = [f"# {text_of(facts.get('title'))}", BYLINE]
     known: set[str] = set()
     for section in sections:
         statements = [each for each in objects_of(section.get("statements")) if each.get("passages")]
@@ -85,10 +86,10 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         ]
         known.update(text_of(each["statement"]) for each in statements)
         if lines:
-            told += [f"## {text_of(section.get('section'))}", " ".join(lines)]
+            written += [f"## {text_of(section.get('section'))}", " ".join(lines)]
     for question in texts_of(facts.get("missing")):
-        told.append(f"No source answered this question: {question}")
-    return "\n\n".join(told)
+        written.append(f"No source answered this question: {question}")
+    return "\n\n".join(written)
 
 
 def _rewritten(facts: Mapping[str, Any]) -> str:
@@ -105,8 +106,10 @@ def _rewritten(facts: Mapping[str, Any]) -> str:
         }
         fits = [name for name in overlaps if _has_figures(plain, text_of(object_of(passages[name]).get("text")))]
         best = max(fits, key=lambda name: overlaps[name], default="")
-        mended = f"{plain} [{best}]" if best and overlaps[best] * 2 > len(words) and f"[{best}]" not in sentence else ""
-        draft = draft.replace(sentence, mended, 1)
+        corrected = (
+            f"{plain} [{best}]" if best and overlaps[best] * 2 > len(words) and f"[{best}]" not in sentence else ""
+        )
+        draft = draft.replace(sentence, corrected, 1)
     return re.sub(r"\n{3,}", "\n\n", draft).strip()
 
 
@@ -160,8 +163,9 @@ def _result(message: ToolMessage) -> ToolResult:
 
 
 def _sentences(text: str) -> Iterable[str]:
-    plain = " ".join(text.split())
-    return (each for each in _SENTENCE_END.split(plain) if each.endswith((".", "!")) and 30 <= len(each) <= 400)
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n|^#.*$", text, flags=re.MULTILINE))
+    sentences = (each for part in parts for each in _SENTENCE_END.split(part))
+    return (each for each in sentences if each.endswith((".", "!")) and 30 <= len(each) <= 400 and "#" not in each)
 
 
 def _words(text: str) -> set[str]:

@@ -134,7 +134,7 @@ class Report:
 
     @cached_property
     def last(self) -> int:
-        """The number of the latest draft that has a text, 0 if there is none."""
+        """The number of the latest draft that has a text, 0 without one."""
         return next((number for number in range(len(self.drafts), 0, -1) if self.text(number)), 0)
 
     def text(self, number: int, before: str = "") -> str:
@@ -202,7 +202,7 @@ def stage_key(stage: Stage, number: int = 0) -> str:
 
 
 def revises(draft: AssignmentState) -> str:
-    """Return the draft that a draft revises; "" for one that is written anew."""
+    """Return the draft that a draft revises; "" for one that does not revise one."""
     return text_of(draft.assignment.input.get("revises"))
 
 

@@ -18,6 +18,7 @@ UNSUPPORTED = "*(not supported)*"
 _CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
 _RANGE = re.compile(r"p\s?(\d{1,5})(?:\s*[-–]\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
 _LONGEST_RANGE = 50
+_HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
@@ -90,7 +91,7 @@ def link_to(passage: Passage) -> str:
     """Return the address of a passage: of a web page with a text fragment, so that it opens at the passage."""
     if not passage.url.startswith(("http://", "https://")):
         return passage.url
-    words = passage.text.split()
+    words = _prose(passage.text).split()
     first, last = " ".join(words[:5]), " ".join(words[-5:])
     text = _fragment(first) if len(words) <= 10 else f"{_fragment(first)},{_fragment(last)}"
     return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
@@ -108,8 +109,13 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
+def _prose(text: str) -> str:
+    """Return a passage without the headings above its text."""
+    return _HEADINGS.sub("", text).strip() or text
+
+
 def _beginning(text: str, most: int = 120) -> str:
-    text = " ".join(text.split())
+    text = " ".join(_prose(text).split())
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 

@@ -12,8 +12,8 @@ from leadhand.domain.run import ALL_TOOLS, Role
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import DraftReview, Findings, Outline, ReviewerAnswer
 
-RESEARCH_TOOLS = (ALL_TOOLS, "web_search", "web_fetch")
-"""What a stage that researches may use, unless it names its tools: the tools of the run, and the web."""
+WEB = ("web_search", "web_fetch")
+"""The tools of a researcher besides those of the run."""
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: ReviewerAnswer}
 
 
@@ -31,19 +31,21 @@ def roles(options: Options) -> Sequence[Role]:
 def _role(stage: Stage) -> Role:
     limits = stage.model_dump(include={"max_turns", "max_requests", "max_tokens", "budget"})
     researches = "research" in stage.gives
-    if stage.is_built_in:
-        output, told = OUTPUTS[stage.name], stage.instructions or instructions(stage.name)
+    if stage.agent:
+        output, text = {"type": "object"}, stage.instructions or ""
+    elif stage.is_built_in:
+        output, text = OUTPUTS[stage.name], stage.instructions or instructions(stage.name)
     else:
         output = DraftReview if stage.judges else Findings if researches else None
-        told = instructions("stage").replace("{instructions}", stage.instructions or "")
-        told += f"\n\n{instructions(f'stage-{stage.gives[0]}')}" if stage.gives else ""
+        text = instructions("stage").replace("{instructions}", stage.instructions or "")
+        text += f"\n\n{instructions(f'stage-{stage.gives[0]}')}" if stage.gives else ""
     return Role(
         name=stage.name,
-        instructions=told,
+        instructions=text,
         model=stage.model,
         output=output,
-        tools=(stage.tools if stage.tools is not None else RESEARCH_TOOLS) if researches or stage.tools else (),
-        loop="turns" if researches or stage.tools else "reply",
+        tools=stage.tools if stage.tools is not None else (ALL_TOOLS, *WEB) if researches else (),
+        loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
         counts=researches,
         **limits,
     )
