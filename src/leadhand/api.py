@@ -11,9 +11,10 @@ from typing import Any, Self, Unpack
 
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.flows import DEFAULT, FlowRegistry
+from leadhand.app.flows import DEFAULT, REPORT, FlowRegistry
 from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
+from leadhand.app.report_agents import bound_agents
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
@@ -21,6 +22,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.flows.flow import Flow
+from leadhand.flows.report.agents import Agent
 from leadhand.ports import ContextStore, Models
 from leadhand.runs import Answer, Answering, Run
 from leadhand.tools.decorator import Tool
@@ -36,8 +38,9 @@ class Leadhand(Answering):
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
-    ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``), and
-    ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or
+    ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
+    ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
+    place of the database. ``tools`` are functions, plain or
     decorated with ``@tool``; by default the built-in ones. ``budget`` is in dollars (None: no limit), ``timeout`` in
     seconds (None: no limit), ``attempt_timeout`` that of one attempt; ``model_patience`` is how long a call waits for a
     model server that is away, or that does not begin to answer. ``max_requests`` and ``max_tokens`` bound the model
@@ -61,6 +64,7 @@ class Leadhand(Answering):
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
         flows: Iterable[Flow | type[Flow]] = (),
+        agents: Iterable[Agent | type[Agent]] = (),
         models: Models | Mapping[str, Models] | None = None,
         store: ContextStore | None = None,
         lead_model: str | None = None,
@@ -124,7 +128,8 @@ class Leadhand(Answering):
             arguments.check_methods(adapter, "models", PORT, "an object with the methods of leadhand.ports.Models")
         arguments.check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
         arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
-        self._flows = FlowRegistry(flows)
+        self.agents = bound_agents(agents)
+        self._flows = FlowRegistry(flows, self.agents)
         self._open = partial(
             open_runtime, self._settings, toolbox(tools), models=models, store=store, flows=self._flows, on_text=on_text
         )
@@ -167,6 +172,25 @@ class Leadhand(Answering):
     async def run(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
         """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
         return await (await self.start(request, flow=flow, **options)).answer()
+
+    async def report(
+        self,
+        topic: str,
+        *,
+        max_revisions: int = 1,
+        review: bool = True,
+        agents: Iterable[str | Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Write a report on a topic and return it: plan, research in parallel, write with citations, review, revise.
+
+        ``agents`` changes, adds and switches off stages, each by its name or as an object of settings:
+        ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every agent of this Leadhand takes part.
+        ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
+        """
+        stages = list(self.agents if agents is None else agents)
+        given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, "agents": stages, **options}
+        return await self.run(topic, flow=REPORT, **given)
 
     async def attach(self, run_id: str) -> Run:
         """Return a run: follow it while another process drives it, or resume it if its process died.
@@ -214,6 +238,10 @@ class Leadhand(Answering):
     def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
         """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
         return self._sync(self.start(request, flow=flow, **options))
+
+    def report_sync(self, topic: str, **options: Any) -> Answer:
+        """Call :meth:`report` from code without an event loop, or from a notebook."""
+        return self._sync(self.report(topic, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""

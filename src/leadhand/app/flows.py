@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,22 +22,25 @@ from leadhand.domain.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow, FlowPolicy, fault_of, listed, with_roles
 from leadhand.flows.offline.rule import Rules
+from leadhand.flows.report.agents import BoundAgent
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
+LOGGER = logging.getLogger("leadhand")
 GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
 DEFAULT = "work-order"
+REPORT = "report"
 OPTIONS = "Pass options that are plain JSON; put long material into files."
 
 
 class FlowRegistry:
     """Flows by name and version. New runs use the highest version; older versions resume the runs they started."""
 
-    def __init__(self, flows: Iterable[Flow | type[Flow]] = ()) -> None:
+    def __init__(self, flows: Iterable[Flow | type[Flow]] = (), agents: Mapping[str, BoundAgent] | None = None) -> None:
         self._flows: dict[str, dict[int, Flow]] = {}
         self._add(WorkOrderFlow())
-        self._add(ReportFlow())
+        self._add(ReportFlow(agents or {}))
         for each in flows:
             self._add(checked_flow(each))
         self._installed = False
@@ -96,9 +100,32 @@ class FlowRegistry:
             with_roles(found, run)
         return found
 
+    def check_code(self, run: RunDefinition) -> None:
+        """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
+        recorded = {role.name: role for role in run.roles if role.code}
+        if not recorded:
+            return
+        flow = self.of(run)
+        options = flow.checked_options(run.options)
+        try:
+            flow.check_code(options)
+        except UsageError as error:
+            files = " ".join(f"--agent {role.code}" for role in recorded.values())
+            raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
+        for role in flow.roles(options):
+            before = recorded.get(role.name)
+            if before is not None and before.fingerprint and role.fingerprint not in ("", before.fingerprint):
+                LOGGER.warning(
+                    "the stage %s is not the one that the run was started with: its code has changed (%s)",
+                    role.name,
+                    role.code,
+                )
+
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
-        checked = self.get(name).checked_options(given)
+        flow = self.get(name)
+        checked = flow.checked_options(flow.prepared(given))
+        flow.check_code(checked)
         try:
             options = checked.model_dump(mode="json")
         except ValueError as error:

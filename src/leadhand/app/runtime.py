@@ -197,6 +197,7 @@ class Runtime:
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
+            self.flows.check_code(state.definition)
             for name in state.definition.models.names:
                 self.check_model(name)
             for tool in changed_tools(state, self.toolbox):

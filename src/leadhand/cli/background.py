@@ -34,7 +34,7 @@ async def run_in_background(
     say_opening(runtime, state.run_id, state.definition)
     await runtime.store.release(state.run_id, state.epoch)
     log = runtime.settings.home / "runs" / state.run_id / "log.txt"
-    files = [*_named("--tools", tools), *_named("--flows", store.flows)]
+    files = [*_named("--tools", tools), *_named("--flows", store.flows), *_named("--agent", store.agent)]
     process = _start(state.run_id, log, runtime.settings, files)
     await _wait_for_owner(runtime.store, state.run_id, process, log)
     if output.json:

@@ -56,6 +56,16 @@ COMMANDS = (
         'leadhand run --tools tools.py --approve ask "Pay the open invoices"',
     ),
     _command(
+        "report",
+        "Write a report on a topic.",
+        "Leadhand plans the report, researches its questions in parallel, writes it with citations, checks every"
+        " sentence against the sources, reviews it and revises it. The report goes to stdout, progress to stderr. Exit"
+        " codes are those of run.",
+        'leadhand report "Heat pumps in old houses"',
+        'leadhand report --max-revisions 2 --stage writer.instructions=@style.md "Heat pumps in old houses"',
+        'leadhand report --agent checks.py:FactChecker --no-review "Heat pumps in old houses"',
+    ),
+    _command(
         "serve",
         "Serve the HTTP API and the console.",
         "Runs started here survive the server: the next server on the same database resumes them. To listen on an"

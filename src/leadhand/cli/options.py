@@ -60,6 +60,7 @@ class StoreFlags:
     ] = None
     debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
     flows: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
 
     def command(self, *words: str) -> str:
         """Return a command line to paste, without a password: ``leadhand runs show ID --home …``."""
@@ -71,11 +72,19 @@ class StoreFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverFlags(StoreFlags):
-    """Where runs are stored, and the files of their flows."""
+    """Where runs are stored, and the files of their flows and stages."""
 
     flows: Annotated[
         tuple[str, ...],
         Flag("Add the flows of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
+    ] = ()
+    agent: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Add the stages for reports of this Python file or module; FILE:CLASS adds one. Pass what the run was"
+            " started with. Repeatable.",
+            "FILE",
+        ),
     ] = ()
 
 
@@ -236,12 +245,12 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     Raises as :func:`~leadhand.cli.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.cli.source_files import all_flows
+    from leadhand.cli.source_files import all_agents, all_flows
 
     for group in groups:
         settings |= asdict(group)
-    flows = all_flows(store.flows)
-    return Leadhand(home=store.home, database=store.database, flows=flows, **settings)
+    flows, agents = all_flows(store.flows), all_agents(store.agent)
+    return Leadhand(home=store.home, database=store.database, flows=flows, agents=agents, **settings)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The tools and flows of the Python files and modules that ``--tools`` and ``--flows`` name."""
+"""The tools, flows and agents of the Python files and modules that ``--tools``, ``--flows`` and ``--agent`` name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.flows.flow import Flow
+from leadhand.flows.report.agents import Agent
 from leadhand.tools.decorator import Tool
 
 HOW = "Name a file that ends in .py, or a module."
@@ -50,6 +52,24 @@ def all_flows(named: Iterable[str]) -> list[Flow]:
     return flows
 
 
+def all_agents(named: Iterable[str]) -> list[type[Agent]]:
+    """Return the agents of every file or module named, of ``FILE:Class`` this one. Raises as :func:`all_tools` does."""
+    agents: list[type[Agent]] = []
+    for name in named:
+        place, colon, wanted = name.rpartition(":")
+        module = _imported(place if colon else name)
+        classes = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Agent))
+        found = {each.__name__: each for each in classes if each.__module__ == module.__name__}
+        if not found:
+            raise UsageError(f"{name} defines no agent", "Write a subclass of leadhand.report.Agent in it.")
+        if colon and wanted not in found:
+            near = get_close_matches(wanted, found, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{place} defines no agent {wanted}", f"It defines: {', '.join(found)}.{hint}")
+        agents += [found[wanted]] if colon else found.values()
+    return list(dict.fromkeys(agents))
+
+
 def _imported(name: str) -> ModuleType:
     return _module_of_file(name) if is_file(name) else _module(name)
 
@@ -59,7 +79,7 @@ def _tools_in(module: ModuleType) -> list[Tool[..., Any]]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a value of ``--tools`` or ``--flows`` names a file, not a module."""
+    """Whether a value of ``--tools``, ``--flows`` or ``--agent`` names a file, not a module."""
     return name.endswith(".py") or os.sep in name
 
 

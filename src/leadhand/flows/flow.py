@@ -85,6 +85,13 @@ class Flow:
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
 
+    def prepared(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options of a new run, before they are checked, with what this process adds to them."""
+        return options
+
+    def check_code(self, options: Any) -> None:
+        """Raise UsageError if this process lacks code that a run with these options needs."""
+
     def code(self, run: RunView[Any], assignment: AssignmentView) -> Code:
         """Return what carries out an assignment of a role with ``loop="code"``: a coroutine function of a desk."""
         raise NotImplementedError(f"{type(self).__name__} has no code for the role {assignment.role}")

@@ -158,6 +158,8 @@ def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, to
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
+    code = [_from_here(role.code) for role in definition.roles if role.code]
+    given += [("--agent", path) for path in store.agent or code]
     return store.command("runs", "resume", run_id, *(word for named in given for word in named))
 
 

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,10 +22,12 @@ from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, object_of
+from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
 
 from . import judging
+from .agents import BoundAgent, check_agents, completed
 from .briefs import brief
 from .final import outcome
 from .offline import RULES
@@ -47,8 +50,22 @@ class ReportFlow(Flow):
     offline = RULES
     Options = Options
 
+    def __init__(self, agents: Mapping[str, BoundAgent] = MappingProxyType({})) -> None:
+        self._agents = agents
+
+    def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return completed(options, self._agents)
+
+    def check_code(self, options: Options) -> None:
+        check_agents(options.stages, self._agents)
+
     def roles(self, options: Options) -> Sequence[Role]:
-        return roles(options)
+        return roles(options, self._agents)
+
+    def code(self, run: RunView[Options], assignment: AssignmentView) -> Code:
+        check_agents(run.options.stages, self._agents)
+        stage = Report(run).stages[assignment.role]
+        return self._agents[stage.agent or ""].code(stage, run.request)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         return _next(Report(run))

@@ -37,8 +37,9 @@ class Stage(Value):
 
     ``off`` leaves the stage out. An added stage stands ``after`` or ``before`` another one, by default after the
     writer. ``agent`` is the name of the Python class that carries the stage out; without it, a model does, with
-    ``instructions``, ``model`` and ``tools``. ``needs`` and ``gives`` are fields of the task. An added stage without a
-    class gives one of :data:`DECLARED_GIVES`: "feedback", a verdict with findings, unless it says otherwise.
+    ``instructions``, ``model`` and ``tools``. ``needs`` and ``gives`` are fields of the task. An added stage gives
+    "feedback", a verdict with findings, unless it says otherwise; one without a class gives one of
+    :data:`DECLARED_GIVES`.
     ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its assignments.
     """
 
@@ -171,7 +172,7 @@ def _complete(stage: Stage) -> Stage:
     if stage.is_built_in:
         return stage.evolve(needs=stage.needs or NEEDS[stage.name], gives=stage.gives or (GIVES[stage.name],))
     after = WRITER if stage.after is None and stage.before is None else stage.after
-    return stage.evolve(after=after, gives=stage.gives or (() if stage.agent else DECLARED_GIVES[:1]))
+    return stage.evolve(after=after, gives=stage.gives or DECLARED_GIVES[:1])
 
 
 def _refuse_place(waiting: Sequence[Stage], names: Sequence[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from leadhand.domain.run import ALL_TOOLS, Role
 
+from .agents import AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import DraftReview, Findings, Outline, ReviewerAnswer
 
@@ -23,14 +24,28 @@ def instructions(name: str) -> str:
     return (files(__package__ or "leadhand.flows.report") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
-def roles(options: Options) -> Sequence[Role]:
+def roles(options: Options, agents: Mapping[str, BoundAgent]) -> Sequence[Role]:
     """Return a role for each stage of a run with these options."""
-    return [_role(stage) for stage in options.stages]
+    return [_role(stage, agents) for stage in options.stages]
 
 
-def _role(stage: Stage) -> Role:
+def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
     limits = stage.model_dump(include={"max_turns", "max_requests", "max_tokens", "budget"})
     researches = "research" in stage.gives
+    if stage.agent is not None:
+        agent = agents.get(stage.agent)
+        return Role(
+            name=stage.name,
+            instructions=stage.instructions or "",
+            model=stage.model,
+            output=AgentResult,
+            tools=stage.tools or (),
+            loop="code",
+            counts=researches,
+            code=agent.source if agent is not None else "",
+            fingerprint=agent.fingerprint if agent is not None else "",
+            **limits,
+        )
     if stage.agent:
         output, text = {"type": "object"}, stage.instructions or ""
     elif stage.is_built_in:

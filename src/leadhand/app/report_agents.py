@@ -1,0 +1,75 @@
+"""The agents of a process: classes and instances that carry out stages of reports."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+
+from leadhand.domain.errors import UsageError
+from leadhand.domain.value import one_line, shown
+from leadhand.flows.report.agents import Agent, BoundAgent
+from leadhand.flows.report.options import Stage
+
+HOW = "Pass subclasses of leadhand.report.Agent: agents=[…]."
+
+
+def bound_agents(agents: Iterable[Agent | type[Agent]]) -> dict[str, BoundAgent]:
+    """Return agents by name. Raises UsageError for what cannot carry out a stage, and for a name that is used twice."""
+    if isinstance(agents, str) or not hasattr(agents, "__iter__"):
+        raise UsageError(f"agents is a {type(agents).__name__}, not a list", HOW)
+    found: dict[str, BoundAgent] = {}
+    for agent in agents:
+        bound = _bound(agent)
+        if bound.name in found:
+            raise UsageError(f"two agents are named {bound.name}", 'Rename one of them: name = "…".')
+        found[bound.name] = bound
+    return found
+
+
+def _bound(agent: object) -> BoundAgent:
+    kind = agent if inspect.isclass(agent) else type(agent)
+    if not issubclass(kind, Agent):
+        raise UsageError(f"{shown(agent)} is not an agent", HOW)
+    where = f"{kind.__qualname__} ({_source(kind)})"
+    if kind.run is Agent.run or not inspect.iscoroutinefunction(kind.run):
+        raise UsageError(
+            f"{where} has no async method run", "Define it: async def run(self, task: Task) -> AgentResult."
+        )
+    name = kind.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", kind.__name__).strip("-").lower()
+    made: Agent | type[Agent] = agent if isinstance(agent, Agent) else kind
+    bound = BoundAgent(name=name, agent=made, source=_source(kind), fingerprint=_fingerprint(kind))
+    try:
+        Stage.model_validate(bound.placed({"name": name, "agent": name}))
+        if isinstance(made, type):
+            inspect.signature(made).bind()
+        else:
+            copy.deepcopy(made)
+    except ValidationError as error:
+        raise UsageError(f"the agent {where} cannot be used: {one_line(error)}", "Correct the class.") from error
+    except Exception as error:
+        how = "Let it be made without arguments, or pass an instance that can be copied: each attempt has its own."
+        raise UsageError(f"the agent {where} cannot be made: {one_line(error)}", how) from error
+    return bound
+
+
+def _source(kind: type[Any]) -> str:
+    """The value of ``--agent`` that finds a class again."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    place = kind.__module__ if "." in kind.__module__ or file is None else str(file)
+    return f"{place}:{kind.__qualname__}"
+
+
+def _fingerprint(kind: type[Any]) -> str:
+    """A digest of the source of a class; "" without a file, as in an interactive session."""
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:16]
+    except (OSError, TypeError):
+        return ""

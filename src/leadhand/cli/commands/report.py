@@ -1,0 +1,96 @@
+"""``leadhand report``: write a report and print it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+from leadhand.app.flows import REPORT
+from leadhand.cli.commands.run import Approve, Detach, Job
+from leadhand.cli.options import Documents, DriverFlags, Flag, LimitFlags, ModelFlags, Output, Tools, flow_options
+from leadhand.domain.errors import UsageError
+
+EXAMPLE = 'leadhand report "Heat pumps in old houses"'
+
+
+async def report(
+    topic: Annotated[str | None, Flag("What to report on. If it is missing or -, stdin is read.")] = None,
+    /,
+    *,
+    max_revisions: Annotated[int | None, Flag("How often a draft is revised at most (default: 1).", "N")] = None,
+    no_review: Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")] = False,
+    stage: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, researcher.max_requests=5,"
+            " fact-checker.after=writer. The value is JSON, or else text; @FILE is the text of a file. Repeatable.",
+            "STAGE.FIELD=VALUE",
+        ),
+    ] = (),
+    option: Annotated[
+        tuple[str, ...],
+        Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
+    ] = (),
+    tools: Tools = (),
+    documents: Documents = None,
+    approve: Approve = (),
+    detach: Detach = False,
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    output: Output = Output(),
+    store: DriverFlags = DriverFlags(),
+) -> int:
+    """Write a report and print it."""
+    options, settings = flow_options(option), stage_settings(stage)
+    if "agents" in options:
+        raise UsageError("--option agents is not for this command", "Use --agent FILE and --stage STAGE.FIELD=VALUE.")
+    if max_revisions is not None:
+        options["max_revisions"] = max_revisions
+    if no_review:
+        options["review"] = False
+    job = Job(
+        tools=tools,
+        documents=documents,
+        approve=approve,
+        detach=detach,
+        models=models,
+        limits=limits,
+        output=output,
+        store=store,
+    )
+    return await job.run(topic, REPORT, lambda lead: {**options, "agents": stages(settings, lead.agents)}, EXAMPLE)
+
+
+def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the stages of a run: every agent that was given, and the settings of all stages."""
+    return [{"name": name, **settings.get(name, {})} for name in dict.fromkeys([*agents, *settings])]
+
+
+def stage_settings(given: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings of stages from the values of ``--stage``, by stage. Raises UsageError."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in given:
+        place, equals, value = each.partition("=")
+        name, dot, field = place.strip().partition(".")
+        if not equals or not dot or not name or not field or field in ("name", "agent"):
+            how = "Give STAGE.FIELD=VALUE: --stage writer.model=NAME. Classes are given with --agent."
+            raise UsageError(f"invalid value for --stage: {each!r}", how)
+        field = field.replace("-", "_")
+        if field in found.setdefault(name, {}):
+            raise UsageError(f"--stage names {name}.{field} twice", "Give it once.")
+        found[name][field] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    if text.startswith("@"):
+        try:
+            return Path(text[1:]).expanduser().read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read {text[1:]}: {error}", "Name a text file in UTF-8 after the @.") from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,224 @@
+"""Stages of a report that Python classes carry out, and the public classes for them: see :mod:`leadhand.report`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, ClassVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.tool import ToolResult
+from leadhand.domain.value import Json, Unfit, is_list, is_object, object_of
+from leadhand.flows.desk import Code, Desk
+
+from .options import Stage, TaskField
+from .shapes import DraftFinding, Verdict
+
+LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
+OUTSIDE = "call it while Leadhand carries the stage out, or replace this method in a test"
+
+
+class TaskEvent(BaseModel):
+    """A line that a stage reported."""
+
+    model_config = ConfigDict(frozen=True)
+
+    timestamp: str
+    agent: str
+    message: str
+
+
+class Task(BaseModel):
+    """A report as it is when a stage begins: read-only. What a stage changes, it returns as ``updates``.
+
+    ``plan`` has a title and sections, ``research`` what was found for each question, ``draft`` the latest text with its
+    citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``statements`` are the sentences of the draft
+    with their status, ``passages`` what they can cite, by id.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    topic: str = ""
+    plan: dict[str, Any] | None = None
+    research: tuple[dict[str, Any], ...] = ()
+    draft: str | None = None
+    feedback: dict[str, Any] | None = None
+    final_report: str | None = None
+    events: tuple[TaskEvent, ...] = ()
+    revisions: int = 0
+    drafts: tuple[dict[str, Any], ...] = ()
+    statements: tuple[dict[str, Any], ...] = ()
+    passages: dict[str, dict[str, Any]] = {}
+
+
+class AgentResult(BaseModel):
+    """What a stage returns.
+
+    ``updates`` are new values of fields of the task. ``verdict`` and ``findings`` are those of a stage that reviews the
+    draft: a finding is text, or ``{"sentence": 3, "problem": "…"}``. With ``ok`` false, the stage failed because of
+    ``error``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ok: bool = True
+    updates: dict[TaskField, Any] = {}
+    verdict: Verdict | None = None
+    findings: tuple[DraftFinding, ...] = ()
+    error: str | None = Field(default=None, max_length=10_000)
+
+    @field_validator("findings", mode="before")
+    @classmethod
+    def _as_findings(cls, given: Any) -> Any:
+        if not isinstance(given, list | tuple):
+            return given
+        return [{"problem": each} if isinstance(each, str) else each for each in cast("Sequence[Any]", given)]
+
+    @field_validator("updates")
+    @classmethod
+    def _check_updates(cls, given: dict[TaskField, Any]) -> dict[TaskField, Any]:
+        for name, value in given.items():
+            if name in ("draft", "final_report") and not isinstance(value, str):
+                raise ValueError(f"{name} has to be text")
+            if name == "plan" and not is_object(value):
+                raise ValueError("plan has to be an object with title and sections")
+            if name == "research" and not (is_list(value) and all(map(is_object, value))):
+                raise ValueError("research has to be a list of objects")
+        return given
+
+
+class Agent:
+    """A stage of a report. Write a subclass with :meth:`run`; the attributes have defaults.
+
+    ``name`` is the name of the stage, by default that of the class (``FactChecker``: ``fact-checker``); with the name
+    of a built-in stage, the class replaces it. It stands ``after`` or ``before`` another stage, by default after the
+    writer. ``needs`` are the fields of the task that it needs, ``gives`` those that it may update: by default
+    "feedback", which is a verdict with findings. ``instructions`` and ``model`` are those of :meth:`ask`, ``tools``
+    what :meth:`call` may call.
+
+    Leadhand makes a new instance for each attempt, without arguments. An instance that you pass is copied.
+    """
+
+    name: ClassVar[str] = ""
+    after: ClassVar[str | None] = None
+    before: ClassVar[str | None] = None
+    instructions: ClassVar[str] = ""
+    model: ClassVar[str | None] = None
+    tools: ClassVar[Sequence[str]] = ()
+    needs: ClassVar[Sequence[TaskField]] = ()
+    gives: ClassVar[Sequence[TaskField]] = ()
+    max_turns: ClassVar[int | None] = None
+    max_requests: ClassVar[int | None] = None
+    max_tokens: ClassVar[int | None] = None
+    budget: ClassVar[float | None] = None
+
+    _desk: Desk | None = None
+
+    async def run(self, task: Task) -> AgentResult:
+        """Carry out the stage.
+
+        It is called again after a crash or a wait for approval: calls of :meth:`ask` and :meth:`call` that were
+        finished are then answered from the log. Leave effects to tools.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no run()")
+
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
+        """Ask the model and return its text; with ``output``, a pydantic model or a JSON schema, what matches it.
+
+        Raises :class:`~leadhand.report.ModelError`.
+        """
+        return await self._at_desk("ask").ask(prompt, output)
+
+    async def call(self, tool: str, /, **args: Json) -> ToolResult:
+        """Call one of ``tools``. Raises :class:`~leadhand.ToolError` if the call fails."""
+        return await self._at_desk("call").call(tool, **args)
+
+    def emit(self, message: str) -> None:
+        """Report what the stage is doing, as a line of the run."""
+        if self._desk is not None:
+            self._desk.emit(message)
+
+    def _at_desk(self, method: str) -> Desk:
+        if self._desk is None:
+            raise RuntimeError(f"{type(self).__name__}.{method} needs a run: {OUTSIDE}")
+        return self._desk
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundAgent:
+    """An agent of this process: its ``name``, the class or instance, where its code is, and a digest of its source."""
+
+    name: str
+    agent: Agent | type[Agent]
+    source: str = ""
+    fingerprint: str = ""
+
+    def new(self) -> Agent:
+        """Return an instance that shares nothing with others."""
+        return self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
+
+    def placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a stage, completed with the attributes of the agent."""
+        of_class = self.agent
+        own: dict[str, Any] = {name: getattr(of_class, name) for name in ("after", "before", "model", *LIMITS)}
+        own |= {name: tuple(getattr(of_class, name)) for name in ("tools", "needs", "gives")}
+        own["instructions"] = of_class.instructions or (of_class.__doc__ or "").strip() or None
+        if "after" in given or "before" in given:
+            own |= {"after": None, "before": None}
+        return {**{name: value for name, value in own.items() if value not in (None, ())}, **given}
+
+    def code(self, stage: Stage, topic: str) -> Code:
+        """Return the code of a stage that the agent carries out."""
+
+        async def carry_out(desk: Desk) -> AgentResult:
+            agent = self.new()
+            agent._desk = desk  # pyright: ignore[reportPrivateUsage]
+            task = Task.model_validate({"topic": topic, **object_of(desk.brief.get("task"))})
+            result = await agent.run(task)
+            if not isinstance(cast("Any", result), AgentResult):
+                raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
+            if not result.ok:
+                message = result.error or f"{self.name} failed and gave no reason"
+                raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
+            strange = [name for name in result.updates if name not in stage.gives]
+            if strange:
+                raise Unfit(f"it updates the {strange[0]}, and the stage {stage.name} gives {', '.join(stage.gives)}")
+            return result
+
+        return carry_out
+
+
+def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
+    """Return the options of a run with what the agents of this process say about their stages."""
+    stages = given.get("agents")
+    if not isinstance(stages, (list, tuple)):
+        return dict(given)
+    return {**given, "agents": [_completed(each, agents) for each in cast("Sequence[Any]", stages)]}
+
+
+def _completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
+    if isinstance(stage, str):
+        stage = {"name": stage}
+    if not is_object(stage):
+        return stage.model_dump(exclude_unset=True) if isinstance(stage, Stage) else stage
+    named = stage.get("agent")
+    if named is None and stage.get("instructions") is None and stage.get("name") in agents:
+        named = stage["name"]
+    agent = agents.get(named) if isinstance(named, str) else None
+    return stage if agent is None else {**agent.placed(stage), "agent": agent.name}
+
+
+def check_agents(stages: Sequence[Stage], agents: Mapping[str, BoundAgent]) -> None:
+    """Raise UsageError for a stage whose agent is not in this process. Nothing is ever imported by name."""
+    for stage in stages:
+        if stage.agent is not None and stage.agent not in agents:
+            near = get_close_matches(stage.agent, agents, 1)
+            how = f"There are: {', '.join(agents)}." if agents else "This process has none."
+            how += (
+                f" Did you mean {near[0]}?" if near else " Pass the class with --agent FILE, or Leadhand(agents=[…])."
+            )
+            raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)

@@ -1,0 +1,286 @@
+"""Stages of reports that Python classes carry out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import start_async
+
+import leadhand
+from leadhand import ConfigurationError, Leadhand, Run, UsageError
+from leadhand.app.flows import FlowRegistry
+from leadhand.app.report_agents import bound_agents
+from leadhand.domain import events as ev
+from leadhand.report import Agent, AgentResult, Task, Verdict
+
+TOPIC = "Heat pumps in old houses"
+
+
+class FactChecker(Agent):
+    """Check the facts."""
+
+    needs = ("draft",)
+    seen: list[str] = []
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def run(self, task: Task) -> AgentResult:
+        self.count += 1
+        assert self.count == 1, "an instance was used twice"
+        assert task.topic == TOPIC
+        assert task.draft
+        self.emit(f"checking draft {task.revisions + 1}")
+        if task.revisions:
+            return AgentResult(verdict=Verdict.APPROVED)
+        return AgentResult(verdict=Verdict.NEEDS_REVISION, findings=["say more"])
+
+
+async def reported(home: Path, *agents: Any, **options: Any) -> tuple[Run, dict[str, Any], list[str]]:
+    async with Leadhand(offline=True, agents=agents, home=home) as lead:
+        given = {"agents": list(lead.agents), **options}
+        run = await lead.start(TOPIC, flow="report", **given)
+        await run.answer()
+        entries = await (await lead.runtime()).store.read(run.run_id)
+        notes = [each.event.message for each in entries if isinstance(each.event, ev.NoteEmitted)]
+        return run, await run.document(), notes
+
+
+async def test_a_stage_that_asks_for_a_revision_gets_one_and_every_attempt_an_instance_of_its_own(home: Path):
+    run, document, notes = await reported(home, FactChecker, review=False)
+    assert [note for note in notes if note.startswith("checking")] == ["checking draft 1", "checking draft 2"]
+    assert document["task"]["revisions"] == 1
+    assert [each["name"] for each in document["task"]["stages"]] == ["planner", "researcher", "writer", "fact-checker"]
+    role = run.state.role("fact-checker")
+    assert role is not None
+    assert (role.loop, role.instructions) == ("code", "Check the facts.")
+    assert role.code == f"{__file__}:FactChecker"
+    assert role.fingerprint == bound_agents([FactChecker])["fact-checker"].fingerprint != ""
+    (stage,) = run.state.definition.options["agents"]
+    assert (stage["agent"], stage["after"], stage["needs"]) == ("fact-checker", None, ["draft"])
+
+
+class Polisher(Agent):
+    after = "reviewer"
+    gives = ("draft",)
+
+    async def run(self, task: Task) -> AgentResult:
+        return AgentResult(updates={"draft": f"{task.draft}\n\nPolished."})
+
+
+class Wider(Polisher):
+    gives = ("feedback",)
+
+
+class Crashing(Agent):
+    async def run(self, task: Task) -> AgentResult:
+        raise ZeroDivisionError("by zero")
+
+
+class Failing(Agent):
+    async def run(self, task: Task) -> AgentResult:
+        return AgentResult(ok=False, error="the service is closed on Sundays")
+
+
+class Wrong(Agent):
+    async def run(self, task: Task) -> Any:
+        return {"verdict": "APPROVED"}
+
+
+class Misspelt(Agent):
+    async def run(self, task: Task) -> AgentResult:
+        return AgentResult(updates={"drafts": "x"})  # pyright: ignore[reportArgumentType]
+
+
+async def test_what_a_stage_updates_is_in_the_report(home: Path):
+    _, document, _ = await reported(home, Polisher)
+    assert "Polished." in document["task"]["final_report"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        (Crashing, "raised ZeroDivisionError: by zero (test_report_agents.py:"),
+        (Failing, "the service is closed on Sundays"),
+        (Wrong, "run of wrong returned dict, not an AgentResult"),
+        (Misspelt, "Input should be 'plan', 'research', 'draft', 'feedback' or 'final_report'"),
+        (Wider, "it updates the draft, and the stage wider gives feedback"),
+    ],
+)
+async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path, agent: Any, said: str):
+    (name,) = bound_agents([agent])
+    run, document, _ = await reported(home, agent, agents=[{"name": name, "after": "writer"}])
+    failed = next(each for each in run.state.assignments.values() if each.assignment.role == name)
+    assert failed.failure is not None
+    assert said in failed.failure.message
+    assert failed.failure.next_action
+    assert document["status"] == "partial"
+    assert document["task"]["final_report"]
+    assert any(said in gap["reason"] for gap in document["gaps"])
+
+
+async def test_a_class_replaces_a_built_in_stage(home: Path):
+    class Strict(Agent):
+        name = "reviewer"
+
+        async def run(self, task: Task) -> AgentResult:
+            return AgentResult(verdict=Verdict.APPROVED)
+
+    run, document, _ = await reported(home, Strict)
+    assert [each["name"] for each in document["task"]["stages"]].count("reviewer") == 1
+    reviews = [each for each in run.state.assignments.values() if each.assignment.role == "reviewer"]
+    assert {each.value["verdict"] for each in reviews} == {"APPROVED"}
+
+
+async def test_an_instance_keeps_its_settings_and_no_state_of_an_earlier_attempt(home: Path):
+    class Counting(Agent):
+        def __init__(self, word: str) -> None:
+            self.words = [word]
+
+        async def run(self, task: Task) -> AgentResult:
+            self.words.append("used")
+            self.emit(" ".join(self.words))
+            verdict = Verdict.APPROVED if task.revisions else Verdict.NEEDS_REVISION
+            return AgentResult(verdict=verdict, findings=() if task.revisions else ["more"])
+
+    _, _, notes = await reported(home, Counting("mine"), review=False)
+    assert [note for note in notes if "mine" in note] == ["mine used"] * 2
+
+
+@pytest.mark.parametrize(
+    ("agents", "said"),
+    [
+        ([object], "is not an agent.*subclasses of leadhand.report.Agent"),
+        ([Agent], "has no async method run"),
+        ([type("Sync", (Agent,), {"run": lambda self, task: None})], "has no async method run"),
+        ([type("Odd", (Crashing,), {"name": "Not A Name"})], "cannot be used: Stage.name"),
+        ([type("Needy", (Crashing,), {"__init__": lambda self, key: None})], "cannot be made: missing a required"),
+        ([Crashing, Crashing], "two agents are named crashing"),
+        ("checks.py", "agents is a str"),
+    ],
+)
+def test_what_cannot_be_an_agent_is_refused_at_once(agents: Any, said: str):
+    with pytest.raises(UsageError, match=f"(?s){said}"):
+        Leadhand(offline=True, agents=agents)
+
+
+async def test_only_agents_of_the_process_are_used_and_no_name_is_imported(home: Path, tmp_path: Path):
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    async with Leadhand(offline=True, agents=[FactChecker], home=home) as lead:
+        for named in (str(evil), f"{evil}:Evil", "os:system", "evil", "fact-cheker"):
+            with pytest.raises(UsageError, match=r"names the agent .*, which is not here") as refused:
+                await lead.start(TOPIC, flow="report", agents=[{"name": "extra", "agent": named}])
+        assert refused.value.how == "There are: fact-checker. Did you mean fact-checker?"
+    assert not (tmp_path / "ran").exists()
+    assert "evil" not in sys.modules
+
+
+async def test_an_agent_can_be_tested_without_a_run():
+    class Asking(Agent):
+        async def run(self, task: Task) -> AgentResult:
+            self.emit("asking")
+            return AgentResult(updates={"draft": await self.ask(task.draft or "")})
+
+    with pytest.raises(RuntimeError, match=r"Asking\.ask needs a run"):
+        await Asking().run(Task(draft="x"))
+    with pytest.raises(ValueError, match="frozen"):
+        Task(draft="x").draft = "y"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+async def test_a_run_is_continued_with_its_class_only_and_a_changed_one_is_named(
+    home: Path, caplog: pytest.LogCaptureFixture
+):
+    run, _, _ = await reported(home, Polisher)
+    definition = run.state.definition
+    with pytest.raises(ConfigurationError, match="names the agent 'polisher', which is not here") as lacking:
+        FlowRegistry().check_code(definition)
+    assert lacking.value.how.startswith(f"Pass --agent {__file__}:Polisher, or")
+    here = bound_agents([Polisher])
+    FlowRegistry((), here).check_code(definition)
+    assert not caplog.messages
+    changed = {"polisher": replace(here["polisher"], fingerprint="0")}
+    FlowRegistry((), changed).check_code(definition)
+    assert caplog.messages == [
+        f"the stage polisher is not the one that the run was started with: its code has changed ({__file__}:Polisher)"
+    ]
+
+
+# --- a process is killed in the middle of a stage --------------------------------------------------------------------
+
+CHILD = """
+import asyncio, os, signal, sys
+from leadhand import Leadhand
+from leadhand.flows import Assign, Finish, Flow, Role
+from leadhand.testing.scripted_model import ScriptedModel, says
+
+home, run_id = sys.argv[1], sys.argv[2:]
+calls = os.path.join(home, "calls")
+
+class Thrice(Flow):
+    name = "thrice"
+    def roles(self, options):
+        return [Role(name="coder", loop="code", counts=True)]
+    def next(self, run):
+        if not run.assignments:
+            return [Assign(id="coder-1", role="coder")]
+        return [] if run.open else [Finish()]
+    def code(self, run, assignment):
+        return self.thrice
+    async def thrice(self, desk):
+        desk.emit("begun")
+        return " ".join([await desk.ask(each) for each in ("one", "two", "three")])
+
+def answer(request):
+    asked = request.messages[-1].text
+    with open(calls, "a") as file:
+        file.write(asked + "\\n")
+    if asked == "three" and not run_id:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return says(asked.upper())
+
+async def main():
+    async with Leadhand(models=ScriptedModel().on(lambda _: True, always=answer), flows=[Thrice()], home=home) as lead:
+        run = await (lead.resume(run_id[0]) if run_id else lead.start("x", flow="thrice"))
+        if not run_id:
+            print(run.run_id, flush=True)
+        print(await run.answer(), flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_calls_that_were_finished_when_a_process_was_killed_are_not_made_again(home: Path, tmp_path: Path):
+    home.mkdir()
+    child = tmp_path / "child.py"
+    child.write_text(CHILD)
+    source = str(Path(leadhand.__file__).parents[1])
+
+    async def life(*words: str) -> tuple[int | None, str, str]:
+        process = await start_async(
+            sys.executable,
+            str(child),
+            str(home),
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": source},
+        )
+        out, errors = await process.communicate()
+        return process.returncode, out.decode(), errors.decode()
+
+    code, out, errors = await life()
+    assert (code, errors) == (-9, "")
+    code, said, errors = await life(out.strip())
+    assert (code, said.strip(), errors) == (0, "ONE TWO THREE", "")
+    assert (home / "calls").read_text().split() == ["one", "two", "three", "three"]
+    async with Leadhand(offline=True, home=home) as lead:
+        entries = await (await lead.runtime()).store.read(out.strip())
+    assert [each.event.message for each in entries if isinstance(each.event, ev.NoteEmitted)] == ["begun"]
