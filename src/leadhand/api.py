@@ -188,9 +188,13 @@ class Leadhand(Answering):
         ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every agent of this Leadhand takes part.
         ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
         """
-        stages = list(self.agents if agents is None else agents)
-        given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, "agents": stages, **options}
-        return await self.run(topic, flow=REPORT, **given)
+        given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
+        return await (await self._start_report(topic, agents, **given)).answer()
+
+    async def _start_report(
+        self, topic: str, agents: Iterable[str | Mapping[str, Any]] | None = None, **options: Any
+    ) -> Run:
+        return await self.start(topic, flow=REPORT, agents=list(self.agents if agents is None else agents), **options)
 
     async def attach(self, run_id: str) -> Run:
         """Return a run: follow it while another process drives it, or resume it if its process died.
@@ -240,8 +244,8 @@ class Leadhand(Answering):
         return self._sync(self.start(request, flow=flow, **options))
 
     def report_sync(self, topic: str, **options: Any) -> Answer:
-        """Call :meth:`report` from code without an event loop, or from a notebook."""
-        return self._sync(self.report(topic, **options))
+        """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
+        return self._sync(self._start_report(topic, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
