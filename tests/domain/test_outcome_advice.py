@@ -12,10 +12,11 @@ from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass, usual_action
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.outcome import all_gaps, next_action, plain_summary
+from leadhand.domain.outcome import all_gaps, gap, next_action, plain_summary
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_result import ResultData
 
 
 def failure(class_: str, type_: str, action: str = "") -> Failure:
@@ -54,6 +55,22 @@ def test_a_cancelled_run_says_who_cancelled_it_and_lists_what_was_found_once() -
     assert open_ == "Not answered:\n- s1: cancelled by ann (rejected; ask again)"
     assert "--max-steps" not in finished.answer
     assert "a person denied the call" not in finished.answer
+
+
+def test_results_with_several_doubts_are_one_list_that_names_each() -> None:
+    history = ordered(2)
+    for attempt in list(history.live):
+        history.works(attempt)
+    done = [history.state.assignments[f"wo-001.{number}"] for number in range(2)]
+    reasons = ("the reviewer was away", "the reviewer did not answer")
+    gaps = [gap(each, FailureClass.TRANSIENT, why, "try again") for each, why in zip(done, reasons, strict=True)]
+    shown = [each._replace(data=ResultData(summary=each.key)) for each in done]
+
+    assert plain_summary(history.state, shown, gaps).splitlines() == [
+        "Found, but not verified (try again).",
+        "- s0: wo-001.0 (unverified: the reviewer was away)",
+        "- s1: wo-001.1 (unverified: the reviewer did not answer)",
+    ]
 
 
 def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:

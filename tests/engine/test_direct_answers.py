@@ -19,7 +19,9 @@ async def test_a_request_that_needs_no_tool_is_answered_in_one_call_and_rests_on
     assert len(models.asked) == 1
     assert not state.orders
     assert state.status is RunStatus.PARTIAL, "nothing shows that it is true"
-    assert state.finished.answer.startswith("2 + 2 = 4\n\nNot verified:\n- the answer: it rests on no source")
+    once = "the model wrote the answer without a tool"
+    assert state.finished.answer == f"2 + 2 = 4\n\nNot verified: {once} ({state.finished.gaps[0].next_action})."
+    assert [gap.reason for gap in state.finished.gaps] == [once]
     assert not state.finished.sources
 
 

@@ -83,7 +83,10 @@ def _answer(
         shown = {result.key for result in results}
         for heading, doubted in (("Not verified:", True), ("Not answered:", False)):
             named = [gap for gap in untold if (gap.assignment in shown or gap.next_action == CHECK) is doubted]
-            text = "\n".join([f"{text}\n\n{heading}", *_gap_lines(named)]) if named else text
+            if doubted and len(named) == 1 and named[0].assignment is None:  # about the answer as a whole
+                text = f"{text}\n\n{heading} {named[0].reason} ({named[0].next_action})."
+            elif named:
+                text = "\n".join([f"{text}\n\n{heading}", *_gap_lines(named)])
     if failure is not None and failure.message not in text and not results and not gaps:
         text += f"\n\nNot answered: {failure.message} ({failure.class_}; {failure.next_action})"
     acts = "\n".join(_acts(state, results, text))
@@ -254,7 +257,9 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
     named = {each.assignment: each for each in gaps if each.assignment is not None}
     found: list[str] = []
     unreviewed: list[str] = []
-    explained: dict[tuple[str, str], None] = {}
+    doubts = [named[result.key] for result in results if result.data is not None and result.key in named]
+    # All have the same cause, unless parts of an order were reviewed separately.
+    cause = f": {_shortened(doubts[0].reason)}" if len({each.reason for each in doubts}) == 1 else ""
     for result in results:
         data = result.data
         if data is None:
@@ -266,8 +271,8 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
         if doubt is None:
             found.append(f"- {text}{sample}{cited}")
         else:
-            unreviewed.append(f"- {result.assignment.name}: {text}{sample} (unverified){cited}")
-            explained[doubt.reason, doubt.next_action] = None
+            mark = "unverified" if cause else f"unverified: {_shortened(doubt.reason)}"
+            unreviewed.append(f"- {result.assignment.name}: {text}{sample} ({mark}){cited}")
     shown = {result.key for result in results}
     missing = [each for each in gaps if each.assignment not in shown]
     parts: list[list[str]] = []
@@ -276,9 +281,8 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
     if found:
         parts.append(found)
     if unreviewed:
-        # All have the same cause, unless parts of an order were reviewed separately.
-        why = [f"Found, but not verified: {_shortened(reason)} ({action})." for reason, action in explained]
-        parts.append([*why, *unreviewed])
+        advice = "; ".join(dict.fromkeys(each.next_action for each in doubts))
+        parts.append([f"Found, but not verified{cause} ({advice}).", *unreviewed])
     if missing:
         heading = "Not answered:" if found or unreviewed else "No part of the request could be answered:"
         parts.append([heading, *_gap_lines(missing)])

@@ -218,7 +218,7 @@ def name_gaps(state: RunState, text: str) -> list[Gap]:
     names = unknown_names(state, text, results, all_gaps(state)) if results and text else []
     if not names:
         return []
-    reason = f"it names {', '.join(names)}, and no result does: unverified"
+    reason = f"the answer names {', '.join(names)}, and no result does: unverified"
     return [Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)]
 
 

@@ -81,8 +81,8 @@ def direct(state: RunState) -> Plan | None:
 
 
 def direct_outcome(page: Plan) -> Outcome:
-    """Return the outcome of a run whose request needed no tool: its answer rests on no source, and says so."""
-    name, reason, action = "the answer", "it rests on no source: the model wrote it without a tool", CHECK
+    """Return the outcome of a run whose request needed no tool: its answer says that no tool was called."""
+    name, reason, action = "the answer", "the model wrote the answer without a tool", CHECK
     if page.question:
         name, reason, action = "the request", "it cannot be carried out before this question is answered", ASK_AGAIN
     gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
