@@ -1299,6 +1299,7 @@ export interface components {
       | "failed"
       | "cancelled";
     readonly RunUsage: {
+      readonly cached_tokens: number;
       readonly cost_usd: number | null;
       readonly input_tokens: number;
       readonly output_tokens: number;
@@ -1588,6 +1589,7 @@ export interface components {
       readonly what: string;
     };
     readonly Usage: {
+      readonly cached_tokens?: number;
       readonly input_tokens: number;
       readonly nanousd: number | null;
       readonly output_tokens: number;

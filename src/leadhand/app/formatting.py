@@ -71,13 +71,13 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def spent(requests: int, tokens: int, cost_usd: float | None) -> str:
-    """Format the usage of model calls."""
+def spent(requests: int, tokens: int, cost_usd: float | None, cached: int = 0) -> str:
+    """Format the usage of model calls; ``cached`` of the tokens were read from caches."""
     if not requests:
         return "no model requests"
     used = [count(requests, "model request")]
     if tokens:
-        used.append(count(tokens, "token"))
+        used.append(count(tokens, "token") + (f" ({cached:,} cached)" if cached else ""))
     return ", ".join([*used, money(cost_usd)])
 
 

@@ -70,7 +70,9 @@ def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = ""
 
 def _header(document: dict[str, Any], title: str) -> Iterator[str]:
     usage = document["usage"]
-    used = spent(usage["requests"], usage["input_tokens"] + usage["output_tokens"], usage["cost_usd"])
+    used = spent(
+        usage["requests"], usage["input_tokens"] + usage["output_tokens"], usage["cost_usd"], usage["cached_tokens"]
+    )
     limits = document["limits"]
     budget = "no budget" if limits["budget_usd"] is None else f"{money(limits['budget_usd'])} at most"
     facts = {

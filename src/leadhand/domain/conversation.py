@@ -101,7 +101,8 @@ class ModelReply(Value):
 class ModelProfile(Value):
     """What is known of a model before calling it.
 
-    ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown. ``free`` models
+    ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown
+    (``cached_nanousd``: of input that the provider read from its cache). ``free`` models
     (offline, a server on this machine) cost nothing, which is not the same as an unknown price. ``server`` is the URL
     of the server that was queried, ``slots`` how many calls it answers at once.
     """
@@ -110,15 +111,21 @@ class ModelProfile(Value):
     window: int | None = None
     input_nanousd: int | None = None
     output_nanousd: int | None = None
+    cached_nanousd: int | None = None
     free: bool = False
     slots: int | None = None
     server: str = ""
 
-    def cost(self, input_tokens: int, output_tokens: int) -> int | None:
-        """Return the cost of tokens, in nano-dollars; None if a price is unknown."""
+    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> int | None:
+        """Return the cost of tokens, in nano-dollars; None if a price is unknown.
+
+        ``cached_tokens`` of the input have a price of their own, that of other input if it is unknown.
+        """
         if self.input_nanousd is None or self.output_nanousd is None:
             return None
-        return input_tokens * self.input_nanousd + output_tokens * self.output_nanousd
+        cached = self.input_nanousd if self.cached_nanousd is None else self.cached_nanousd
+        sent = (input_tokens - cached_tokens) * self.input_nanousd + cached_tokens * cached
+        return sent + output_tokens * self.output_nanousd
 
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:

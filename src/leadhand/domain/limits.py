@@ -5,6 +5,7 @@ Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fi
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
@@ -98,10 +99,14 @@ class SharedBudget(Value):
 
 
 class Usage(Value):
-    """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown."""
+    """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown.
+
+    ``cached_tokens`` are those of the input tokens that the provider read from its cache.
+    """
 
     requests: int = 1
     input_tokens: int = 0
+    cached_tokens: int = Field(default=0, ge=0, exclude_if=operator.not_)
     output_tokens: int = 0
     nanousd: int | None = None
 

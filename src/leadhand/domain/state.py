@@ -267,6 +267,7 @@ class RunState:
     allowed: dict[str, str] = field(default_factory=dict[str, str])
     spent: Amount = NOTHING
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])

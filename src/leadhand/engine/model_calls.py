@@ -270,7 +270,8 @@ class ModelCalls:
         if not (usage.input_tokens and (usage.output_tokens or not answered)):
             return None
         profile = self._models.profile(model)
-        return usage.evolve(nanousd=0 if profile.free else profile.cost(usage.input_tokens, usage.output_tokens))
+        cost = profile.cost(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        return usage.evolve(nanousd=0 if profile.free else cost)
 
 
 def _problem(reply: ModelReply) -> str:

@@ -40,14 +40,14 @@ def token_count(value: object) -> int | None:
     return int(value)
 
 
-def counted_usage(sent: int | None, written: int | None, *, empty: bool) -> Usage | None:
+def counted_usage(sent: int | None, written: int | None, *, empty: bool, cached: int | None = None) -> Usage | None:
     """The usage of a reply as its server counted it; None if it cannot be true, so that the budget holds.
 
     Every request has input, and every reply has output that is not ``empty``.
     """
     if not sent or written is None or (written == 0 and not empty):
         return None
-    return Usage(input_tokens=sent, output_tokens=written)
+    return Usage(input_tokens=sent, output_tokens=written, cached_tokens=min(cached or 0, sent))
 
 
 def assumed_usage(request: ModelRequest) -> Usage:

@@ -37,7 +37,9 @@ def known_profile(model: str) -> ModelProfile | None:
     written = _highest(price.output_mtok for price in by_hour)
     if sent is None or written is None:
         return None
-    return ModelProfile(name=model, window=info.context_window, input_nanousd=sent, output_nanousd=written)
+    cached = _highest(price.cache_read_mtok for price in by_hour)
+    profile = ModelProfile(name=model, window=info.context_window, input_nanousd=sent, output_nanousd=written)
+    return profile.evolve(cached_nanousd=cached)
 
 
 def _highest(prices: Iterable[Any]) -> int | None:
@@ -80,7 +82,7 @@ def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: 
     counted = Counted(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cache_read_tokens=cache_read,
+        cache_read_tokens=cache_read or usage.cached_tokens,
         cache_write_tokens=cache_written,
     )
     try:

@@ -67,6 +67,7 @@ def run_document(
         usage=shapes.RunUsage(
             requests=state.spent.requests,
             input_tokens=state.input_tokens,
+            cached_tokens=state.cached_tokens,
             output_tokens=state.output_tokens,
             cost_usd=None if state.unpriced else usd(state.spent.nanousd),
         ),

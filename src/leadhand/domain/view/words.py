@@ -212,6 +212,7 @@ def words(entry: ev.Entry) -> Words:
                 said = said._replace(title="Model call failed", tone=_PROBLEM)
             elif usage is not None:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+                text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
         case "conversation_compacted":
             text = f"tool results through turn {event.through}"
         case "answer_refused":

@@ -92,7 +92,15 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
         written = max(written or 0, total - sent)
     message = object_of(first_choice(document).get("message"))
     empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", "function_call", *_REASONING))
-    return counted_usage(sent, written, empty=empty)
+    details = object_of(counted.get("prompt_tokens_details", counted.get("input_tokens_details")))
+    # OpenAI and most others, DeepSeek, llama.cpp.
+    read = (
+        details.get("cached_tokens"),
+        counted.get("prompt_cache_hit_tokens"),
+        object_of(document.get("timings")).get("cache_n"),
+    )
+    cached = next(filter(None, map(token_count, read)), 0)
+    return counted_usage(sent, written, empty=empty, cached=cached)
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -290,4 +290,5 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
 def usage_of(response: ModelResponse) -> Usage | None:
     """What the provider counted, cached input included; None if it did not count, or cannot have counted right."""
     sent, written = token_count(response.usage.input_tokens), token_count(response.usage.output_tokens)
-    return counted_usage(sent, written, empty=not response.parts)
+    cached = token_count(response.usage.cache_read_tokens)
+    return counted_usage(sent, written, empty=not response.parts, cached=cached)

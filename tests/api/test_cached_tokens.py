@@ -1,0 +1,58 @@
+"""Input that a provider read from its cache is counted, priced as such, and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from leadhand import Leadhand
+from leadhand.app.formatting import spent
+from leadhand.domain.events import ModelCallReturned
+from leadhand.models.prices import known_profile
+
+MODEL = "openai:gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    ("usage", "more"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 800}}, {}),
+        ({"prompt_cache_hit_tokens": 800}, {}),
+        ({}, {"timings": {"cache_n": 800}}),
+    ],
+    ids=["OpenAI", "DeepSeek", "llama.cpp"],
+)
+async def test_cached_tokens_are_counted_priced_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, Any], more: dict[str, Any]
+) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        counted = {"prompt_tokens": 1_000, "completion_tokens": 10, "total_tokens": 1_010, **usage}
+        message = {"role": "assistant", "content": json.dumps({"answer": "hello"})}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        return web.json_response({"choices": [choice], "usage": counted, **more})
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    profile = known_profile(MODEL)
+    assert profile is not None
+    assert profile.input_nanousd
+    assert profile.output_nanousd
+    assert profile.cached_nanousd == profile.input_nanousd // 2
+    async with TestServer(app) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", str(server.make_url("/v1")))
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        async with Leadhand(MODEL, home=tmp_path) as lead:
+            run = await lead.start("Hello")
+            document = (await run.answer()).document
+            returned = [entry.event async for entry in run if isinstance(entry.event, ModelCallReturned)]
+
+    assert [call.usage.cached_tokens for call in returned if call.usage is not None] == [800]
+    assert document["usage"]["cached_tokens"] == 800
+    cost = 200 * profile.input_nanousd + 800 * profile.cached_nanousd + 10 * profile.output_nanousd
+    assert document["usage"]["cost_usd"] == pytest.approx(cost / 1e9)
+    assert "1,010 tokens (800 cached)" in spent(1, 1_010, 0.0, document["usage"]["cached_tokens"])
