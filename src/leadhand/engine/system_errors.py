@@ -20,12 +20,16 @@ _UNREACHABLE = frozenset(
     }
 )
 
+WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+
 
 def is_passing(error: OSError) -> bool:
     """Whether an error is one of a network: itself, or what caused it, as libraries wrap their errors.
 
     Errors of files, rights and full disks do not pass by themselves.
     """
+    if isinstance(error, (PermissionError, *WRONG_PATH)):
+        return False  # whatever was being handled when it was raised
     seen: list[BaseException] = []
     found: BaseException | None = error
     while found is not None and found not in seen:

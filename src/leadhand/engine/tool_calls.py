@@ -24,7 +24,7 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
-from leadhand.engine.system_errors import is_passing
+from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import ArtifactStore, BoundTool, Clock, Library, StaleAttempt, Toolbox, ToolContext, Web
@@ -169,14 +169,11 @@ class ToolCalls:
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
 
 
-_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
-
-
 def _raised(tool: ToolSpec, error: Exception) -> Failure:
     """Return the failure of a call whose tool raised an error that does not pass by itself."""
     LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
     message = f"{tool.name} raised {_words(error)}{line_of(error)}"
-    if isinstance(error, _WRONG_PATH):
+    if isinstance(error, WRONG_PATH):
         return Failure.of(message, "file", FailureClass.INVALID, "check the path, and that the file is on this machine")
     if isinstance(error, OSError) and error.errno is not None:
         return Failure.of(message, "file", FailureClass.UNAVAILABLE)
