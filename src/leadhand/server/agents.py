@@ -96,7 +96,7 @@ class Agents:
         if new.instructions is not None:
             text(new.instructions, "the instructions", "Pass the instructions as text.")
         if self._is_stage(new.name):
-            known = {spec.name for spec in self._runtime.toolbox.specs()}
+            known = {spec.name for spec in self._runtime.toolbox.known()}
             if missing := [name for name in new.stage.get("tools") or () if name not in known]:
                 raise UsageError(f"there is no tool {missing[0]!r}", "GET /api/tools lists the tools.", field="tools")
             ordered(_stages({**await self._kept(), new.name: new}))  # raises for stages that do not fit together
@@ -240,4 +240,4 @@ def _merged(kept: Sequence[dict[str, Any]], own: Sequence[Any], *, review: objec
         if each.get("agent") is not None:
             replaced |= {"instructions", "model", "tools"}
         rest.append({key: value for key, value in before.items() if key not in replaced} | each)
-    return [*changed.values(), *rest]
+    return [*rest, *changed.values()]  # errors name the stages of the run by their index
