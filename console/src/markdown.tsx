@@ -8,7 +8,24 @@ interface MarkdownProps {
   readonly text: string;
   /** The heading level of a "#" heading; deeper headings follow. */
   readonly top?: 2 | 3 | 4;
+  readonly annotate?: Annotate;
 }
+
+/** Changes what is rendered. */
+export interface Annotate {
+  /** Return what to show for a piece of text. */
+  text(text: string): ComponentChildren[];
+  /** Return what to show for the content of an element; a text is given as `text` returned it. */
+  content(children: ComponentChildren[]): ComponentChildren[];
+  /** Return a text that is shown as it is, such as code. */
+  plain(text: string): string;
+}
+
+const AS_IT_IS: Annotate = {
+  text: (text) => [text],
+  content: (children) => children,
+  plain: (text) => text,
+};
 
 const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: 40 });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
@@ -17,8 +34,8 @@ parser.normalizeLinkText = (address) => address; // show the address as it was w
 
 type Token = ReturnType<typeof parser.parse>[number];
 
-export function Markdown({ text, top = 3 }: MarkdownProps) {
-  return <div class="prose">{render(parser.parse(text, {}), top)}</div>;
+export function Markdown({ text, top = 3, annotate = AS_IT_IS }: MarkdownProps) {
+  return <div class="prose">{render(parser.parse(text, {}), top, annotate)}</div>;
 }
 
 /** An element whose closing token has not been read yet. */
@@ -28,7 +45,7 @@ interface Open {
 }
 
 /** Turn a flat list of tokens into elements. */
-function render(tokens: readonly Token[], top: number): ComponentChildren[] {
+function render(tokens: readonly Token[], top: number, annotate: Annotate): ComponentChildren[] {
   const stack: Open[] = [{ token: null, children: [] }];
   let inLink = false;
   for (const token of tokens) {
@@ -40,13 +57,13 @@ function render(tokens: readonly Token[], top: number): ComponentChildren[] {
     }
     const closed = token.nesting < 0 && stack.length > 1 ? stack.pop()! : null;
     const { children } = stack.at(-1)!;
-    children.push(
-      closed?.token
-        ? container(closed.token, closed.children, children.length, top)
-        : leaf(token, children.length, top, inLink),
-    );
+    if (closed?.token) {
+      const content = annotate.content(closed.children);
+      children.push(container(closed.token, content, children.length, top));
+    } else if (token.type === "text") children.push(...annotate.text(token.content));
+    else children.push(leaf(token, children.length, top, inLink, annotate));
   }
-  return stack[0]!.children;
+  return annotate.content(stack[0]!.children);
 }
 
 function container(
@@ -91,15 +108,23 @@ function container(
   }
 }
 
-function leaf(token: Token, key: number, top: number, inLink: boolean): ComponentChildren {
+function leaf(
+  token: Token,
+  key: number,
+  top: number,
+  inLink: boolean,
+  annotate: Annotate,
+): ComponentChildren {
   switch (token.type) {
     case "inline":
-      return render(token.children ?? [], top);
+      return render(token.children ?? [], top, annotate);
     case "fence":
-    case "code_block":
-      return <pre key={key} tabIndex={0}><code>{token.content.replace(/\n$/, "")}</code></pre>;
+    case "code_block": {
+      const code = annotate.plain(token.content).replace(/\n$/, "");
+      return <pre key={key} tabIndex={0}><code>{code}</code></pre>;
+    }
     case "code_inline":
-      return <code key={key}>{token.content}</code>;
+      return <code key={key}>{annotate.plain(token.content)}</code>;
     case "softbreak":
       return "\n";
     case "hardbreak":
@@ -107,12 +132,12 @@ function leaf(token: Token, key: number, top: number, inLink: boolean): Componen
     case "hr":
       return <hr key={key} />;
     case "image": {
-      const words = `image: ${token.content}`;
+      const words = `image: ${annotate.plain(token.content)}`;
       if (inLink) return words;
       return <OuterLink key={key} href={String(token.attrGet("src"))}>{words}</OuterLink>;
     }
     default:
-      return token.content;
+      return annotate.plain(token.content);
   }
 }
 

@@ -15,7 +15,7 @@ export const LIMITS = [
 ] as const;
 /** What an added stage can give. */
 export const GIVES = [
-  ["feedback", "A verdict on the draft"],
+  ["feedback", "Verdict"],
   ["draft", "Another draft"],
   ["research", "More research"],
 ] as const;

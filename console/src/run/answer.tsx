@@ -51,13 +51,18 @@ function Draft({ store, ended, loading }: DraftProps) {
       </p>
     );
   }
+  return <WrittenDraft text={draft.text} />;
+}
+
+/** A text while a model writes it. */
+export function WrittenDraft({ text }: { text: string }) {
   return (
     <section class="draft" aria-label="Draft of the answer">
       <p class="draft-mark">
         <span aria-hidden="true">✎</span> Draft: the answer is being written
       </p>
-      <Markdown text={draft.text} top={2} />
-      <Paragraphs text={draft.text} />
+      <Markdown text={text} top={2} />
+      <Paragraphs text={text} />
     </section>
   );
 }
@@ -112,7 +117,7 @@ function Sources({ sources }: { sources: readonly CitedSource[] }) {
   );
 }
 
-function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
+export function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   const [shown, showAll] = useFirstItems(gaps, "gaps");
   return (
     <section aria-labelledby="gaps-title">
@@ -142,7 +147,7 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   );
 }
 
-function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
+export function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
   if (answers.length === 0) return null;
   return (
     <section aria-labelledby="earlier-title">

@@ -6,6 +6,7 @@ import { shortened } from "../formats.ts";
 import { useShortcuts } from "../keys.ts";
 import { announce } from "../ui/announce.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
+import { StageStrip } from "../report/stage_strip.tsx";
 import { markOf } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
 import { asProblem } from "../problem.ts";
@@ -52,13 +53,15 @@ function LoadedRun({ store }: { store: RunStore }) {
   // A link to an event stays at that event.
   const [following, setFollowing] = useState(() => selected.seq === null);
   useRunShortcuts(store, following, setFollowing);
+  const isReport = store.model.view.run.flow === "report";
   return (
     <div class="run-screen">
       <TabTitle store={store} />
       <RunSummary store={store} />
       <Head store={store} />
+      <StageStrip store={store} />
       <FleetOf store={store} worker={selected.worker} />
-      <div class="run-columns">
+      <div class={`run-columns${isReport ? " of-report" : ""}`}>
         <div class="run-main">
           <Timeline store={store} selection={selected} />
           <EventLog

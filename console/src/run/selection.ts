@@ -5,7 +5,7 @@ import { place, setQuery, withQuery } from "../router.ts";
 import { type Kind, KINDS } from "./event_pages.ts";
 import type { View } from "./view.ts";
 
-const TABS = ["answer", "inspector", "order", "todos", "artifacts"] as const;
+const TABS = ["answer", "revisions", "inspector", "order", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];
 
 export interface Selection {
@@ -48,6 +48,7 @@ export function selectEvent(seq: number, worker = ""): void {
 export function tabsOf(view: View, selected: TabName): readonly TabName[] {
   const shown: Record<TabName, boolean> = {
     answer: true,
+    revisions: view.run.flow === "report",
     inspector: true,
     order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
     todos: Object.keys(view.todos).length > 0,

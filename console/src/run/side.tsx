@@ -1,6 +1,8 @@
 // The right column: open approvals on top, then the answer, the inspector and more of the run as tabs.
 
 import { ApprovalCard } from "../approvals/card.tsx";
+import { Report } from "../report/report.tsx";
+import { Revisions } from "../report/revisions.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
 import { Inspector } from "./inspector.tsx";
@@ -28,7 +30,9 @@ export function Side({ store, selection }: SideProps) {
           selected={tab}
           onSelect={(name) => selectTab(name as TabName)}
         >
-          {tab === "answer" && <Answer store={store} />}
+          {tab === "answer" &&
+            (view.run.flow === "report" ? <Report store={store} /> : <Answer store={store} />)}
+          {tab === "revisions" && <Revisions store={store} />}
           {tab === "inspector" && <Inspector store={store} selection={selection} />}
           {tab === "order" && <Orders store={store} />}
           {tab === "todos" && <Todos store={store} />}
@@ -39,11 +43,13 @@ export function Side({ store, selection }: SideProps) {
   );
 }
 
-function labelOf(tab: TabName, { orders, todos, artifacts }: View): string {
+function labelOf(tab: TabName, { run, orders, todos, artifacts }: View): string {
   const issued = Object.keys(orders).length;
   switch (tab) {
     case "answer":
-      return "Answer";
+      return run.flow === "report" ? "Report" : "Answer";
+    case "revisions":
+      return "Revisions";
     case "inspector":
       return "Inspector";
     case "order":

@@ -7,7 +7,15 @@ import type { Delta, Following, Handlers } from "../follow.ts";
 import { asProblem, Problem } from "../problem.ts";
 import { EventPages } from "./event_pages.ts";
 import { Model } from "./model.ts";
-import { type Change, type EventSummary, isOver, millis, type Patch, type View } from "./view.ts";
+import {
+  type Assignment,
+  type Change,
+  type EventSummary,
+  isOver,
+  millis,
+  type Patch,
+  type View,
+} from "./view.ts";
 
 /** The service and the clock that the store uses; tests replace them. */
 export interface Service {
@@ -168,7 +176,8 @@ export class RunStore {
   #apply(change: Change): void {
     if (!this.model.apply(change)) return;
     this.log.add(change);
-    this.#stale ||= changesDocument(change.patch);
+    this.#stale ||= changesDocument(change.patch) ||
+      this.model.view.run.flow === "report" && changesTask(change.patch);
     this.#draw();
   }
 
@@ -289,6 +298,12 @@ export class RunStore {
 function changesDocument({ run, orders, approvals }: Patch): boolean {
   const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
   return [status, answers, owner, orders, approvals].some((part) => part !== undefined);
+}
+
+/** Return whether a patch changes the task of a report: an assignment appears or is settled. */
+function changesTask({ assignments }: Patch): boolean {
+  const changed = Object.values((assignments ?? {}) as Record<string, Partial<Assignment> | null>);
+  return changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
 }
 
 /** Return live text whose part from the offset on is replaced by a piece. */

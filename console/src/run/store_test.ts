@@ -200,6 +200,21 @@ Deno.test("many events that change the document cause one fetch of it a second l
   assert.equal(service.documents, before + 1, "the spending is only in the view");
 });
 
+Deno.test("the document of a report is fetched when a stage begins or is settled, not at its calls", async () => {
+  const { service, store } = await opened();
+  Object.assign(store.model.view.run, { flow: "report" });
+  const draft = (patch: object) => ({ assignments: { "wo-001.0": patch } });
+  service.stream.change(change(3, draft({ note: "web_search", attempts: {} })));
+  await service.pass(2_000);
+  await service.pass(2_000);
+  assert.equal(service.documents, 1, "fetched by open()");
+  service.stream.change(change(4, draft({ status: "completed", settled_seq: 4 })));
+  service.stream.change(change(5, draft({ seq: 5 })));
+  await service.pass(100);
+  await service.pass(1_000);
+  assert.equal(service.documents, 2);
+});
+
 Deno.test("a run that is over is followed again once its log has grown", async () => {
   const { service, store } = await opened();
   service.last = 3;

@@ -1,0 +1,113 @@
+// The Report tab: what the researchers do, the draft while it is written, then the report with its sentences' support.
+
+import { Answer, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
+import { workerLink } from "../run/selection.ts";
+import type { RunStore } from "../run/store.ts";
+import { isOpen, isOver } from "../run/view.ts";
+import { attemptsOf, type Lane } from "../run/model.ts";
+import { STATUS_WORDS } from "../run/words.ts";
+import { count } from "../formats.ts";
+import { Copy } from "../ui/copy.tsx";
+import { StatusGlyph } from "../ui/status.tsx";
+import { ReportText } from "./report_text.tsx";
+import { type Draft, type ReportTask, taskOf } from "./task.ts";
+
+export function Report({ store }: { store: RunStore }) {
+  const document = store.document.value;
+  const task = taskOf(document);
+  if (task === null || document === null) return <Answer store={store} />;
+  const latest = task.drafts.findLast((draft) => draft.text);
+  const writing = writtenNow(store, task);
+  if (!writing && !latest) {
+    return (
+      <>
+        <Research store={store} task={task} />
+        {isOver(store.live.view.run.status) && <Answer store={store} />}
+      </>
+    );
+  }
+  return (
+    <>
+      {writing ? <WrittenDraft text={writing} /> : <Latest draft={latest!} task={task} />}
+      {!writing && document.gaps.length > 0 && <Gaps gaps={document.gaps} store={store} />}
+      <details>
+        <summary>Research ({count(task.research.length, "question")})</summary>
+        <Research store={store} task={task} />
+      </details>
+      <Earlier answers={document.earlier_answers} />
+    </>
+  );
+}
+
+/** Return the text that a model is writing now, until the document has it; "" when nobody writes. */
+function writtenNow(store: RunStore, task: ReportTask): string {
+  const live = store.draft.value;
+  if (live === null || isOver(store.live.view.run.status)) return "";
+  const key = live.attempt.slice(0, live.attempt.lastIndexOf("/a"));
+  const lane = store.live.byKey.get(key);
+  const loaded = task.drafts.some((draft) => draft.key === key && draft.text);
+  return lane !== undefined && (isOpen(lane.status) || lane.status === "completed" && !loaded)
+    ? live.text
+    : "";
+}
+
+function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
+  const name = task.final_report === null ? `Draft ${draft.number}` : "Final report";
+  return (
+    <article class="answer report" aria-label={name}>
+      <div class="report-head">
+        <p class="muted small">
+          {name}
+          {draft.verdict === "APPROVED" && ", approved"}
+          {draft.verdict === "NEEDS_REVISION" && ", with open findings"}
+          {draft.unreviewed.length > 0 && `, unreviewed: ${draft.unreviewed.join(", ")}`}
+        </p>
+        <Copy text={task.final_report ?? draft.text ?? ""} what="report as Markdown" />
+      </div>
+      <ReportText
+        text={draft.text ?? ""}
+        statements={draft.statements}
+        passages={task.passages}
+      />
+    </article>
+  );
+}
+
+/** Each question with what its researcher does now, and what it found. */
+function Research({ store, task }: { store: RunStore; task: ReportTask }) {
+  const model = store.live;
+  const found = new Map(task.research.map((each) => [each.key, each]));
+  const lanes = model.lanes.filter((lane) => lane.role === "researcher" || found.has(lane.key));
+  if (lanes.length === 0) {
+    return <p class="muted">No research yet. The planner writes the questions first.</p>;
+  }
+  return (
+    <ol class="research list" aria-label="Research">
+      {lanes.map((lane) => {
+        const question = found.get(lane.key);
+        return (
+          <li key={lane.key}>
+            <p>
+              <StatusGlyph status={lane.status} />{" "}
+              <a href={workerLink(lane.key)}>{question?.heading ?? lane.label}</a>{" "}
+              <span class="muted small">{progressOf(lane, question?.findings.length ?? 0)}</span>
+            </p>
+            {question?.question && <p class="muted small">{question.question}</p>}
+            {question?.error && <p class="small tone-bad">{question.error}</p>}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function progressOf(lane: Lane, findings: number): string {
+  const calls = attemptsOf(lane).flatMap((attempt) => Object.values(attempt.calls))
+    .filter(({ kind }) => kind === "tool");
+  const open = calls.findLast((call) => call.ended_at === undefined);
+  const parts = [STATUS_WORDS[lane.status]];
+  if (open) parts.push(`calls ${open.name}`);
+  if (calls.length > 0) parts.push(count(calls.length, "call"));
+  if (findings > 0) parts.push(count(findings, "finding"));
+  return parts.join(" · ");
+}

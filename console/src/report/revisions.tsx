@@ -1,0 +1,144 @@
+// The Revisions tab: what each revision changed, side by side, and every review with its findings.
+
+import { useMemo } from "preact/hooks";
+import { workerLink } from "../run/selection.ts";
+import type { RunStore } from "../run/store.ts";
+import { StatusGlyph } from "../ui/status.tsx";
+import { problemWords } from "./annotated.ts";
+import { changedRows, type Piece } from "./diff.ts";
+import { SupportGlyph } from "./support.tsx";
+import { type Draft, type Finding, taskOf } from "./task.ts";
+
+export function Revisions({ store }: { store: RunStore }) {
+  const drafts = taskOf(store.document.value)?.drafts ?? [];
+  if (drafts.length === 0) return <p class="muted">No draft yet.</p>;
+  return (
+    <div class="revisions">
+      {drafts.toReversed().map((draft) => {
+        const before = drafts.find(({ key }) => key === draft.revises);
+        return (
+          <section key={draft.key} class="revision" aria-labelledby={`revision-${draft.number}`}>
+            <h3 id={`revision-${draft.number}`}>
+              <StatusGlyph status={draft.status} />{" "}
+              <a href={workerLink(draft.key)}>
+                {before ? `Revision: draft ${draft.number}` : `Draft ${draft.number}`}
+              </a>
+            </h3>
+            {draft.error && <p class="tone-bad">{draft.error}</p>}
+            <DraftReviews draft={draft} />
+            {before?.text && draft.text && <Changes before={before} after={draft} />}
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+const VERDICTS = {
+  APPROVED: ["completed", "Approved"],
+  NEEDS_REVISION: ["retrying", "Needs revision"],
+};
+
+function DraftReviews({ draft }: { draft: Draft }) {
+  const [glyph, words] = draft.verdict === null
+    ? ["pending", draft.reviews.length > 0 ? "No verdict" : "Not reviewed"]
+    : VERDICTS[draft.verdict];
+  return (
+    <div class="draft-reviews">
+      <p>
+        Verdict: <StatusGlyph status={glyph!} /> <strong>{words}</strong>
+        {draft.unreviewed.length > 0 && (
+          <span class="tone-asks">, unreviewed: {draft.unreviewed.join(", ")}</span>
+        )}
+      </p>
+      {draft.reviews.length > 0 && (
+        <p class="small muted">
+          Reviews: {draft.reviews.map(({ key, stage, status, error }, at) => (
+            <span key={key}>
+              {at > 0 && ", "}
+              <StatusGlyph status={status} /> <a href={workerLink(key)}>{stage} {key}</a>
+              {error && <span class="tone-bad">: {error}</span>}
+            </span>
+          ))}
+        </p>
+      )}
+      {draft.findings.length > 0 && (
+        <ol class="findings">
+          {draft.findings.map((finding, at) => (
+            <FindingLine key={at} finding={finding} draft={draft} />
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+/** A finding with the sentence that it is about. */
+function FindingLine({ finding, draft }: { finding: Finding; draft: Draft }) {
+  const { by, sentence, text, problem } = finding;
+  const statement = draft.statements.find(({ index }) => index === sentence);
+  const quoted = text ?? statement?.text;
+  return (
+    <li>
+      <p>
+        {problemWords(problem)} <span class="badge">{by}</span>
+      </p>
+      {quoted && (
+        <blockquote class="small" dir="auto">
+          {statement && (
+            <>
+              <SupportGlyph support={statement.status} />
+              {" "}
+            </>
+          )}
+          {quoted}
+        </blockquote>
+      )}
+    </li>
+  );
+}
+
+function Changes({ before, after }: { before: Draft; after: Draft }) {
+  const rows = useMemo(() => changedRows(before.text ?? "", after.text ?? ""), [before, after]);
+  const same = rows.filter(({ changed }) => !changed).length;
+  const name = `Changes from draft ${before.number} to draft ${after.number}`;
+  return (
+    <div class="changes-table" tabIndex={0} role="group" aria-label={name}>
+      <table>
+        <caption class="small muted">
+          {name}. {same > 0 && `Unchanged paragraphs: ${same}.`}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Draft {before.number}</th>
+            <th scope="col">Draft {after.number}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) =>
+            row.changed && (
+              <tr key={at}>
+                <td dir="auto">
+                  <Pieces pieces={row.before} tag="del" />
+                </td>
+                <td dir="auto">
+                  <Pieces pieces={row.after} tag="ins" />
+                </td>
+              </tr>
+            )
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Pieces({ pieces, tag: Tag }: { pieces: readonly Piece[]; tag: "ins" | "del" }) {
+  return (
+    <>
+      {pieces.map(({ text, changed }, at) =>
+        changed ? <Tag key={at}>{text}</Tag> : <span key={at}>{text}</span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+// The stages of a report above its timeline: where the run is, and what it has done.
+
+import { workerLink } from "../run/selection.ts";
+import type { RunStore } from "../run/store.ts";
+import { isOver } from "../run/view.ts";
+import { StatusGlyph } from "../ui/status.tsx";
+import { stepsOf } from "./strip.ts";
+import { taskOf } from "./task.ts";
+
+export function StageStrip({ store }: { store: RunStore }) {
+  const task = taskOf(store.document.value);
+  if (task === null) return null;
+  const { status } = store.live.view.run;
+  const steps = stepsOf(store.live.lanes, task.stages, isOver(status) ? status : null);
+  return (
+    <ol class="stage-strip" aria-label="Stages">
+      {steps.map(({ label, status, progress, key }, at) => (
+        <li key={`${at} ${label}`} class={`step ${status}`}>
+          <StatusGlyph status={status} />
+          {key === null ? <span>{label}</span> : <a href={workerLink(key)}>{label}</a>}
+          <span class="unseen">{status === "dropped" ? "skipped" : status}</span>
+          {progress && <span class="muted small">{progress}</span>}
+        </li>
+      ))}
+    </ol>
+  );
+}
