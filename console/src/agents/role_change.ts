@@ -22,7 +22,7 @@ export const GIVES = [
 
 type Limit = typeof LIMITS[number][0];
 
-/** The fields of the form, as typed. A role that is no stage has only the first two. */
+/** The fields of the form, as typed. Roles of work orders have only the first two. */
 export interface RoleFields {
   readonly model: string;
   readonly instructions: string;
@@ -43,7 +43,7 @@ export const NEW_STAGE: RoleFields = {
   limits: {},
 };
 
-/** Return the name of a stage within its flow; null for a role that is no stage. */
+/** Return the name of a stage within its flow; null for a role of another flow. */
 export function stageOf(name: string): string | null {
   return name.startsWith(STAGE_PREFIX) ? name.slice(STAGE_PREFIX.length) : null;
 }

@@ -6,7 +6,7 @@ export interface Piece {
   readonly changed: boolean;
 }
 
-/** A paragraph before and after; empty where there is none, and the same pieces if nothing changed. */
+/** A paragraph before and after; empty for a paragraph that was added or removed, and the same pieces if nothing changed. */
 export interface Row {
   readonly before: readonly Piece[];
   readonly after: readonly Piece[];

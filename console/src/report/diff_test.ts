@@ -31,7 +31,7 @@ Deno.test("both sides together are the texts, whatever changed", () => {
   assert.deepEqual(changedRows("", ""), []);
 });
 
-Deno.test("a long text that was written anew is compared in no time", () => {
+Deno.test("a long text that was rewritten is compared in no time", () => {
   const words = (letter: string) =>
     Array.from({ length: 5_000 }, (_, at) => `${letter}${at}`).join(" ");
   assert.deepEqual(changedRows(words("a"), words("b")).length, 1);

@@ -51,15 +51,15 @@ function shown(draft: string, ...given: [string, Support, ...string[]][]): strin
 Deno.test("each sentence has its status, and its citations are buttons with the numbers of sources", () => {
   assert.equal(
     shown(
-      "# Pumps\n\nIt is **warm** [p2]. It costs 4 [p1, p9]. So be it.",
+      "# Pumps\n\nIt is **warm** [p2]. It costs 4 [p1, p9]. Be careful.",
       ["Pumps", "own_reasoning"],
       ["It is **warm** [p2].", "supported", "b"],
       ["It costs 4 [p1, p9].", "unsupported", "a", "p9"],
-      ["So be it.", "own_reasoning"],
+      ["Be careful.", "own_reasoning"],
     ),
     "<h2>Pumps</h2><p>{supported: It is <strong>warm</strong> <button>[1]</button>.(Supported)} " +
       "{unsupported: It costs 4 <button>[2]</button>.<button>▲</button>} " +
-      "{own_reasoning: So be it.(Own reasoning)}</p>",
+      "{own_reasoning: Be careful.(Own reasoning)}</p>",
   );
 });
 
@@ -89,7 +89,7 @@ Deno.test("lists, tables and code keep their form; a citation that was invented 
   );
 });
 
-Deno.test("letters of marks in a text of a model are no marks", () => {
+Deno.test("letters of marks in a text of a model are shown as text", () => {
   const text = "\u2e22\ue000\u2e23 and \u2e24\ue000\u2e23.";
   assert.ok(!shown(text, ["No such sentence.", "supported"]).includes("Supported"));
 });

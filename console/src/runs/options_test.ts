@@ -44,7 +44,7 @@ Deno.test("only the options that were set are sent, as JSON values", () => {
   });
 });
 
-Deno.test("stages are sent to the report flow only, and an option that is no JSON is an error", () => {
+Deno.test("stages are sent to the report flow only, and an option that is not valid JSON is an error", () => {
   const draft = {
     ...EMPTY,
     flow: "notes",
