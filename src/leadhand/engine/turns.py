@@ -91,7 +91,7 @@ class Turns:
 
     @property
     def _gives_up_in_words(self) -> bool:
-        """Whether the worker was told to write that it gives up."""
+        """Whether the instructions let the worker write that it gives up."""
         return self._work.role.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
 
     @cached_property
