@@ -188,7 +188,8 @@ async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world:
     document = await world.document()
 
     assert state.spent == Amount(requests=2, tokens=240, nanousd=2 * (100 * 1 + 20 * 10))
-    assert document["usage"] == {"requests": 2, "input_tokens": 200, "output_tokens": 40, "cost_usd": 600 / 1e9}
+    usage = {"requests": 2, "input_tokens": 200, "cached_tokens": 0, "output_tokens": 40, "cost_usd": 600 / 1e9}
+    assert document["usage"] == usage
 
 
 @pytest.mark.parametrize(("profile", "cost"), [(PRICED, 300 / 1e9), (FREE, 0.0)])

@@ -186,11 +186,11 @@ async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():
 
 async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
     wide = ModelProfile(name="fake", free=True, window=200_000)
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(130))), profile=wide)
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(330))), profile=wide)
     world = open_world(models, [Bench().look])
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert len(models.requests("review")) == 2, "each shows a hundred results that code has verified"
-    assert models.most_at_once == 2
-    assert len(models.facts("compose")[0]["results"]) == 130
+    assert len(models.requests("review")) == 4, "each shows a hundred results that code has verified"
+    assert models.most_at_once == 3, "the full shards are reviewed at once, before the last subtasks are done"
+    assert len(models.facts("compose")[0]["results"]) == 330
