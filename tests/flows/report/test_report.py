@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,45 @@ def test_offline_the_check_finds_wrong_citations_and_the_revision_corrects_them(
     assert (first["verdict"], second["verdict"]) == ("NEEDS_REVISION", "APPROVED")
     assert first["findings"]
     assert first["text"] != second["text"]
+    sections = second["text"].split("## ")[1:]
+    assert [each.splitlines()[0] for each in sections] == ["What is known", "Costs", "Limits"]
+    for section in sections:
+        cited = re.findall(r"\[(p\d+)\]", section)
+        assert 2 <= len(cited) <= 5
+        assert len({each.split(".")[0] for each in _passages(answer, section)}) > 1
+    assert "#" not in "".join(each["text"] for each in second["statements"])
+
+
+def _passages(answer: Any, section: str) -> list[str]:
+    statements = answer.document["task"]["drafts"][-1]["statements"]
+    return [passage for each in statements if each["text"] in section for passage in each["passages"]]
+
+
+def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> None:
+    answer = Leadhand(offline=True, home=home).run_sync("Mould on walls of damp cellars", flow="report")
+
+    for section in answer.document["task"]["drafts"][-1]["text"].split("## ")[1:]:
+        assert "[p" in section or "Nothing more was found for this section." in section
+
+
+@pytest.mark.parametrize(
+    ("draft", "missing"),
+    [
+        pytest.param(SOUND.split("\n\n## Costs")[0], ["Costs"], id="left out"),
+        pytest.param(SOUND.replace("## Costs", "## What it costs"), [], id="longer heading"),
+        pytest.param(SOUND.replace("## Costs", "## 2. Costs"), [], id="numbered heading"),
+        pytest.param(SOUND.replace("## Costs", "Costs\n-----"), [], id="underlined heading"),
+        pytest.param(SOUND.replace("## Costs\n\n", "## Costs\n\n### Parts\n\n"), [], id="with parts"),
+        pytest.param(SOUND.replace("## Size\n", "## Size\n\n## Costs\n"), ["Size"], id="without text"),
+    ],
+)
+def test_a_planned_section_that_the_draft_lacks_is_a_finding_of_code(
+    home: Path, draft: str, missing: list[str]
+) -> None:
+    answer = report(home, model(writer=draft), max_revisions=0)
+
+    findings = answer.document["task"]["feedback"]["findings"]
+    assert [each["problem"] for each in findings if "of the plan" in each["problem"]] == [
+        f"the section “{heading}” of the plan is missing or has no text" for heading in missing
+    ]
+    assert answer.status is (RunStatus.PARTIAL if missing else RunStatus.SUCCEEDED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,9 +15,11 @@ from leadhand.domain.value import object_of
 
 from .citations import Statement, Status
 from .options import REVIEWER, Stage
-from .progress import Report, review_key, stage_key
+from .progress import Report, draft_key, review_key, stage_key, used_research
+from .sentences import Kind
 from .shapes import CitationReview, DraftReview, Verdict
 
+_WORD = re.compile(r"\w+")
 CODE = "citation check"
 """Who found what code found."""
 SHARD = 25
@@ -108,6 +111,43 @@ def _by_code(report: Report, number: int) -> Iterator[Remark]:
             yield Remark(CODE, each.index, each.text, problem, refutes=True)
     if statements and report.citable(number) and not any(each.passages for each in statements):
         yield Remark(CODE, None, "", "the draft cites no passage")
+    for heading in _missing(report, number) if statements else ():
+        yield Remark(CODE, None, "", f"the section “{heading}” of the plan is missing or has no text")
+
+
+def _missing(report: Report, number: int) -> list[str]:
+    """Return the sections of the plan that have findings and no text in a draft."""
+    draft = report.of(draft_key(number))
+    found = {item.heading for item in report.items(used_research(draft)) if item.findings} if draft is not None else ()
+    planned = [each.heading for each in report.plan.sections if each.heading in found] if report.plan else []
+    statements, text = report.statements(number), report.text(number)
+    written = [
+        _words(each.text)
+        for each, following in zip(statements, [*statements[1:], None], strict=True)
+        if each.kind is Kind.HEADING and following is not None and _level(following, text) > _level(each, text)
+    ]
+    missing: list[str] = []
+    for heading in sorted(
+        planned, key=lambda each: _words(each) not in written
+    ):  # first those that are there as planned
+        words = _words(heading)
+        best = max(written, key=lambda each: (each == words, len(words & each)), default=frozenset[str]())
+        if best == words or (words & best and 2 * len(words & best) >= len(words)):
+            written.remove(best)
+        else:
+            missing.append(heading)
+    return missing
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _level(statement: Statement, draft: str) -> int:
+    """The level of a heading, 2 for an underlined one; more than any for text."""
+    if statement.kind is not Kind.HEADING:
+        return 7
+    return draft[draft.rfind("\n", 0, statement.offset) + 1 : statement.offset].count("#") or 2
 
 
 def _read(

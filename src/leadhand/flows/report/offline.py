@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from leadhand.domain.conversation import ToolMessage
@@ -15,17 +16,22 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
+from .sentences import Kind, sentences_of
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
+NOTHING_ELSE = "Nothing more was found for this section."
 SECTIONS = (
     ("What is known", "What is known about {}?"),
     ("Costs", "What are the costs and prices, in euros or percent: {}?"),
     ("Limits", "Which problems, limits, noise and risks remain: {}?"),
 )
-STATEMENTS = 4
-"""Statements of one researcher, at most."""
+STATEMENTS = 12
+"""Statements of one researcher, at most: enough for its section if other sections use the first ones."""
+OF_ONE_SOURCE = 4
+"""Statements of one researcher from the same source, at most."""
+OF_A_SECTION = 4
+"""Statements of one section, at most."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"])")
 _CITATIONS = re.compile(r"\s*\[p\d+(?:, p\d+)*\]")
 _FIGURE = re.compile(r"\d")
 _COMMON = word_set("about known what which does with that this")
@@ -56,9 +62,12 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     fitting = [each for each in sentences if _words(each[0]) & subject]
     ranked = sorted(fitting, key=lambda each: -2 * len(_words(each[0]) & wanted) - bool(_FIGURE.search(each[0])))
     chosen: dict[str, Passage] = {}
+    taken: Counter[str] = Counter()
     for sentence, passage in ranked:
-        if len(chosen) < STATEMENTS:
-            chosen.setdefault(sentence, passage)
+        source = passage.source or passage.title
+        if sentence not in chosen and len(chosen) < STATEMENTS and taken[source] < OF_ONE_SOURCE:
+            chosen[sentence] = passage
+            taken[source] += 1
     if not chosen:
         return {"summary": f"The search found nothing about {topic}.", "findings": []}
     findings = [{"statement": sentence, "passages": [passage.id]} for sentence, passage in chosen.items()]
@@ -74,22 +83,27 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return _rewritten(facts)
     if "findings" not in facts or "passages" not in facts:
         return None
-    sections = objects_of(list_of(facts["findings"]))
     written = [f"# {text_of(facts.get('title'))}", BYLINE]
-    known: set[str] = set()
-    for section in sections:
-        statements = [each for each in objects_of(section.get("statements")) if each.get("passages")]
-        lines = [
-            f"{text_of(each['statement'])} [{statements[0]['passages'][0]}]"
-            for each in statements
-            if text_of(each["statement"]) not in known
-        ]
-        known.update(text_of(each["statement"]) for each in statements)
-        if lines:
-            written += [f"## {text_of(section.get('section'))}", " ".join(lines)]
+    for heading, statements in _spread(objects_of(list_of(facts["findings"]))):
+        lines = [f"{text_of(each['statement'])} [{statements[0]['passages'][0]}]" for each in statements]
+        written += [f"## {heading}", " ".join(lines) or NOTHING_ELSE]
     for question in texts_of(facts.get("missing")):
         written.append(f"No source answered this question: {question}")
     return "\n\n".join(written)
+
+
+def _spread(findings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return each section with its statements. Sections choose in turns, so that each statement is in one of them."""
+    queues = [[each for each in objects_of(section.get("statements")) if each.get("passages")] for section in findings]
+    sections = [(text_of(section.get("section")), list[dict[str, Any]]()) for section in findings]
+    used: set[str] = set()
+    for _ in range(OF_A_SECTION):
+        for queue, (_, statements) in zip(queues, sections, strict=True):
+            new = next((each for each in queue if text_of(each["statement"]) not in used), None)
+            if new is not None:
+                statements.append(new)
+                used.add(text_of(new["statement"]))
+    return sections
 
 
 def _rewritten(facts: Mapping[str, Any]) -> str:
@@ -162,10 +176,12 @@ def _result(message: ToolMessage) -> ToolResult:
     return ToolResult(call_id="", tool=message.name, raw=raw, summary=summary, sources=sources)
 
 
-def _sentences(text: str) -> Iterable[str]:
-    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n|^#.*$", text, flags=re.MULTILINE))
-    sentences = (each for part in parts for each in _SENTENCE_END.split(part))
-    return (each for each in sentences if each.endswith((".", "!")) and 30 <= len(each) <= 400 and "#" not in each)
+def _sentences(text: str) -> Iterator[str]:
+    """Return the full sentences of a passage, without its headings and tables."""
+    for each in sentences_of(text):
+        sentence = " ".join(each.text.split())
+        if each.kind in (Kind.TEXT, Kind.ITEM) and sentence.endswith((".", "!")) and 40 <= len(sentence) <= 400:
+            yield sentence
 
 
 def _words(text: str) -> set[str]:
