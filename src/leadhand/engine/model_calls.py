@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
-from leadhand.domain.errors import AWAY, ConfigurationError, Failure, FailureClass, usual_action
+from leadhand.domain.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
 from leadhand.domain.value import Json, json_problem
@@ -82,8 +82,9 @@ class ModelCalls:
         reservation; if no other call is open, it is ``exhausted``.
 
         A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
-        run while this process drives it: the circuit is open after one refusal. If its server is away, the call is made
-        again once the server is back, and the circuit is open if the server is not back within ``patience_s``.
+        run while this process drives it: the circuit is open after one refusal, unless that concerns one role only. If
+        its server is away, the call is made again once the server is back, and the circuit is open if the server is not
+        back within ``patience_s``.
         """
         model = call.request.model
         circuit = self._circuits.get((log.run_id, model))
@@ -161,7 +162,7 @@ class ModelCalls:
             except ModelError as error:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
-                elif error.failure.class_ is FailureClass.UNAVAILABLE:
+                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in OF_ONE_ROLE:
                     self._circuits[log.run_id, call.request.model] = error.failure
                 raise
             pace.answered()

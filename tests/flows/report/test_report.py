@@ -86,7 +86,7 @@ def test_without_revisions_the_first_draft_is_the_report_and_marks_what_is_not_s
     answer = report(home, model(draft_1=WRONG), max_revisions=0)
 
     assert answer.status is RunStatus.PARTIAL
-    assert "needs 25 kW [1]. *(not supported)*" in answer.text
+    assert "needs 25 kW [1]. *(not confirmed by its source)*" in answer.text
     assert [gap["class"] for gap in answer.gaps] == ["insufficient"]
     assert answer.document["task"]["statements"][2]["status"] == "unsupported"
 
@@ -221,7 +221,7 @@ def test_a_revision_that_fails_falls_back_to_the_draft_before_it(home: Path) -> 
     answer = report(home, model(draft_1=WRONG, draft_2=BROKEN))
 
     assert answer.status is RunStatus.PARTIAL
-    assert "25 kW [1]. *(not supported)*" in answer.text
+    assert "25 kW [1]. *(not confirmed by its source)*" in answer.text
     assert answer.gaps[0]["name"] == "the revision"
     assert len(answer.gaps) == 2
 
@@ -232,7 +232,7 @@ def test_without_the_review_nothing_is_reviewed_or_revised_but_code_still_checks
 
     assert keys(scripted) == ["draft-1", "plan", "research-1", "research-2"]
     assert answer.status is RunStatus.PARTIAL
-    assert "*(not supported)*" in answer.text
+    assert "*(not confirmed by its source)*" in answer.text
     assert report(home, model(), review=False).status is RunStatus.SUCCEEDED
 
 
@@ -335,6 +335,18 @@ def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> 
 
     for section in answer.document["task"]["drafts"][-1]["text"].split("## ")[1:]:
         assert "[p" in section or "Nothing more was found for this section." in section
+
+
+def test_offline_a_stage_without_a_rule_costs_that_stage_only(home: Path) -> None:
+    check = {"name": "fact-checker", "after": "writer", "instructions": "Check the facts."}
+    answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report", agents=[check])
+
+    assert answer.status is RunStatus.PARTIAL
+    assert [draft["status"] for draft in answer.document["task"]["drafts"]] == ["completed", "completed"]
+    assert [gap["name"] for gap in answer.gaps] == ["the review of the draft", "the stage fact-checker"]
+    for gap in answer.gaps:
+        assert gap["reason"].endswith("the built-in rule-based model has no rule for the role 'fact-checker'")
+        assert gap["next_action"] == "choose a model with --model"
 
 
 @pytest.mark.parametrize(
