@@ -73,6 +73,7 @@ BAD = [
     (2, "invalid value for --status: 'x'", "Choose from: queued, running, ", "runs list --status x"),
     (2, "invalid value for --limit: 0", "Give 1 or more.", "runs list --limit 0"),
     (2, "--jsonl and --html exclude each other", "Give one of them.", "runs export x --jsonl --html"),
+    (2, "--json and --md exclude each other", "Give one of them.", "runs export x --md --json"),
     (2, "unknown tool 'wether_tool'", "Did you mean weather_tool? Available tools: ", "tools show wether_tool"),
     (2, "no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
     (2, "'.' is neither a Python file nor a module", "Name a file that ends in .py, or a module.", "run --tools . x"),

@@ -39,7 +39,7 @@ FLAGS: dict[str, set[str]] = {
     "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows"},
     "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows"},
     "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows"},
-    "runs export": COMMON | {"--jsonl", "--html", "--output"},
+    "runs export": COMMON | {"--jsonl", "--json", "--md", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
     "runs prune": COMMON | {"--older-than", "--dry-run"},
     "approvals list": COMMON | {"--json"},

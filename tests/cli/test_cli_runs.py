@@ -230,7 +230,8 @@ def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_p
     names = {tag for tag, _ in page.tags}
     assert not names & {"script", "img", "link", "iframe", "form", "b", "object"}
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
-    assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == ['https://example.com/?a="b']
+    cited = ["#source-1", "#source-2", "#source-3"]
+    assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == [*cited, 'https://example.com/?a="b']
     assert "<script>alert(1)</script>" in page.text
     assert "bad (ftp://example.com/3)" in page.text
     assert "worse" in page.text

@@ -93,13 +93,20 @@ async def test_who_may_start_runs_may_not_change_roles(api: Door) -> None:
 
 
 async def test_a_run_can_be_taken_away_as_a_file(api: Door) -> None:
-    run_id = (await api.post("/api/runs", {"request": "measure Paris"})).json()["run_id"]
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
     lines = await api.get(f"/api/runs/{run_id}/export")
     page = await api.get(f"/api/runs/{run_id}/export?format=html")
 
     assert lines.text.splitlines()[0].startswith('{"seq":1,')
     assert page.text.startswith("<!doctype html>")
     assert page.headers["content-disposition"] == f'attachment; filename="{run_id}.html"'
+    document = await api.get(f"/api/runs/{run_id}/export?format=json")
+    assert document.headers["content-type"] == "application/json"
+    assert document.json()["run_id"] == run_id
+    answer = await api.get(f"/api/runs/{run_id}/export?format=md")
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert "40 dB" in answer.text
     assert (await api.get(f"/api/runs/{run_id}/export?format=pdf")).status_code == 422
     assert (await api.get(f"/api/runs/{run_id}/artifacts/../../secret")).status_code == 404
     assert (await api.get(f"/api/runs/{run_id}/artifacts/notes.md")).status_code == 404

@@ -1,25 +1,30 @@
-"""A run as a file: lines of JSON or one HTML page; of a run that cannot be read to its end, what can be."""
+"""A run as a file: JSON lines, its document, Markdown or a page; of a run that cannot be read to its end, what can."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from leadhand.app.html_export import page
+from leadhand.app.markdown_export import markdown
 from leadhand.app.runtime import Runtime
 from leadhand.domain.document import event_line, run_document
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import replay
 
+Format = Literal["jsonl", "json", "md", "html"]
+
 
 async def export(
-    runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, html: bool = False
+    runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, format: Format = "jsonl"
 ) -> tuple[str, UnreadableRun | None]:
-    """Export a run: its events, then its document and, if it cannot be read to its end, a line that says so.
+    """Export a run: its events and its document (``jsonl``), its document, its answer (``md``), or a page.
 
-    Returns the text, and why it is not the whole run, if it is not. ``as_json`` writes one line. Raises NoSuchRun, and
-    UnreadableRun for a page of a run that cannot be read at all.
+    Returns the text, and why it is not the whole run, if it is not. ``as_json`` writes one line. If the run cannot be
+    read to its end, the last of its JSON lines says so. Raises NoSuchRun, and UnreadableRun for another format of a run
+    that cannot be read at all.
     """
     entries, damage = await _readable(runtime, run_id)
     owner = (await runtime.store.run(run_id)).owner
@@ -31,10 +36,17 @@ async def export(
             document = run_document(state, sound, owner=owner, task=runtime.flows.task(state)).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
-    if html:
+    if format != "jsonl":
         if damage is not None and document is None:
             raise damage
-        return page(document or {}, entries, notice="" if damage is None else str(damage)), damage
+        whole = document or {}
+        notice = "" if damage is None else str(damage)
+        if format == "json":
+            return f"{as_json(whole)}\n", damage
+        # In a thread: a page of long texts takes a while, and others use this loop.
+        if format == "md":
+            return await asyncio.to_thread(markdown, whole, notice=notice), damage
+        return await asyncio.to_thread(page, whole, entries, notice=notice), damage
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
     if document is not None:
         lines.append({"type": "run", "document": document})

@@ -117,10 +117,11 @@ COMMANDS = (
     ),
     _command(
         "runs export",
-        "Export a run as JSON lines or as one HTML page.",
+        "Export a run as JSON lines, a JSON document, Markdown or one HTML page.",
         "",
         "leadhand runs export run_01jd > run.jsonl",
         "leadhand runs export run_01jd --html --output run.html",
+        "leadhand runs export run_01jd --md --output run.md",
     ),
     _command(
         "runs delete",

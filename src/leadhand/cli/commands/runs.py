@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from leadhand.app.export import export
+from leadhand.app.export import Format, export
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
 from leadhand.app.runtime import Runtime
 from leadhand.cli.errors import Exit, code_of
@@ -283,19 +283,23 @@ async def runs_export(
     /,
     *,
     jsonl: Annotated[bool, Flag("Export JSON lines, as run --stream-json prints them. This is the default.")] = False,
+    json: Annotated[bool, Flag("Export the run document, as runs show --json prints it.")] = False,
+    md: Annotated[bool, Flag("Export the answer as Markdown, with numbered sources and gaps.")] = False,
     html: Annotated[bool, Flag("Export one HTML page without scripts or external resources.")] = False,
     output: Annotated[str | None, Flag("Write to this file instead of stdout.", "FILE")] = None,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Export a run as JSON lines (its events, then the run document) or as one HTML page.
+    """Export a run as JSON lines (its events, then the run document), as its document, as Markdown or as an HTML page.
 
     If a damaged run cannot be read to its end, what can be read is exported, and the exit code is 6.
     """
-    if jsonl and html:
-        raise UsageError("--jsonl and --html exclude each other", "Give one of them.")
+    flags: dict[Format, bool] = {"jsonl": jsonl, "json": json, "md": md, "html": html}
+    given: list[Format] = [name for name, chosen in flags.items() if chosen]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} exclude each other", "Give one of them.")
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
-        text, damage = await export(runtime, listing.run_id, as_json, html=html)
+        text, damage = await export(runtime, listing.run_id, as_json, format=given[0] if given else "jsonl")
     if output is None or output == "-":
         write(text if not html or out_is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode())
     else:

@@ -15,7 +15,7 @@ from .sentences import MARK
 
 UNSUPPORTED = "*(not supported)*"
 """The mark at a sentence that its passages do not support."""
-_CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
+CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
 _RANGE = re.compile(r"p\s?(\d{1,5})(?:\s*[-–]\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
 _LONGEST_RANGE = 50
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
@@ -33,8 +33,8 @@ class Numbered(NamedTuple):
 def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
     """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
     cited: dict[tuple[str, str], dict[str, None]] = {}
-    for citation in _CITATION.finditer(text):
-        for name in _names(citation):
+    for citation in CITATION.finditer(text):
+        for name in names_of(citation):
             if name in passages:
                 cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
     return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
@@ -53,10 +53,10 @@ def body(text: str, statements: Sequence[Statement], unsupported: Collection[int
     marked += text[at:]
 
     def number_of(citation: re.Match[str]) -> str:
-        found = sorted({numbers[name] for name in _names(citation) if name in numbers})
+        found = sorted({numbers[name] for name in names_of(citation) if name in numbers})
         return f" [{', '.join(map(str, found))}]" if found else ""
 
-    return _CITATION.sub(number_of, marked).strip()
+    return CITATION.sub(number_of, marked).strip()
 
 
 def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
@@ -65,11 +65,9 @@ def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) ->
         return ""
     lines = ["## Sources", ""]
     for number, source in enumerate(sources, start=1):
-        title = _escaped(source.title or source.url or "untitled")
-        lines.append(f"{number}. [{title}]({_address(source.url)})" if source.url else f"{number}. {title}")
-        for name in source.passages:
-            quoted, link = f"“{_escaped(_beginning(passages[name].text))}”", link_to(passages[name])
-            lines.append(f"   - [{quoted}]({_address(link)})" if link else f"   - {quoted}")
+        lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}")
+        cited = (passages[name] for name in source.passages)
+        lines += [f"   - {markdown_link(f'“{beginning(each.text)}”', link_to(each))}" for each in cited]
     return "\n".join(lines)
 
 
@@ -101,11 +99,18 @@ def _fragment(text: str) -> str:
     return quote(text, safe="").replace("-", "%2D")
 
 
+def markdown_link(label: str, url: str) -> str:
+    """Return a link if the URL is one of the web; otherwise only the label: a source may name any URL."""
+    web = url.startswith(("http://", "https://"))
+    return f"[{escaped(label)}]({_address(url)})" if web else escaped(label)
+
+
 def _address(url: str) -> str:
     return quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text on one line in which nothing is Markdown."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -114,12 +119,13 @@ def _prose(text: str) -> str:
     return _HEADINGS.sub("", text).strip() or text
 
 
-def _beginning(text: str, most: int = 120) -> str:
+def beginning(text: str, most: int = 120) -> str:
+    """Return the first words of a passage, on one line."""
     text = " ".join(_prose(text).split())
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 
-def _names(citation: re.Match[str]) -> list[str]:
+def names_of(citation: re.Match[str]) -> list[str]:
     """Return the names of the passages of a citation: [p3], [p3, p7], [p3-p5]."""
     found: list[str] = []
     for first, last in _RANGE.findall(citation[0]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 
-from leadhand.app.export import export
+from leadhand.app.export import Format, export
 from leadhand.domain.document import ArtifactLine, artifact_lines
 from leadhand.server.contract import Route
 from leadhand.server.feeds import as_json
@@ -15,17 +15,22 @@ from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
 
 router = APIRouter(route_class=Route, prefix="/api/runs/{run_id}", tags=["files"])
-TYPES = {"jsonl": "application/x-ndjson", "html": "text/html; charset=utf-8"}
+TYPES = {
+    "jsonl": "application/x-ndjson",
+    "json": "application/json",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
 
 
 @router.get(
     "/export",
     responses={
         200: {
-            "description": "The run as a file: lines of JSON (its events, then its document), or a self-contained HTML"
-            " page. Of a run that cannot be read to its end, what can be; its last line, or a notice on the page, says"
-            " so.",
-            "content": {"application/x-ndjson": {}, "text/html": {}},
+            "description": "The run as a file: lines of JSON (its events, then its document), its document as JSON, its"
+            " answer as Markdown, or a self-contained HTML page. Of a run that cannot be read to its end, what can be;"
+            " the last line, or a notice in the Markdown and on the page, says so.",
+            "content": {"application/x-ndjson": {}, "application/json": {}, "text/markdown": {}, "text/html": {}},
         },
         **responses(401, 403, 404, 421, 422, 429, 503),
     },
@@ -34,10 +39,12 @@ async def export_run(
     run_id: RunId,
     service: TheService,
     _: Reader,
-    format: Annotated[Literal["jsonl", "html"], Query(description="JSON lines, or an HTML page.")] = "jsonl",
+    format: Annotated[
+        Format, Query(description="JSON lines, the run document, the answer as Markdown, or an HTML page.")
+    ] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
-    text, _damage = await export(service.runtime, run_id, as_json, html=format == "html")
+    text, _damage = await export(service.runtime, run_id, as_json, format=format)
     disposition = f'attachment; filename="{run_id}.{format}"'
     return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
 

@@ -1,0 +1,173 @@
+"""Untrusted Markdown as HTML: no raw HTML, no pictures, no links but to the web, to mail addresses and in the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from leadhand.app.formatting import clean
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+
+LONGEST_MARKDOWN = 100_000
+"""Characters that are read as Markdown; longer text is shown as it is, because reading it takes too long."""
+HEADING_SHIFT = 2
+"""The levels by which headings move down: the page has the first two."""
+_SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE)
+_BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
+
+# A sentence's place survives the parser as ⸪number⸫ before and ⸬number⸫ behind it: punctuation, for the parser.
+_SIGNS = re.compile("[⸪⸫⸬]")
+_SIGN = re.compile(r"([⸪⸬])(\d+)⸫")
+_BEFORE_TEXT = re.compile(r"(?:[ \t>]+|(?:[-*+•]|\d{1,9}[.)])(?=[ \t])|#{1,6}(?=[ \t])|\|)*")
+"""What a line of Markdown may begin with: a sign in front of it would change what the line is."""
+_KEPT = re.compile(r"```|~~~|\[[^\]\n]*\]:")
+"""Fences and the definitions of links, which signs would break."""
+
+
+class Sentence(NamedTuple):
+    """A sentence that gets the class ``name`` and, unless ``sign`` is "", this sign behind it, titled ``hint``."""
+
+    start: int
+    end: int
+    name: str
+    sign: str
+    hint: str
+
+
+def markdown_html(text: str, cite: Callable[[str], str], sentences: Sequence[Sentence] = ()) -> str:
+    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links."""
+    if len(text) > LONGEST_MARKDOWN:
+        return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
+    text = clean(_signed(_SIGNS.sub("·", text), sentences))
+    parser = _parser()
+    env: dict[str, Any] = {"cite": cite, "sentences": sentences, "inside": None, "links": 0}
+    tokens = parser.parse(text, env)
+    for token in tokens:
+        if token.nesting == 1 and token.tag in _BLOCKS:
+            token.attrSet("dir", "auto")
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + HEADING_SHIFT)}"
+    return _SIGN.sub("", parser.renderer.render(tokens, parser.options, env))
+
+
+def link_html(label: str, url: str, *, name: str = "") -> str:
+    """Return a link if the URL is one of the web; otherwise its text."""
+    if not url.lower().startswith(("http://", "https://")):
+        return f"{text_html(label)} ({text_html(url)})" if url else text_html(label)
+    css = f' class="{name}"' if name else ""
+    return f'<a{css} href="{text_html(url)}" rel="noopener noreferrer nofollow">{text_html(label)}</a>'
+
+
+def table_html(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Return a table of cells that are HTML."""
+    cells = "".join(f'<th scope="col">{name}</th>' for name in headings)
+    yield f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>'
+    yield from (f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    yield "</tbody></table></div>"
+
+
+def text_html(value: str) -> str:
+    """Return text, without control characters, as HTML shows it."""
+    return escape(clean(value), quote=True)
+
+
+def _signed(text: str, sentences: Iterable[Sentence]) -> str:
+    """Return the text with signs around its sentences, inside of what makes a line an item, a heading or a row."""
+    parts: list[str] = []
+    at = 0
+    for number, each in enumerate(sentences):
+        sentence = text[each.start : each.end]
+        if _KEPT.search(sentence):
+            continue
+        line = text.rfind("\n", 0, each.start) + 1
+        lead = _BEFORE_TEXT.match(text, line)
+        start = max(each.start, lead.end() if lead is not None else line)
+        end = each.start + len(sentence.rstrip("| \t"))
+        if start < end:
+            parts += [text[at:start], f"⸪{number}⸫", text[start:end], f"⸬{number}⸫"]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Return the parser. It is imported when it is needed: the import takes a while."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: _SAFE_LINK.match(url) is not None
+    for name, rule in (
+        ("text", _text_rule),
+        ("code_inline", _code_rule),
+        ("code_block", _block_rule),
+        ("fence", _block_rule),
+        ("image", _image_rule),
+        ("link_open", _link_rule),
+        ("link_close", _link_rule),
+        ("table_open", _table_rule),
+        ("table_close", _table_rule),
+    ):
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _text_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    return "".join(_pieces(tokens[index].content, text_html if env["links"] else env["cite"], env))
+
+
+def _code_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    content = tokens[index].content
+    signs = "".join(_pieces("".join(each[0] for each in _SIGN.finditer(content)), text_html, env))
+    return f"<code>{escape(_SIGN.sub('', content))}</code>{signs}"
+
+
+def _block_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    return f'<pre dir="auto"><code>{escape(_SIGN.sub("", tokens[index].content))}</code></pre>\n'
+
+
+def _image_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    """A picture is its description: the page loads nothing."""
+    return "".join(_pieces(tokens[index].content, text_html, env))
+
+
+def _link_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    token = tokens[index]
+    env["links"] += token.nesting
+    if token.nesting == 1:
+        token.attrSet("rel", "noopener noreferrer nofollow")
+        token.attrs = {key: _SIGN.sub("", str(value)) for key, value in token.attrs.items()}
+    return self.renderToken(tokens, index, options, env)
+
+
+def _table_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
+    return '<div class="scroll"><table>\n' if tokens[index].nesting == 1 else "</table></div>\n"
+
+
+def _pieces(content: str, html: Callable[[str], str], env: dict[str, Any]) -> Iterator[str]:
+    """The HTML of a piece of text. Each part of a sentence gets the sentence's class, its end the sentence's sign."""
+    at = 0
+    for sign in _SIGN.finditer(content):
+        yield _piece(content[at : sign.start()], html, env["inside"])
+        at = sign.end()
+        sentence: Sentence = env["sentences"][int(sign[2])]
+        env["inside"] = sentence if sign[1] == "⸪" else None
+        if sign[1] == "⸬" and sentence.sign:
+            hint = text_html(sentence.hint)
+            yield (
+                f'<span class="sign {sentence.name}" role="img" title="{hint}" aria-label="{hint}">'
+                f"{sentence.sign}</span>"
+            )
+    yield _piece(content[at:], html, env["inside"])
+
+
+def _piece(text: str, html: Callable[[str], str], inside: Sentence | None) -> str:
+    if not text or inside is None:
+        return html(text)
+    return f'<span class="{inside.name}">{html(text)}</span>'
