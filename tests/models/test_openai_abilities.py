@@ -15,7 +15,7 @@ from leadhand.testing.model_server import (
     refuses,
     status,
 )
-from leadhand.testing.steps import gives, says
+from leadhand.testing.steps import calls, gives, says
 
 
 class TestAbilities:
@@ -34,6 +34,14 @@ class TestAbilities:
             reply = await models.ask(PLAN)
         assert reply.value == {"n": 1}
         assert reply.message.tool_calls == ()
+
+    async def test_a_tool_call_before_a_structured_answer_does_not_change_the_form(self) -> None:
+        request = PLAN.evolve(tools=WORK.tools)
+        script = [calls("weather_tool", location="Paris"), gives({"n": 1})]
+        async with ScriptedServer(script) as server, client(server) as models:
+            first, second = await models.ask(request), await models.ask(request)
+        assert (first.message.tool_calls[0].name, second.value) == ("weather_tool", {"n": 1})
+        assert "response_format" in server.bodies[1]
 
     async def test_the_field_that_bounds_an_answer_is_learned(self) -> None:
         refusal = status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")

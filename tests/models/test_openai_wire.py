@@ -51,6 +51,8 @@ class TestRequests:
         by_function = chat_body(request, "m", Abilities(output=OutputMode.FUNCTION))
         assert by_function["tool_choice"]["function"]["name"] == "give_plan"
         assert [tool["function"]["name"] for tool in by_function["tools"]] == ["give_plan"]
+        with_tools = chat_body(request.evolve(tools=WORK.tools), "m", Abilities(output=OutputMode.FUNCTION))
+        assert with_tools["tool_choice"] == "required", "another tool can be called first"
         in_words = chat_body(request, "m", Abilities(output=OutputMode.PROMPT))
         assert not {"tools", "response_format"} & set(in_words)
         assert "JSON object" in in_words["messages"][-1]["content"]

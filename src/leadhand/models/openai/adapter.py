@@ -191,7 +191,7 @@ class OpenAICompatible:
         elif self._costs is not None:
             usage = usage.evolve(nanousd=self._costs(request.model, usage))
         reply = reply_of(document, request, abilities, adapter=self.name, usage=usage)
-        if request.output is not None:
+        if request.output is not None and not (request.tools and reply.message.tool_calls):  # the answer follows later
             self._judge(_short_name(request.model), abilities, given=reply.value is not None)
         return reply
 

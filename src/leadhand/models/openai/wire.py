@@ -49,7 +49,8 @@ def chat_body(
             case OutputMode.FUNCTION:
                 name = answer_function(request.output)
                 tools.append(_function(name, "Returns the answer.", request.output.schema_))
-                body["tool_choice"] = {"type": "function", "function": {"name": name}}
+                only: Any = {"type": "function", "function": {"name": name}}
+                body["tool_choice"] = only if len(tools) == 1 else "required"  # it may call another tool first
             case OutputMode.PROMPT:
                 schema = json.dumps(request.output.schema_, ensure_ascii=False)
                 messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
