@@ -902,7 +902,9 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly checks?: readonly components["schemas"]["ResultCheck"][];
-      readonly expected_output?: string | null;
+      readonly expected_output?: string | {
+        readonly [key: string]: unknown;
+      } | null;
       readonly name: string;
       readonly needs?: readonly string[];
       readonly repairs_subtask?: string | null;
@@ -969,7 +971,9 @@ export interface components {
         readonly [key: string]: components["schemas"]["JsonValue"];
       };
       readonly checks: readonly components["schemas"]["Check"][];
-      readonly expected_output: string | null;
+      readonly expected_output: string | {
+        readonly [key: string]: components["schemas"]["JsonValue"];
+      } | null;
       readonly name: string;
       readonly needs: readonly (number | string)[];
       readonly tool: string | null;
@@ -998,6 +1002,7 @@ export interface components {
       readonly sample: boolean;
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string;
+      readonly value?: unknown;
     };
     readonly ResultsJudged: {
       readonly at: string;
@@ -1388,7 +1393,9 @@ export interface components {
         readonly [key: string]: components["schemas"]["JsonValue"];
       };
       readonly checks: readonly components["schemas"]["Check"][];
-      readonly expected_output: string | null;
+      readonly expected_output: string | {
+        readonly [key: string]: components["schemas"]["JsonValue"];
+      } | null;
       readonly name: string;
       readonly needs: readonly string[];
       readonly repairs_subtask: string | null;

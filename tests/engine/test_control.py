@@ -117,6 +117,20 @@ async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: 
     assert "it is two" in state.finished.answer
 
 
+async def test_data_that_a_person_supplies_is_the_value_of_a_subtask_that_expects_an_object(open_world: Any):
+    shop = Shop(2)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    chain = plan(
+        {**ask("a", "shop", n=1), "expected_output": schema},
+        {**ask("b", "shop", n={"$result": {"subtask": "0", "path": "/value/n"}}), "needs": [0]},
+    )
+    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
+    await world.run()
+    await wish(world, ResultSupplied(by="Ann", subtask="wo-001.0", summary="it is two", raw={"n": 2}))
+
+    assert shop.asked == [1, 2]
+
+
 async def test_a_subtask_that_waits_for_a_person_can_be_left_out_or_answered(open_world: Any):
     bench = Bench()
     models = FakeModels(plan(ask("pay", "send", amount=5), ask("post", "send", amount=6), ask("a", "look", n=1)))

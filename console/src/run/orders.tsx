@@ -88,6 +88,12 @@ interface SubtaskLineProps {
   readonly model: Model;
 }
 
+/** A sentence as it is; of a JSON schema, the fields of the object that it describes. */
+function expected(output: NonNullable<OrderedSubtask["expected_output"]>): string {
+  if (typeof output === "string") return output;
+  return `JSON: ${Object.keys(Object(output["properties"])).join(", ")}`;
+}
+
 function SubtaskLine({ lane, subtask, model }: SubtaskLineProps) {
   const repaired = lane.repairs ? model.byKey.get(lane.repairs) : undefined;
   return (
@@ -98,7 +104,7 @@ function SubtaskLine({ lane, subtask, model }: SubtaskLineProps) {
           {STATUS_WORDS[lane.status]}
           {lane.tool && ` · ${lane.tool}`}
           {lane.needs.length > 0 && ` · needs ${lane.needs.join(", ")}`}
-          {subtask?.expected_output && ` · expects ${subtask.expected_output}`}
+          {subtask?.expected_output && ` · expects ${expected(subtask.expected_output)}`}
         </span>
       </p>
       {repaired && (

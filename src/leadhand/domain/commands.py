@@ -249,13 +249,15 @@ class FlowError(Exception):
 class ProposedCall(NamedTuple):
     """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
 
-    If it is not ``complete``, results that it needs will supply the missing arguments.
+    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
+    the result, if one is proposed. Without a call, ``tool`` is "".
     """
 
     where: str
     tool: str
     args: Mapping[str, Json]
     complete: bool = True
+    output: Mapping[str, Json] | None = None
 
 
 class Policy(Protocol):

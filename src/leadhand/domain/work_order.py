@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from .ids import subtask_key
 from .limits import Ceiling
 from .tool import ToolSpec
-from .value import Value
+from .value import Value, is_object
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of an assignment or a todo, and in a title."""
@@ -36,16 +36,22 @@ class Subtask(Value):
 
     ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
     ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` and ``repairs_subtask`` are keys of subtasks.
+    ``expected_output`` is a sentence, or the JSON schema of an object, which is then the ``value`` of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)
     args: dict[str, JsonValue] = {}
     tool: str | None = None
     needs: tuple[str, ...] = ()
-    expected_output: str | None = None
+    expected_output: str | dict[str, JsonValue] | None = None
     checks: tuple[Check, ...] = ()
     worker: str | None = None
     repairs_subtask: str | None = None
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The JSON schema of its result; None if its result is text."""
+        return self.expected_output if is_object(self.expected_output) else None
 
     @property
     def agent(self) -> str:
@@ -77,8 +83,9 @@ class ProposedSubtask(Value):
     needs: tuple[int | str, ...] = Field(
         default=(), description="indexes of subtasks of this plan, or keys such as wo-001.0, whose results it uses"
     )
-    expected_output: str | None = Field(
-        default=None, description="only if the tool's result is not enough: what the worker should write"
+    expected_output: str | dict[str, JsonValue] | None = Field(
+        default=None,
+        description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
     )
     checks: tuple[Check, ...] = ()
     worker: str | None = None

@@ -16,13 +16,15 @@ from .work_order import ProposedSubtask, Unsupported
 class ResultData(Value):
     """Result of a successful attempt: ``summary`` (text), ``raw`` (JSON), ``sources``, ``sample`` (made-up data).
 
-    ``raw`` above 4 kB is a reference to a blob: ``{"$blob": digest, "bytes": n}``.
+    ``raw`` above 4 kB is a reference to a blob: ``{"$blob": digest, "bytes": n}``. ``value`` is the object that the
+    schema of the subtask describes, if it has one; ``raw`` is what the calls returned.
     """
 
     summary: str
     raw: Json = None
     sources: tuple[Source, ...] = ()
     sample: bool = False
+    value: Json = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class WorkResult(Value):

@@ -6,7 +6,8 @@ An attempt first makes the call that its subtask names, then calls a model until
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +18,11 @@ from leadhand.domain.explaining import Evidence
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
 from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json, json_problem, object_of
+from leadhand.domain.value import Json, compact_json, is_list, is_object, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, asked_again, ordered_call
-from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
+from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_flaw, schema_problems, unmet
 from leadhand.engine.turns import GaveUp, Stuck, Turns
 from leadhand.ports import ModelError, Work
 
@@ -119,19 +120,24 @@ class Attempt:
             said = done.summary or "" if done is not None and done.ok else ""
             if turn.number == 0 and not is_blank(said) and not self._subtask.expected_output:
                 return self._ok(conversation, said)
+            if turn.number == 0 and done is not None and done.ok and self._fits(done.raw):
+                said = compact_json(done.raw) if is_blank(said) else said
+                return self._ok(conversation, said, shaped=done.raw)
             if not self._one_reply:
                 return None
         made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
         problems = self._problems(made, turn, first=first)
         if not problems:
-            doubt = "" if first else self._unexplained(made, text)  # the first answer is sound
+            doubt = "" if first else self._unexplained(made, self._stated(turn))  # the first answer is sound
+            if self._subtask.output_schema is not None:
+                return self._ok(conversation, compact_json(turn.value), doubt, shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
             text = text or self._work.assignment.role
             return self._ok(conversation, text, doubt, None if value == turn.value else value)
         self._objections += 1
         turn.objection = self._asked_again(made, turn, problems)
         # A text is asked for again once; code can write the results down instead.
-        text = self._one_reply and self._work.role.output is None
+        text = self._one_reply and self._work.shape is None
         if self._objections > (1 if text else self._work.definition.limits.max_repairs):
             return self._failed(self._given_up(made, turn, problems))
         if conversation.replies < self._work.max_turns:
@@ -145,7 +151,7 @@ class Attempt:
 
         Statements without proof are a problem of the ``first`` answer only: later ones leave a doubt.
         """
-        output = self._work.role.output
+        output = self._work.shape
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
@@ -157,14 +163,27 @@ class Attempt:
         proof = self._support(made).failure
         if proof is not None:
             return [proof.message]
-        error = self._error(made, turn.message.text)
+        found = schema_problems(output, turn.value) if output is not None else []
+        if found and self._subtask.output_schema is not None:
+            return found
+        error = self._error(made, self._stated(turn))
         if error:
             return [error]
-        if first and (doubt := self._unexplained(made, turn.message.text)):
+        if first and (doubt := self._unexplained(made, self._stated(turn))):
             return [doubt]
-        found = schema_problems(output, turn.value) if output is not None else []
         found = found or self._work.problems(turn.value, turn.message.text, made)
         return found or self._argument_problems(turn.value)
+
+    def _fits(self, raw: Json) -> bool:
+        """Whether what a tool returned is the object that the subtask expects: all of its fields, and no others."""
+        schema = self._subtask.output_schema
+        if schema is None or not is_object(raw) or raw.keys() != object_of(schema.get("properties")).keys():
+            return False
+        return len(compact_json(raw)) <= BLOB_ABOVE and not schema_problems(schema, raw)
+
+    def _stated(self, turn: Turn) -> str:
+        """Return what an answer states, as a text: of a value that a subtask expects, a line for each of its parts."""
+        return turn.message.text if self._subtask.output_schema is None else "\n".join(_lines(turn.value))
 
     def _support(self, made: Sequence[ToolResult]) -> Support:
         """Return whether the calls of the attempt show that the ordered call was made."""
@@ -197,7 +216,10 @@ class Attempt:
         """Return what a result may rest on. It is read again only after further calls."""
         if self._evidence is None or self._evidence[0] != len(made):
             calls = [[call.args, call.summary, call.raw, [each.url for each in call.sources]] for call in made]
-            evidence = Evidence([self._work.brief, *calls], read_date(self._work.brief.get("today")))
+            brief = self._work.brief
+            if self._subtask.output_schema is not None:  # its bounds and examples prove nothing
+                brief = {**brief, "subtask": {**object_of(brief.get("subtask")), "expected_output": None}}
+            evidence = Evidence([brief, *calls], read_date(brief.get("today")))
             self._evidence = len(made), evidence
         return self._evidence[1]
 
@@ -207,6 +229,8 @@ class Attempt:
         tools = {tool.name: tool for tool in self._work.definition.tools} if proposed else {}
         found: list[str] = []
         for call in proposed:
+            if call.output is not None and (flaw := schema_flaw(call.output)):
+                found.append(f"{call.where}, expected_output is not a usable JSON schema: {flaw}")
             tool = tools.get(call.tool)
             if tool is not None:
                 problems = argument_problems(tool, call.args, complete=call.complete)
@@ -225,7 +249,7 @@ class Attempt:
 
     @cached_property
     def _schema_of_elements(self) -> dict[str, Any]:
-        return {**object_of(self._work.role.output), "required": [self._work.role.elements]}
+        return {**object_of(self._work.shape), "required": [self._work.role.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
         """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""
@@ -236,14 +260,15 @@ class Attempt:
 
     def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
         """Return the message that asks a model for a better answer."""
-        if self._work.role.output is None and not turn.message.tool_calls:
+        output = self._work.shape
+        if (output is None or self._subtask.output_schema is not None) and not turn.message.tool_calls:
             if is_blank(turn.message.text):
                 return "Your answer is empty."
             if self._support(made).failure is not None:
                 tool, args = self._subtask.tool or "", resolved(self._subtask.args, self._work.needs)
                 call = written_call(tool, args) if args else tool
                 return f"You have not called {call} successfully. Call it, or call give_up with the reason."
-        how = "" if self._work.role.output is None else "; answer with one JSON object, and nothing else"
+        how = "" if output is None else "; answer with one JSON object, and nothing else"
         reason = "; ".join(problems) or "it was not accepted"
         return f"That cannot be used: {reason}. Write the whole answer again, with corrections{how}."
 
@@ -251,10 +276,10 @@ class Attempt:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.role
-        if role.output is None:
-            if not self._one_reply and (proof := self._support(made).failure) is not None:
-                lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
-                return proof.evolve(message=f"{proof.message}; {lapse}")
+        if not self._one_reply and (proof := self._support(made).failure) is not None:
+            lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
+            return proof.evolve(message=f"{proof.message}; {lapse}")
+        if self._work.shape is None:
             if self._error(made, turn.message.text):
                 return Failure.of(message, "gave_up", FailureClass.INVALID)
             type_ = "malformed_answer" if self._one_reply else "bad_thought"
@@ -267,7 +292,9 @@ class Attempt:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def _ok(self, conversation: Conversation, summary: str, doubt: str = "", value: Json = None) -> WorkResult:
+    def _ok(
+        self, conversation: Conversation, summary: str, doubt: str = "", value: Json = None, shaped: Json = None
+    ) -> WorkResult:
         made = conversation.finished()
         used = [result for result in made if result.ok]
         sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
@@ -278,6 +305,7 @@ class Attempt:
             raw=_raw(used),
             sources=tuple(sources.values()),
             sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
+            value=shaped,
         )
         found = unmet(self._subtask.checks, data)
         if found:
@@ -313,6 +341,21 @@ class Attempt:
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
+
+
+_FIGURES = re.compile(r"[\d_]+")
+
+
+def _lines(value: Json, name: str = "it") -> Iterator[str]:
+    """Return a value as sentences, one for each text and number in it. Figures in the names of fields state nothing."""
+    if is_object(value):
+        for key, part in value.items():
+            yield from _lines(part, _FIGURES.sub(" ", key))
+    elif is_list(value):
+        for part in value:
+            yield from _lines(part, name)
+    elif value is not None:
+        yield str(value) if error_in(str(value)) else f"{name} is {value}"
 
 
 def _raw(used: list[ToolResult]) -> Json:

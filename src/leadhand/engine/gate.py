@@ -27,6 +27,24 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     ]
 
 
+def schema_flaw(schema: Mapping[str, Any]) -> str:
+    """Return why a schema that a model wrote cannot be used for a result; "" if it can. Nothing is fetched for it."""
+    import jsonschema_rs  # imported late, as below
+
+    if schema.get("type") != "object":
+        return 'it has to describe an object: {"type": "object", "properties": …}'
+    try:
+        jsonschema_rs.validator_for(dict(schema), retriever=_not_fetched)
+    except ValueError as error:  # jsonschema_rs.ValidationError is one
+        message = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+        return " ".join(message.split())
+    return ""
+
+
+def _not_fetched(uri: str) -> Any:
+    raise ValueError(f"{uri} is not part of the schema")
+
+
 class _Frozen:
     """A schema as a cache key. The schemas of a run never change, so they are compared by identity."""
 

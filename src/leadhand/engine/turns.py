@@ -98,7 +98,8 @@ class Turns:
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
         tools = [tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()]
-        if tools and not self._gives_up_in_words:
+        shaped = self._work.assignment.subtask is not None and self._work.shape is not None  # it cannot write words
+        if shaped or (tools and not self._gives_up_in_words):
             tools.append(GIVE_UP_SPEC)
         return tuple(tools)
 

@@ -61,9 +61,15 @@ class Work:
         return self.assignment.instructions or self.role.instructions
 
     @property
+    def shape(self) -> dict[str, Any] | None:
+        """The JSON schema that the answer has to match: that of its subtask, else its role's. None: it is text."""
+        subtask = self.assignment.subtask
+        return (subtask.output_schema if subtask is not None else None) or self.role.output
+
+    @property
     def output(self) -> Mapping[str, Any] | None:
         """The JSON schema of the answer as the model is shown it."""
-        return self.role.output if self.schema is None else self.schema
+        return self.shape if self.schema is None else self.schema
 
     @property
     def model(self) -> str:

@@ -42,8 +42,10 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
             )
             return [*reopened, skipped]
         case ev.ResultSupplied():
-            data = ResultData(summary=request.summary, raw=request.raw)
             assignment = state.assignments[request.subtask]
+            given = assignment.assignment.subtask
+            value = request.raw if given is not None and given.output_schema else None
+            data = ResultData(summary=request.summary, raw=request.raw, value=value)
             judged = bool(assignment.order) and (
                 state.orders[assignment.order].review is not None or state.finished is not None
             )

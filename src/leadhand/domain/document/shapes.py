@@ -71,7 +71,9 @@ class OrderedSubtask(Document):
     needs: tuple[str, ...] = Field(
         default=(), exclude_if=unset, description="Keys of the subtasks whose results it uses."
     )
-    expected_output: str | None = Field(default=None, exclude_if=unset)
+    expected_output: str | dict[str, Json] | None = Field(
+        default=None, exclude_if=unset, description="What the result has to be: a sentence, or a JSON schema."
+    )
     checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset, description="The name of a worker file.")
     repairs_subtask: str | None = Field(
@@ -122,7 +124,7 @@ class ContextEvent(Document):
     result: Literal["success", "failure"]
     agent: str = Field(description="The worker file's name, else `worker_` and the tool's name without `_tool`.")
     content: dict[str, Json] = Field(
-        description="The arguments, and `summary`, `raw`, `sources` and `sample` on success or `error` on failure."
+        description="The arguments; on success also `summary`, `raw`, `value`, `sources`, `sample`, on failure `error`."
     )
     refs: EventRefs
     attempt: str | None = Field(default=None, exclude_if=unset)

@@ -18,7 +18,7 @@ from leadhand.domain.outcome import CHECK, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
 from leadhand.domain.text import is_blank
-from leadhand.domain.value import Json, Value, object_of, text_of
+from leadhand.domain.value import Json, Value, is_object, object_of, text_of
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
 from leadhand.domain.work_result import Review, VerdictKind
 from leadhand.flows.text_checks import opening_problems, text_problems, unknown_names
@@ -67,10 +67,12 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
         replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
         proposed = (*replacements, *review.missing)
     for index, subtask in enumerate(proposed):
-        if subtask.tool is not None:
+        where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
+        output = schema if is_object(schema) else None
+        if subtask.tool is not None or output is not None:
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
-            yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, complete)
+            yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output)
 
 
 def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | None:

@@ -64,11 +64,14 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     return facts
 
 
-def _task(state: RunState, name: str, tool: str | None, args: Any, expected: str | None) -> dict[str, Any]:
+def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Json) -> dict[str, Any]:
     subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
     given = {key: value for key, value in subtask.items() if value}
     goal = state.order.order.goal if state.order is not None else " ".join(state.definition.request.split())[:GOAL]
-    return {"goal": goal, **asked(state, CONTEXT), "subtask": given}
+    facts = {"goal": goal, **asked(state, CONTEXT), "subtask": given}
+    if is_object(expected):
+        facts["answer"] = "JSON that matches the schema expected_output, and nothing else; or call give_up"
+    return facts
 
 
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:

@@ -22,6 +22,8 @@ Schema = dict[str, Any]
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
 _SENTENCE: Schema = {"type": "string", "minLength": 1, "maxLength": 400}
 
+_EXPECTED: Schema = {"anyOf": [_SENTENCE, {"type": "object"}]}
+
 
 def plan_schema(state: RunState, assignment: Assignment) -> Schema:
     """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
@@ -88,7 +90,7 @@ def _subtask(tools: Sequence[ToolSpec], need: Schema) -> tuple[Schema, Schema]:
     """
     place = _object({"subtask": {"type": "string"}, "path": {"type": "string"}}, "subtask")
     result = _object({"$result": place}, "$result")
-    defs: Schema = {"name": _NAME, "needs": {"type": "array", "items": need}, "expected": _SENTENCE, "result": result}
+    defs: Schema = {"name": _NAME, "needs": {"type": "array", "items": need}, "expected": _EXPECTED, "result": result}
     name, needs, expected = ({"$ref": f"#/$defs/{each}"} for each in ("name", "needs", "expected"))
     branches: list[Schema] = []
     for tool in tools:

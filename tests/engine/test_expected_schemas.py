@@ -1,0 +1,216 @@
+"""A subtask can expect an object of a JSON schema: the worker is asked for it, and code checks it like a text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import UserMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AnswerRefused
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+
+SIZE = {
+    "type": "object",
+    "properties": {"centimetres": {"type": "integer", "maximum": 4711}, "words": {"enum": ["Very Large", "small"]}},
+    "required": ["centimetres"],
+    "additionalProperties": False,
+}
+
+
+def sized(name: str = "a", schema: Any = SIZE, **more: Any) -> dict[str, Any]:
+    return {**ask(name, "measure", n=2), "expected_output": schema, **more}
+
+
+def result(path: str) -> dict[str, Any]:
+    return {"$result": {"subtask": "0", "path": path}}
+
+
+async def test_the_worker_is_asked_for_the_object_and_the_value_is_kept_beside_what_the_tool_returned(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(sized()), work={"centimetres": 20, "words": "Very Large"})
+    world = open_world(models, [bench.measure])
+    state = await world.run()
+
+    (request,) = models.requests("work")
+    assert request.output is not None
+    assert request.output.schema_ == SIZE
+    assert models.facts("work")[0]["subtask"]["expected_output"] == SIZE
+    assert "give_up" in [tool.name for tool in request.tools], "it cannot write that it gives up"
+    found = state.assignments["wo-001.0"]
+    assert (found.data.value, found.data.raw, found.doubt) == (
+        {"centimetres": 20, "words": "Very Large"},
+        {"value": 20},
+        "",
+    )
+    assert json.loads(found.data.summary) == found.data.value
+    shown = models.facts("review")[0]["subtasks"][0]
+    assert (shown["expected_output"], shown["result"]["raw"]) == (SIZE, {"value": 20}), "a review judges it in full"
+    assert state.status is RunStatus.SUCCEEDED
+    assert "20" in state.finished.answer
+
+    document = await world.document()
+    assert document["work_orders"][0]["subtasks"][0]["expected_output"] == SIZE
+    (event,) = [event for event in document["context_store"]["events"] if event["result"] == "success"]
+    assert event["content"]["value"] == found.data.value
+    assert event["content"]["raw"] == {"value": 20}
+
+
+async def test_other_subtasks_refer_to_the_fields_of_the_value(open_world: Any):
+    bench = Bench()
+    second = {**ask("b", "look", n=result("/value/centimetres")), "needs": [0]}
+    world = open_world(FakeModels(plan(sized(), second), work={"centimetres": 20}), [bench.measure, bench.look])
+    await world.run()
+
+    assert bench.made == [("measure", 2), ("look", 20)]
+
+
+async def test_a_worker_without_a_tool_can_be_asked_for_an_object(open_world: Any):
+    bench = Bench()
+    first = {**ask("choose"), "expected_output": SIZE}
+    second = {**ask("b", "look", n=result("/value/centimetres")), "needs": [0]}
+    models = FakeModels(plan(first, second), work=[calls(("measure", {"n": 2})), {"centimetres": 20}])
+    await open_world(models, [bench.measure, bench.look]).run()
+
+    assert bench.made == [("measure", 2), ("look", 20)]
+
+
+BAD_VALUES = {
+    "a text": ("It is 20 cm.", "is not one JSON object"),
+    "a wrong type": ({"centimetres": "20"}, "centimetres: "),
+    "a missing field": ({}, '"centimetres" is a required property'),
+    "one field too many": ({"centimetres": 20, "more": 20}, "more"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_VALUES)
+async def test_an_object_that_does_not_match_is_asked_for_again_with_its_problems(open_world: Any, name: str):
+    bad, problem = BAD_VALUES[name]
+    models = FakeModels(plan(sized()), work=[bad, {"centimetres": 20}])
+    world = open_world(models, [Bench().measure])
+    state = await world.run()
+
+    objection = models.requests("work")[1].messages[-1]
+    assert isinstance(objection, UserMessage)
+    assert objection.text.startswith("That cannot be used: ")
+    assert problem in objection.text
+    assert state.assignments["wo-001.0"].data.value == {"centimetres": 20}
+    assert len(await world.events(AnswerRefused)) == 1
+
+
+async def test_a_worker_that_never_matches_fails_as_invalid(open_world: Any):
+    models = FakeModels(plan(sized()), work={"centimetres": "many"})
+    world = open_world(models, [Bench().measure], limits=Limits(max_steps=1))
+    state = await world.run()
+
+    found = state.assignments["wo-001.0"]
+    assert found.failure.class_ is FailureClass.INVALID
+    assert 'centimetres: "many" is not of type "integer"' in found.failure.message
+    assert found.data is None
+    assert state.status is not RunStatus.SUCCEEDED
+
+
+async def test_a_worker_that_cannot_find_the_value_gives_up(open_world: Any):
+    models = FakeModels(plan(sized()), work=calls(("give_up", {"reason": "it has no size"})))
+    state = await open_world(models, [Bench().measure], limits=Limits(max_steps=1)).run()
+
+    assert state.assignments["wo-001.0"].failure.message == "it has no size"
+
+
+@pytest.mark.parametrize("lie", [4711, 21])
+async def test_a_figure_that_nothing_holds_is_asked_for_again_and_then_unverified(open_world: Any, lie: int):
+    """A bound of the schema is no evidence for a figure."""
+    models = FakeModels(plan(sized()), work=[{"centimetres": lie}, {"centimetres": 20}])
+    state = await open_world(models, [Bench().measure]).run()
+    assert f"states {lie}" in str(models.requests("work")[1].messages[-1])
+    assert (state.assignments["wo-001.0"].data.value, state.assignments["wo-001.0"].doubt) == ({"centimetres": 20}, "")
+
+    models = FakeModels(plan(sized()), work={"centimetres": lie})
+    state = await open_world(models, [Bench().measure]).run()
+    assert f"states {lie}" in state.assignments["wo-001.0"].doubt
+
+
+async def test_a_name_that_is_invented_in_a_field_is_unverified(open_world: Any):
+    schema = {"type": "object", "properties": {"note": {"type": "string"}}, "required": ["note"]}
+    note = "It was measured a while ago for the town by its first surveyor, Erika Mustermann."
+    models = FakeModels(plan(sized(schema=schema)), work={"note": note})
+    state = await open_world(models, [Bench().measure]).run()
+
+    assert "Erika Mustermann" in state.assignments["wo-001.0"].doubt
+
+
+async def test_a_value_does_not_replace_the_call_that_was_ordered(open_world: Any):
+    bench = Bench()
+    given = {**ask("a", "look"), "args": {"n": result("/summary")}, "needs": [0], "expected_output": SIZE}
+    models = FakeModels(plan(ask("first"), given), work=["seven", {"centimetres": 7}])
+    state = await open_world(models, [bench.look], limits=Limits(max_steps=1)).run()
+
+    assert "You have not called look" in str(models.requests("work")[-1].messages)
+    assert state.assignments["wo-001.1"].failure.class_ is FailureClass.INVALID
+    assert "the worker answered without it" in state.assignments["wo-001.1"].failure.message
+
+
+async def test_what_a_tool_returns_as_the_object_costs_no_model_call(open_world: Any):
+    schema = {"type": "object", "properties": {"value": {"type": "integer"}}}
+    models = FakeModels(plan(sized(schema=schema)))
+    state = await open_world(models, [Bench().measure]).run()
+
+    assert models.requests("work") == []
+    assert state.assignments["wo-001.0"].data.value == {"value": 20}
+    assert state.assignments["wo-001.0"].data.summary == '{"value":20}'
+
+    other = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    models = FakeModels(plan(sized(schema=other)), work={"size": 20})
+    state = await open_world(models, [Bench().measure]).run()
+    assert state.assignments["wo-001.0"].data.value == {"size": 20}, "what fits by accident has other fields"
+
+
+BAD_SCHEMAS = {
+    "nothing": ({}, "has to describe an object"),
+    "a list": ({"type": "array", "items": {"type": "integer"}}, "has to describe an object"),
+    "an unknown type": ({"type": "object", "properties": {"a": {"type": "centimetres"}}}, '"centimetres" is not valid'),
+    "a broken pattern": ({"type": "object", "properties": {"a": {"pattern": "("}}}, "regex"),
+    "a reference that leads nowhere": ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "/$defs/b"),
+    "a reference to another host": ({"type": "object", "$ref": "http://127.0.0.1:9/x"}, "is not part of the schema"),
+    "another kind of schema": ({"type": "object", "$schema": "http://127.0.0.1:9/x"}, "http://127.0.0.1:9/x"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SCHEMAS)
+@pytest.mark.parametrize("tool", ["measure", None])
+async def test_a_plan_with_a_schema_that_cannot_be_used_is_refused(open_world: Any, name: str, tool: str | None):
+    bad, reason = BAD_SCHEMAS[name]
+    how = {"n": 2} if tool else {}
+    bench = Bench()
+    models = FakeModels([plan({**ask("a", tool, **how), "expected_output": bad}), plan(ask("a", "look", n=1))])
+    state = await open_world(models, [bench.measure, bench.look]).run()
+
+    objection = models.requests("plan")[1].messages[-1]
+    assert "subtask 0 (a), expected_output is not a usable JSON schema: " in str(objection)
+    assert reason in objection.text  # pyright: ignore[reportAttributeAccessIssue]
+    assert bench.made == [("look", 1)], "something ran before the plan was sound"
+    assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_a_run_that_was_cut_off_anywhere_ends_with_the_same_value(open_world: Any):
+    order = plan(sized(), {**ask("b", "look", n=result("/value/centimetres")), "needs": [0]})
+    bench = Bench()
+    first = open_world(FakeModels(order, work=["words", {"centimetres": 20}]), [bench.measure, bench.look])
+    whole = await first.run()
+    entries = await first.entries()
+
+    for cut in range(1, len(entries)):
+        events = [entry.event for entry in entries[:cut]]
+        again = open_world(FakeModels(order, work={"centimetres": 20}), [bench.measure, bench.look])
+        await again.store.create("run_1", events[0])
+        if events[1:]:
+            await again.store.append("run_1", events[1:])
+        state = await again.take_over("run_1")
+        assert state.finished.answer == whole.finished.answer, cut
+        assert state.assignments["wo-001.0"].data == whole.assignments["wo-001.0"].data, cut
