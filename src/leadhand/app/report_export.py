@@ -240,7 +240,14 @@ class ReportPage:
             named = self._named(draft)
             yield "<p>Findings:</p>"
             cells = (
-                map(text_html, (each["by"], each["text"] or "the report", self._labelled(each["problem"], named)))
+                map(
+                    text_html,
+                    (
+                        each["by"],
+                        self._labelled(each["text"] or "the report", named),
+                        self._labelled(each["problem"], named),
+                    ),
+                )
                 for each in draft["findings"]
             )
             yield from table_html(("by", "sentence", "problem"), cells)
