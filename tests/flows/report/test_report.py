@@ -87,8 +87,19 @@ def test_without_revisions_the_first_draft_is_the_report_and_marks_what_is_not_s
 
     assert answer.status is RunStatus.PARTIAL
     assert "needs 25 kW [1]. *(not confirmed by its source)*" in answer.text
-    assert [gap["class"] for gap in answer.gaps] == ["insufficient"]
+    (gap,) = answer.gaps
+    assert gap["class"] == "insufficient"
+    assert gap["name"] == "“A heat pump in a house of 1930 needs 25 kW.”"
+    assert gap["reason"] == "25: not in passage 1 (Source a)"
     assert answer.document["task"]["statements"][2]["status"] == "unsupported"
+
+
+def test_a_fact_without_a_source_is_marked_as_that_unless_it_was_asked_for(home: Path) -> None:
+    intro = "It concerns houses of 1978. The price fell to 12,500 euros."
+    draft = SOUND.replace("## Size", f"{intro}\n\n## Size")
+    answer = lead(home, model(writer=draft)).run_sync("Heat pumps for houses of 1978", flow="report", max_revisions=0)
+
+    assert "houses of 1978. The price fell to 12,500 euros. *(no source)*" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from leadhand.domain.state import AssignmentState
 
 from .judging import CODE, judged
 from .progress import Report, revises, stage_key, used_research
-from .rendering import Numbered, body, findings_as_text, numbered, source_list
+from .rendering import Numbered, body, findings_as_text, in_words, numbered, source_list, uncited
 
 LONGEST_NAME = 100
 
@@ -104,10 +104,11 @@ def _writing_gaps(report: Report) -> Iterator[Gap]:
 
 def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
     """The findings that are still open, and what nobody reviewed."""
-    verdict = judged(report, number)
+    verdict, passages = judged(report, number), report.citable(number)
     for each in verdict.remarks:
-        name = "the report" if not each.sentence else f"“{_short(each.sentence)}”"
-        said = each.problem if each.by == CODE else f"{each.by}: {each.problem}"
+        name = "the report" if not each.sentence else f"“{_short(uncited(each.sentence))}”"
+        problem = in_words(each.problem, passages)
+        said = problem if each.by == CODE else f"{each.by}: {problem}"
         yield Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=said, next_action=CHECK)
     for what, review in verdict.unreviewed:
         yield _failed(report, f"the review of {what}", review, "", "unreviewed: ")

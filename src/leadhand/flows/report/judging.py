@@ -127,12 +127,10 @@ def _missing(report: Report, number: int) -> list[str]:
         if each.kind is Kind.HEADING and following is not None and _level(following, text) > _level(each, text)
     ]
     missing: list[str] = []
-    for heading in sorted(
-        planned, key=lambda each: _words(each) not in written
-    ):  # first those that are there as planned
+    for heading in sorted(planned, key=lambda each: _words(each) not in written):  # a heading is that of one section
         words = _words(heading)
-        best = max(written, key=lambda each: (each == words, len(words & each)), default=frozenset[str]())
-        if best == words or (words & best and 2 * len(words & best) >= len(words)):
+        best = max(written, key=lambda each: (each == words, len(words & each)), default=None)
+        if best is not None and 2 * len(words & best) >= len(words):
             written.remove(best)
         else:
             missing.append(heading)

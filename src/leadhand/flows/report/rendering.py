@@ -13,8 +13,9 @@ from .citations import Statement
 from .progress import Item
 from .sentences import MARK
 
-UNSUPPORTED = "*(not supported)*"
-"""The mark at a sentence that its passages do not support."""
+UNSUPPORTED = "*(not confirmed by its source)*"
+UNCITED = "*(no source)*"
+"""The marks at unsupported sentences: the check can be wrong, so they do not say that a sentence is false."""
 CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
 _RANGE = re.compile(r"p\s?(\d{1,5})(?:\s*[-–]\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
 _LONGEST_RANGE = 50
@@ -48,7 +49,8 @@ def body(text: str, statements: Sequence[Statement], unsupported: Collection[int
         if each.index in unsupported:
             end = each.offset + len(each.text)
             inner = "|" if text[:end].endswith("|") else ""  # a row of a table ends with its last cell
-            marked += f"{text[at : end - len(inner)].rstrip()} {UNSUPPORTED}{inner and f' {inner}'}"
+            mark = UNSUPPORTED if each.passages else UNCITED
+            marked += f"{text[at : end - len(inner)].rstrip()} {mark}{inner and f' {inner}'}"
             at = end
     marked += text[at:]
 
@@ -93,6 +95,26 @@ def link_to(passage: Passage) -> str:
     first, last = " ".join(words[:5]), " ".join(words[-5:])
     text = _fragment(first) if len(words) <= 10 else f"{_fragment(first)},{_fragment(last)}"
     return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
+
+
+def in_words(text: str, passages: Mapping[str, Passage]) -> str:
+    """Return a remark about a draft for people: passages have their titles instead of the names that a model uses."""
+
+    def named(citation: re.Match[str]) -> str:
+        found = [_in_words(name, passages) for name in names_of(citation)]
+        return f" {' and '.join(found)}" if found else citation[0]
+
+    return CITATION.sub(named, text).strip()
+
+
+def _in_words(name: str, passages: Mapping[str, Passage]) -> str:
+    title = passages[name].title or passages[name].url if name in passages else ""
+    return f"passage {name[1:]}{title and f' ({title})'}"
+
+
+def uncited(text: str) -> str:
+    """Return a sentence without its citations."""
+    return CITATION.sub("", text)
 
 
 def _fragment(text: str) -> str:
