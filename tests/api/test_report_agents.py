@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flows.report.reports import lead, model
 from processes import start_async
 
 import leadhand
-from leadhand import ConfigurationError, Leadhand, Run, UsageError
+from leadhand import ConfigurationError, Leadhand, Run, RunStatus, UsageError
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.report_agents import bound_agents
 from leadhand.domain import events as ev
@@ -136,6 +137,44 @@ async def test_a_class_replaces_a_built_in_stage(home: Path):
     assert [each["name"] for each in document["task"]["stages"]].count("reviewer") == 1
     reviews = [each for each in run.state.assignments.values() if each.assignment.role == "reviewer"]
     assert {each.value["verdict"] for each in reviews} == {"APPROVED"}
+
+
+async def test_a_class_replaces_the_writer_and_its_drafts_are_checked_like_those_of_a_model(home: Path):
+    class Own(Agent):
+        name = "writer"
+
+        async def run(self, task: Task) -> AgentResult:
+            assert task.plan is not None
+            found = [each for each in task.research if each["passages"]]
+            sections = [f"## {each['heading']}\n\n{each['findings'][0]['statement']} [p1]" for each in found]
+            return AgentResult(updates={"draft": "\n\n".join([f"# {task.plan['title']}", *sections, "No [p99]."])})
+
+    _, document, _ = await reported(home, Own)
+    drafts = document["task"]["drafts"]
+    assert len(drafts) == 2
+    assert "[p99] does not exist in this report" in [each["problem"] for each in drafts[0]["findings"]]
+    assert document["status"] == "partial"
+    assert "passage 99" in " ".join(gap["reason"] for gap in document["gaps"])
+
+
+class Approving(Agent):
+    async def run(self, task: Task) -> AgentResult:
+        return AgentResult(verdict=Verdict.APPROVED)
+
+
+@pytest.mark.parametrize("agent", [Approving, Crashing])
+async def test_the_verdict_of_a_class_decides_about_a_draft_of_a_model(home: Path, agent: type[Agent]):
+    (name,) = bound_agents([agent])
+    answer = await lead(home, model(), agents=[agent]).run(
+        TOPIC, flow="report", review=False, agents=[{"name": name, "after": "writer"}]
+    )
+    task = answer.document["task"]
+    assert len(task["drafts"]) == 1
+    assert task["feedback"]["verdict"] == ("APPROVED" if agent is Approving else None)
+    assert answer.status is (RunStatus.SUCCEEDED if agent is Approving else RunStatus.PARTIAL)
+    assert [gap["name"] for gap in answer.gaps] == (
+        [] if agent is Approving else ["the review of the draft", "the stage crashing"]
+    )
 
 
 async def test_an_instance_keeps_its_settings_and_no_state_of_an_earlier_attempt(home: Path):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from server.conftest import OpenDoor
-from server.doors import Door
+from server.doors import Door, door
 
 from leadhand.domain.events import RunStarted
 from leadhand.domain.run import RunDefinition
+from leadhand.report import Agent, AgentResult, Task, Verdict
 
 CHECKER = {"name": "report.fact-checker", "instructions": "Check every date."}
 
@@ -42,13 +44,13 @@ async def test_flows_are_listed_with_the_schema_of_their_options(api: Door) -> N
 
     assert {"work-order", "report"} <= flows.keys()
     assert flows["report"]["description"]
-    assert flows["report"]["options"]["properties"]["max_revisions"]["maximum"] == 20
+    assert flows["report"]["options"]["properties"]["max_revisions"]["maximum"] == 10
     assert flows["report"]["options"]["properties"].keys() == {"max_revisions", "review", "agents"}
     assert flows["work-order"]["version"] >= 1
 
 
 async def test_an_option_that_is_refused_is_named_as_a_field_of_the_body(api: Door) -> None:
-    body = {"request": "Heat pumps", "flow": "report", "options": {"max_revisions": 21}}
+    body = {"request": "Heat pumps", "flow": "report", "options": {"max_revisions": 11}}
     refused = (await api.post("/api/runs", body)).json()
     unknown = (await api.post("/api/runs", {**body, "options": {"mood": "good"}})).json()
 
@@ -175,3 +177,30 @@ async def test_what_is_set_for_stages_is_kept_when_the_server_is_started_again(o
 
     kept = (await agents(await open_door()))["report.fact-checker"]
     assert (kept["instructions"], kept["tools"]) == ("Check every date.", ["measure"])
+
+
+class Checker(Agent):
+    """Ask for one revision."""
+
+    async def run(self, task: Task) -> AgentResult:
+        if task.revisions:
+            return AgentResult(verdict=Verdict.APPROVED)
+        return AgentResult(verdict=Verdict.NEEDS_REVISION, findings=["say more"])
+
+
+async def test_a_report_uses_the_classes_that_the_server_was_started_with_and_no_others(
+    home: Path, tmp_path: Path
+) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    async with door(home, offline=True, agents=[Checker]) as api:
+        body: dict[str, Any] = {"request": "Heat pumps in old houses", "flow": "report"}
+        for agent in (str(evil), f"{evil}:Evil", "os:system"):
+            options = {"agents": [{"name": "extra", "agent": agent}]}
+            assert (await api.post("/api/runs", {**body, "options": options})).status_code == 422
+        started = await api.post("/api/runs", {**body, "options": {"agents": ["checker"]}})
+        assert started.status_code == 202
+        task = (await api.over(started.json()["run_id"]))["task"]
+    assert [each["problem"] for each in task["drafts"][0]["findings"] if each["by"] == "checker"] == ["say more"]
+    assert [each["verdict"] for each in task["drafts"]] == ["NEEDS_REVISION", "APPROVED"]
+    assert not (tmp_path / "ran").exists()

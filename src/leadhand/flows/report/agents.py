@@ -37,7 +37,8 @@ class Task(BaseModel):
 
     ``plan`` has a title and sections, ``research`` what was found for each question, ``draft`` the latest text with its
     citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``statements`` are the sentences of the draft
-    with their status, ``passages`` what they can cite, by id.
+    with their status, ``passages`` what they can cite, by id. ``events`` is empty here: what stages emit is
+    in the log of the run, and in the task of its document.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -77,7 +77,7 @@ class Stage(Value):
 class Options(Flow.Options):
     """The options of a report run."""
 
-    max_revisions: int = Field(default=1, ge=0, le=20)
+    max_revisions: int = Field(default=1, ge=0, le=10)
     """How often a draft is written again because of a verdict."""
     review: bool = True
     agents: tuple[Stage, ...] = ()
