@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus
-from leadhand.testing.scripted_model import brief_of, calls, says
+from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
 from .reports import BROKEN, SOUND, TOPIC, WRONG, assignment_of, in_turn, lead, model, report
 
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "name the year of the measurement"}]}
+
+
+CUT = fails("invalid", "cut_answer", "the answer did not fit into 2000 tokens", next_action="raise --max-output-tokens")
 
 
 def keys(scripted: Any) -> list[str]:
@@ -228,6 +231,27 @@ def test_without_a_writer_the_findings_are_listed_with_their_sources(home: Path)
     assert len(answer.sources) == 2
 
 
+def test_a_draft_that_is_cut_at_its_limit_is_written_shorter(home: Path) -> None:
+    scripted = model(draft_1=in_turn(CUT, SOUND))
+    answer = report(home, scripted)
+
+    assert answer.status is RunStatus.SUCCEEDED
+    again = [each for each in scripted.requests if assignment_of(each) == "draft-1"]
+    assert [brief_of(each)["most_words"] for each in again] == [1_000, 1_000]
+    assert "it is too long" in str(again[1].messages)
+
+
+def test_drafts_that_are_always_cut_cost_the_text_and_no_finding(home: Path) -> None:
+    answer = report(home, model(writer=CUT))
+
+    assert answer.status is RunStatus.PARTIAL
+    assert "- The installation costs 18,000 euros. [2]" in answer.text
+    (gap,) = answer.gaps
+    assert gap["name"] == "the report"
+    assert "the answer did not fit" in gap["reason"]
+    assert "--max-output-tokens" in gap["next_action"]
+
+
 def test_a_revision_that_fails_falls_back_to_the_draft_before_it(home: Path) -> None:
     answer = report(home, model(draft_1=WRONG, draft_2=BROKEN))
 
@@ -293,8 +317,8 @@ def test_each_role_receives_only_what_it_uses(home: Path) -> None:
         "plan": {"topic", "today", "most"},
         "research-1": {"topic", "today", "question"},
         "research-2": {"topic", "today", "question"},
-        "draft-1": {"topic", "today", "title", "sections", "findings", "passages"},
-        "draft-2": {"topic", "today", "draft", "problems", "passages"},
+        "draft-1": {"topic", "today", "most_words", "title", "sections", "findings", "passages"},
+        "draft-2": {"topic", "today", "most_words", "draft", "problems", "passages"},
         "review-1": {"topic", "title", "sections", "sentences"},
         "review-2": {"topic", "title", "sections", "sentences"},
         "review-1-c1": {"sentences", "passages"},

@@ -16,6 +16,9 @@ from .progress import Item, Report, revises, used_research
 from .shapes import MOST_QUESTIONS
 from .task import task
 
+TOKENS_PER_WORD = 2
+"""Tokens of a word of a draft with its citations, roughly."""
+
 
 def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     """Return what the worker of an assignment receives."""
@@ -29,7 +32,8 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
         case "researcher":
             return {**facts, **_today(report), "question": given["question"]}
         case "writer":
-            return {**facts, **_today(report), **_writing(report, assignment)}
+            most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
+            return {**facts, **_today(report), "most_words": most, **_writing(report, assignment)}
         case "reviewer" if "sentences" in given:
             return _citations(report, given["number"], given["sentences"])
         case "reviewer":
