@@ -11,7 +11,7 @@ import pytest
 from leadhand import Leadhand, RunStatus
 from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
-from .reports import BROKEN, SOUND, TOPIC, WRONG, assignment_of, in_turn, lead, model, report
+from .reports import BROKEN, PASSAGES, SOUND, TOPIC, WRONG, assignment_of, in_turn, lead, model, report, research
 
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "name the year of the measurement"}]}
 
@@ -405,3 +405,23 @@ def test_a_planned_section_that_the_draft_lacks_is_a_finding_of_code(
         f"the section “{heading}” of the plan is missing or has no text" for heading in missing
     ]
     assert answer.status is (RunStatus.PARTIAL if missing else RunStatus.SUCCEEDED)
+
+
+@pytest.mark.parametrize("by", ["retry", "supply"])
+async def test_research_that_is_added_to_a_finished_report_leads_to_a_new_draft(home: Path, by: str) -> None:
+    scripted = model(research_2=in_turn(BROKEN, research))
+    async with lead(home, scripted) as opened:
+        run = await opened.start(TOPIC, flow="report")
+        assert (await run.answer()).status is RunStatus.PARTIAL
+        if by == "retry":
+            await run.retry(["research-2"])
+        else:
+            await run.supply("research-2", PASSAGES["bbbbbbbb.1"])
+        answer = await run.answer()
+
+    assert answer.status is RunStatus.SUCCEEDED
+    drafts = answer.document["task"]["drafts"]
+    assert drafts[-1]["research"] == ["research-1", "research-2"]
+    assert drafts[-1]["revises"] is None
+    assert drafts[-1]["verdict"] == "APPROVED"
+    assert "18,000 euros [2]." in answer.text
