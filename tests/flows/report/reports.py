@@ -76,6 +76,11 @@ def assignment_of(request: ModelRequest) -> str:
 
 def model(**answers: Any) -> ScriptedModel:
     """Return a model that writes a sound report; ``answers`` replace those of roles or assignments (``draft_1``)."""
+    return ScriptedModel(answering(**answers))
+
+
+def answering(**answers: Any) -> Callable[[ModelRequest], Any]:
+    """Return the answers of :func:`model`, as a function of the request."""
     given = {**ANSWERS, **answers}
 
     def answer(request: ModelRequest) -> Any:
@@ -84,7 +89,7 @@ def model(**answers: Any) -> ScriptedModel:
             said = said(request)
         return said
 
-    return ScriptedModel(answer)
+    return answer
 
 
 def lead(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:

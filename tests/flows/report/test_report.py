@@ -9,9 +9,23 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus
-from leadhand.testing.scripted_model import brief_of, calls, fails, says
+from leadhand.domain.conversation import ModelProfile
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails, says
 
-from .reports import BROKEN, PASSAGES, SOUND, TOPIC, WRONG, assignment_of, in_turn, lead, model, report, research
+from .reports import (
+    BROKEN,
+    PASSAGES,
+    SOUND,
+    TOPIC,
+    WRONG,
+    answering,
+    assignment_of,
+    in_turn,
+    lead,
+    model,
+    report,
+    research,
+)
 
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "name the year of the measurement"}]}
 
@@ -425,3 +439,20 @@ async def test_research_that_is_added_to_a_finished_report_leads_to_a_new_draft(
     assert drafts[-1]["revises"] is None
     assert drafts[-1]["verdict"] == "APPROVED"
     assert "18,000 euros [2]." in answer.text
+
+
+def test_a_writer_with_a_small_window_gets_the_first_findings_of_each_section_and_their_passages(home: Path) -> None:
+    def many(request: Any) -> Any:
+        said = research(request)
+        return {**said, "findings": said["findings"] * 40} if isinstance(said, dict) else said
+
+    class Small(ScriptedModel):
+        def profile(self, model: str) -> ModelProfile:
+            return super().profile(model).evolve(window=4_096)
+
+    scripted = Small().on(lambda _: True, always=answering(researcher=many))
+    assert report(home, scripted).status is RunStatus.SUCCEEDED
+    brief = next(brief_of(each) for each in scripted.requests if assignment_of(each) == "draft-1")
+    assert [0 < len(each["statements"]) < 40 for each in brief["findings"]] == [True, True]
+    assert set(brief["passages"]) == {"p1", "p2"}
+    assert len(str(brief)) < 2_500

@@ -60,7 +60,14 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
     keys = used_research(draft)
     passages, items = report.passages(keys), report.items(keys)
     if not revises(draft):
-        facts = {**_outline(report), "findings": _findings(items, passages)}
+        findings = _findings(items, passages)
+        most = max((len(each["statements"]) for each in findings), default=0)
+        while most > 1 and 2 * tokens(findings) > context_budget(
+            report.state, WRITER
+        ):  # the other half is for passages
+            most -= 1
+            findings = [{**each, "statements": each["statements"][:most]} for each in findings]
+        facts = {**_outline(report), "findings": findings}
     else:
         number = draft.assignment.input["number"] - 1
         remarks = judged(report, number).remarks
