@@ -156,6 +156,8 @@ def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCal
     wanted = decode_object(text)
     if wanted is None or wanted.get("tool") not in {tool.name for tool in request.tools}:
         return text, ()
+    if "arguments" not in wanted and len(wanted) > 1:  # it describes the tool
+        return text, ()
     made = sum(isinstance(message, ToolMessage) for message in request.messages)
     return "", (tool_call(f"call_{made}", wanted["tool"], wanted.get("arguments")),)
 
