@@ -48,9 +48,9 @@ def test_a_report_that_stays_unsupported_is_marked_and_its_gaps_are_listed(tmp_p
     assert [attrs for attrs in page.of("span") if attrs.get("class") == "unsupported"]
     assert page.text.index("Gaps") < page.text.index("Drafts and reviews")
     assert text.startswith(f"# {TOPIC}\n")
-    assert "needs 25 kW [1]. *(not supported)*" in text
+    assert "needs 25 kW [1]. *(not confirmed by its source)*" in text
     assert "1. [Source a](https://example.org/a)" in text
-    assert "## Gaps\n\n- **“A heat pump in a house of 1930 needs 25 kW \\[p1\\].”**" in text
+    assert "## Gaps\n\n- **“A heat pump in a house of 1930 needs 25 kW.”**" in text
 
 
 def test_the_json_is_the_run_document(tmp_path: Path) -> None:
