@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
+from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.domain.conversation import (
     AssistantMessage,
@@ -160,12 +160,10 @@ async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_n
     assert (answer.text, state.assignments["w0"].calls) == ("done", ())
 
 
-async def test_a_role_that_names_a_tool_the_run_does_not_have_ends_the_run_with_that_reason(tmp_path: Path):
-    role = Role(name="worker", instructions="Work.", tools=("fly",), counts=True)
-    answer, models, _ = await run(team(role), lambda _: "done", tmp_path)
-    assert answer.status is RunStatus.FAILED
-    assert "the role worker names the tool fly" in answer.document["failure"]["message"]
-    assert models.requests == []
+async def test_a_role_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
+    role = Role(name="worker", instructions="Work.", tools=("loook",), counts=True)
+    with pytest.raises(UsageError, match=r"the role worker names the tool 'loook'.*\n.*Did you mean look\?"):
+        await run(team(role), lambda _: "done", tmp_path)
 
 
 @pytest.mark.parametrize("ceiling", [{"max_requests": 2}, {"budget": 0.000002}, {"max_tokens": 2_500}])

@@ -85,3 +85,24 @@ def test_what_does_not_fit_is_refused_before_anything_runs(
     home = ("--home", str(tmp_path / "home"))
     code, _, err = report(capsys, *home, *(word.replace("{checks}", checks) for word in words), TOPIC)
     assert (code, said in " ".join(err.split())) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("stage", "what", "how"),
+    [
+        ("reviewer.model=openai:gpt-5", "uses the model openai:gpt-5, and the run is offline", "Leave out its model"),
+        (
+            'researcher.tools=["web_serch"]',
+            "names the tool 'web_serch', which does not exist",
+            "Did you mean web_search?",
+        ),
+    ],
+)
+def test_a_stage_that_cannot_work_is_refused_before_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str, what: str, how: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody")
+    code, out, err = report(capsys, "--stage", stage, TOPIC)
+    assert (code, out) == (2, "")
+    assert what in err
+    assert how in err

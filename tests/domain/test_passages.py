@@ -52,6 +52,11 @@ def test_the_data_of_any_other_tool_is_one_passage_with_the_digest_of_its_text()
     assert found(None) == []
 
 
+def test_a_search_without_results_has_no_passages():
+    assert found({"results": []}, summary="No sources were found for 'qwzx'.") == []
+    assert found({"results": [{"price": 12}]}) != []
+
+
 def test_a_failed_call_has_no_passages():
     assert found(source(), failure=Failure.of("no answer", "timeout", FailureClass.TRANSIENT)) == []
 

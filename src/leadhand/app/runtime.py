@@ -13,6 +13,7 @@ from leadhand.app.clock import SleepWatch, SystemClock, new_run_id
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.libraries import Libraries
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.role_checks import check_roles
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
@@ -124,6 +125,7 @@ class Runtime:
         if isinstance(self.models, NamedModels):
             await self.models.learn(choice.models)
         roles = self.flows.roles(flow, checked)
+        check_roles(roles, self.toolbox, self.models, offline=wanted.offline)
         definition = RunDefinition(
             request=request,
             flow=flow,

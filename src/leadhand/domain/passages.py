@@ -30,12 +30,12 @@ def passages_in(result: ToolResult) -> list[Passage]:
     """Return the passages that a call returned; of a tool that returns other data, the data as one passage.
 
     A search returns ``{"results": [source, …]}``, a fetch one source: ``{"title", "url", "source", "published",
-    "passages": [{"id", "text"}]}``. A failed call has no passages.
+    "passages": [{"id", "text"}]}``. There are none in a failed call and a search without results.
     """
     if not result.ok:
         return []
     found = [each for source in _sources(result.raw) for each in _passages_of(source)]
-    if found or _sources(result.raw):
+    if found or _sources(result.raw) or (is_object(result.raw) and result.raw.get("results") == []):
         return found
     raw = result.raw if isinstance(result.raw, str) else json.dumps(result.raw, ensure_ascii=False, default=str)
     text = (result.summary or ("" if result.raw is None else raw)).strip()[:LONGEST_PASSAGE]

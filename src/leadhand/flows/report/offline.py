@@ -111,7 +111,7 @@ def _rewritten(facts: Mapping[str, Any]) -> str:
     draft, passages = text_of(facts["draft"]), object_of(facts.get("passages"))
     for problem in objects_of(list_of(facts["problems"])):
         sentence = text_of(problem.get("sentence"))
-        if not sentence or sentence not in draft:
+        if not sentence or sentence == NOTHING_ELSE or sentence not in draft:
             continue
         plain = _CITATIONS.sub("", sentence)
         words = _words(plain)
