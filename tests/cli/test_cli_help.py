@@ -20,7 +20,16 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flow", "--flows", "--option"},
+    | {"--approve", "--detach", "--documents", "--tools", "--flow", "--flows", "--option", "--agent"},
+    "report": COMMON
+    | OUTPUT
+    | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
+    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
+    | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--attempt-timeout", "--model-patience"}
+    | {"--budget-per-day", "--budget-total"}
+    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
+    | {"--max-revisions", "--no-review", "--stage"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -28,24 +37,24 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--documents", "--tools", "--flows", "--concurrency"},
+    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", "--agent"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
-    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows"},
-    "runs pause": COMMON | {"--flows"},
-    "runs cancel": COMMON | {"--flows"},
-    "runs retry": COMMON | OUTPUT | NEW_LIMITS | {"--subtask", "--args", "--yes", "--tools", "--flows"},
-    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows"},
-    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows"},
-    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows"},
+    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", "--agent"},
+    "runs pause": COMMON | {"--flows", "--agent"},
+    "runs cancel": COMMON | {"--flows", "--agent"},
+    "runs retry": COMMON | OUTPUT | NEW_LIMITS | {"--subtask", "--args", "--yes", "--tools", "--flows", "--agent"},
+    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows", "--agent"},
+    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows", "--agent"},
+    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", "--agent"},
     "runs export": COMMON | {"--jsonl", "--json", "--md", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
     "runs prune": COMMON | {"--older-than", "--dry-run"},
     "approvals list": COMMON | {"--json"},
-    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows"},
-    "approvals deny": COMMON | {"--reason", "--flows"},
-    "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows"},
+    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", "--agent"},
+    "approvals deny": COMMON | {"--reason", "--flows", "--agent"},
+    "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", "--agent"},
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},

@@ -100,7 +100,8 @@ async def test_the_shipped_tools_answer_offline(open_door: OpenDoor) -> None:
 async def test_the_roles_have_their_model_and_instructions(api: Door) -> None:
     agents = (await api.get("/api/agents")).json()["agents"]
 
-    assert [agent["name"] for agent in agents] == ["lead", "worker", "reviewer", "composer"]
+    stages = [f"report.{stage}" for stage in ("planner", "researcher", "writer", "reviewer")]
+    assert [agent["name"] for agent in agents] == ["lead", "worker", "reviewer", "composer", *stages]
     assert all(agent["model"] and len(agent["instructions"]) > 100 for agent in agents)
 
 

@@ -35,6 +35,10 @@ class RunLog:
         clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs)
 
+    def redacted(self, text: str) -> str:
+        """Return a text as the log holds it."""
+        return self._redactor.text(text)
+
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
         """Return a payload for an event, and the blobs to append with the event, both redacted."""
         return pack(self._redactor.payload(payload))

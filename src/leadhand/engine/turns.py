@@ -127,7 +127,12 @@ class Turns:
                     raise
                 through, keep = conversation.compacted
                 await self._log.append(ConversationCompacted(attempt=work.attempt.attempt, through=through, keep=keep))
-        turn = Turn(number=number, message=reply.message, value=reply.value)
+        message = reply.message
+        if (
+            text := self._log.redacted(message.text)
+        ) != message.text:  # what is said about it holds no part of a secret
+            message = message.model_copy(update={"text": text})
+        turn = Turn(number=number, message=message, value=reply.value)
         conversation.turns.append(turn)
         return turn
 
