@@ -30,7 +30,7 @@ def passages_in(result: ToolResult) -> list[Passage]:
     """Return the passages that a call returned; of a tool that returns other data, the data as one passage.
 
     A search returns ``{"results": [source, …]}``, a fetch one source: ``{"title", "url", "source", "published",
-    "passages": [{"id", "text"}]}``. There are none in a failed call and a search without results.
+    "passages": [{"id", "text"}]}``. A failed call and a search without results give no passages.
     """
     if not result.ok:
         return []
