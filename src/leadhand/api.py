@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
@@ -22,10 +22,12 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.flows.flow import Flow
-from leadhand.flows.report.agents import Agent
 from leadhand.ports import ContextStore, Models
 from leadhand.runs import Answer, Answering, Run
 from leadhand.tools.decorator import Tool
+
+if TYPE_CHECKING:
+    from leadhand.flows.report.agents import Agent
 
 PORT = ("ask", "profile", "aclose")
 STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
@@ -22,9 +22,10 @@ from leadhand.domain.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow, FlowPolicy, fault_of, listed, with_roles
 from leadhand.flows.offline.rule import Rules
-from leadhand.flows.report.agents import BoundAgent
-from leadhand.flows.report.flow import ReportFlow
 from leadhand.flows.work_order.flow import WorkOrderFlow
+
+if TYPE_CHECKING:
+    from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")
 GROUP = "leadhand.flows"
@@ -39,11 +40,15 @@ class FlowRegistry:
 
     def __init__(self, flows: Iterable[Flow | type[Flow]] = (), agents: Mapping[str, BoundAgent] | None = None) -> None:
         self._flows: dict[str, dict[int, Flow]] = {}
-        self._add(WorkOrderFlow())
-        self._add(ReportFlow(agents or {}))
-        for each in flows:
-            self._add(checked_flow(each))
+        self._rules: list[Rules] = []
+        self._agents = agents or {}
         self._installed = False
+        self._add(WorkOrderFlow())
+        for each in flows:
+            flow = checked_flow(each)
+            if flow.name == REPORT:
+                self._load_report()
+            self._add(flow)
 
     def _add(self, flow: Flow) -> None:
         versions = self._flows.setdefault(flow.name, {})
@@ -53,6 +58,24 @@ class FlowRegistry:
                 "Change the name or the version of one of them.",
             )
         versions[flow.version] = flow
+        if flow.offline:
+            self._rules.append(flow.offline)
+
+    def _find(self, name: str) -> dict[int, Flow]:
+        """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
+        if name == REPORT:
+            self._load_report()
+        elif name not in self._flows:
+            self._load_installed()
+        return self._flows.get(name, {})
+
+    def _load_report(self) -> None:
+        """Load the report flow, once: most processes run no report, and its checks take long to import."""
+        if REPORT not in self._flows:
+            from leadhand.flows.report.flow import ReportFlow
+
+            self._add(ReportFlow(self._agents))
+            self._rules.insert(0, self._rules.pop())  # before those of the program's flows
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
@@ -60,7 +83,7 @@ class FlowRegistry:
             return
         self._installed = True
         for point in entry_points(GROUP):
-            if point.name not in self._flows:
+            if point.name not in (*self._flows, REPORT):
                 try:
                     self._add(checked_flow(point.load()))
                 except Exception as error:
@@ -72,24 +95,21 @@ class FlowRegistry:
     def names(self) -> list[str]:
         """The names of all flows."""
         self._load_installed()
-        return sorted(self._flows)
+        return sorted({*self._flows, REPORT})
 
     def get(self, name: str) -> Flow:
         """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
-        if name not in self._flows:
-            self._load_installed()
-        versions = self._flows.get(name)
-        if versions is None:
-            near = get_close_matches(name, self._flows, 1)
+        versions = self._find(name)
+        if not versions:
+            names = self.names()
+            near = get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(self.names())}.{hint}")
+            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(names)}.{hint}")
         return versions[max(versions)]
 
     def of(self, run: RunDefinition) -> Flow:
         """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
-        if run.flow not in self._flows:
-            self._load_installed()
-        found = self._flows.get(run.flow, {}).get(run.flow_version)
+        found = self._find(run.flow).get(run.flow_version)
         if found is None:
             raise ConfigurationError(
                 f"the run uses the flow {run.flow} version {run.flow_version}, which is not here",
@@ -150,8 +170,8 @@ class FlowRegistry:
             return None
 
     def offline_rules(self) -> list[Rules]:
-        """Return the flows' rules for the built-in rule-based model."""
-        return [flow.offline for versions in self._flows.values() for flow in versions.values() if flow.offline]
+        """Return the flows' rules for the built-in rule-based model. The list grows when further flows are loaded."""
+        return self._rules
 
 
 class Definition(Value):

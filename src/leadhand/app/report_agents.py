@@ -8,14 +8,15 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import one_line, shown
-from leadhand.flows.report.agents import Agent, BoundAgent
-from leadhand.flows.report.options import Stage
+
+if TYPE_CHECKING:
+    from leadhand.flows.report.agents import Agent, BoundAgent
 
 HOW = "Pass subclasses of leadhand.report.Agent: agents=[…]."
 
@@ -34,6 +35,9 @@ def bound_agents(agents: Iterable[Agent | type[Agent]]) -> dict[str, BoundAgent]
 
 
 def _bound(agent: object) -> BoundAgent:
+    from leadhand.flows.report.agents import Agent, BoundAgent  # most processes have no agents
+    from leadhand.flows.report.options import Stage
+
     kind = agent if inspect.isclass(agent) else type(agent)
     if not issubclass(kind, Agent):
         raise UsageError(f"{shown(agent)} is not an agent", HOW)

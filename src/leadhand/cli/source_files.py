@@ -11,14 +11,16 @@ from collections.abc import Callable, Generator, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.flows.flow import Flow
-from leadhand.flows.report.agents import Agent
 from leadhand.tools.decorator import Tool
+
+if TYPE_CHECKING:
+    from leadhand.flows.report.agents import Agent
 
 HOW = "Name a file that ends in .py, or a module."
 
@@ -58,6 +60,8 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
     for name in named:
         place, colon, wanted = name.rpartition(":")
         module = _imported(place if colon else name)
+        from leadhand.flows.report.agents import Agent  # most commands are given none
+
         classes = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Agent))
         found = {each.__name__: each for each in classes if each.__module__ == module.__name__}
         if not found:

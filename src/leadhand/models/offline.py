@@ -38,19 +38,20 @@ _TEXTS = ("title", "question", "topic", "text", "input", "request")
 class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
-    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. The rule for
-    its role answers a request, else the generic grammar, which fills the arguments of a role's only tool or the fields
-    of its schema from the facts. Anything else fails with a reason. A call counts as one request without tokens.
+    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. They are read
+    at each request, since a flow can be loaded later. The rule for its role answers a request, else the generic
+    grammar, which fills the arguments of a role's only tool or the fields of its schema from the facts. Anything else
+    fails with a reason. A call counts as one request without tokens.
     """
 
     def __init__(self, rules: Iterable[Rules] = ()) -> None:
-        self._rules: tuple[Rules, ...] = (RULES, *rules)
+        self._rules = rules
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        found = (_ruled(rules[seen.role], facts, seen) for rules in self._rules if seen.role in rules)
+        found = (_ruled(rules[seen.role], facts, seen) for rules in (RULES, *self._rules) if seen.role in rules)
         said: Reply | None = next((reply for reply in found if reply is not None), None)
         if said is None:
             said = _answer(facts, seen)
