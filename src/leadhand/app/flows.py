@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
@@ -18,6 +17,7 @@ from leadhand.domain.commands import FlowError
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow, FlowPolicy, fault_of, listed, with_roles
@@ -102,9 +102,7 @@ class FlowRegistry:
         versions = self._find(name)
         if not versions:
             names = self.names()
-            near = get_close_matches(name, names, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(names)}.{hint}")
+            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(names)}.{did_you_mean(name, names)}")
         return versions[max(versions)]
 
     def of(self, run: RunDefinition) -> Flow:

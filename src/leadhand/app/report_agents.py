@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
 import re
 import sys
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import one_line, shown
+from leadhand.tools.decorator import fingerprint
 
 if TYPE_CHECKING:
     from leadhand.flows.report.agents import Agent, BoundAgent
@@ -48,7 +48,7 @@ def _bound(agent: object) -> BoundAgent:
         )
     name = kind.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", kind.__name__).strip("-").lower()
     made: Agent | type[Agent] = agent if isinstance(agent, Agent) else kind
-    bound = BoundAgent(name=name, agent=made, source=_source(kind), fingerprint=_fingerprint(kind))
+    bound = BoundAgent(name=name, agent=made, source=_source(kind), fingerprint=fingerprint(kind))
     try:
         Stage.model_validate(bound.placed({"name": name, "agent": name}))
         if isinstance(made, type):
@@ -69,11 +69,3 @@ def _source(kind: type[Any]) -> str:
     file = getattr(module, "__file__", None)
     place = kind.__module__ if "." in kind.__module__ or file is None else str(file)
     return f"{place}:{kind.__qualname__}"
-
-
-def _fingerprint(kind: type[Any]) -> str:
-    """A digest of the source of a class; "" without a file, as in an interactive session."""
-    try:
-        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:16]
-    except (OSError, TypeError):
-        return ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from leadhand.app.model_selection import NamedModels
 from leadhand.domain.errors import UsageError
 from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.domain.text import did_you_mean
 from leadhand.ports import Models
 from leadhand.tools.toolbox import Toolbox
 
@@ -20,11 +20,9 @@ def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offl
     for role in roles:
         if unknown := sorted(name for name in role.tools if name != ALL_TOOLS and toolbox.find(name) is None):
             tools = sorted(tool.name for tool in toolbox.known())
-            near = get_close_matches(unknown[0], tools, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(
                 f"the role {role.name} names the tool {unknown[0]!r}, which does not exist",
-                f"Available tools: {', '.join(tools) or 'none'}.{hint}",
+                f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
             )
         if role.model is None or not isinstance(models, NamedModels):
             continue

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.domain.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.tools.decorator import Tool
 
@@ -67,9 +67,8 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
         if not found:
             raise UsageError(f"{name} defines no agent", "Write a subclass of leadhand.report.Agent in it.")
         if colon and wanted not in found:
-            near = get_close_matches(wanted, found, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"{place} defines no agent {wanted}", f"It defines: {', '.join(found)}.{hint}")
+            how = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
+            raise UsageError(f"{place} defines no agent {wanted}", how)
         agents += [found[wanted]] if colon else found.values()
     return list(dict.fromkeys(agents))
 

@@ -1,9 +1,11 @@
-"""What a text looks like to a person: whether there is anything to read in it, and whether it is an error."""
+"""What a text looks like to a person: whether there is anything to read, whether it is an error, what it means."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
@@ -32,3 +34,9 @@ def error_in(text: str) -> str:
     if found is None or (found["own"] and re.search(r"\d", text)):
         return ""  # "I could not find the wind; it has 14 °C" is a result, with what it lacks
     return found[0].strip()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean weather_tool?`` for a name that is not ``known``; "" if none of those is near."""
+    near = get_close_matches(name, list(known), 1)
+    return f" Did you mean {near[0]}?" if near else ""

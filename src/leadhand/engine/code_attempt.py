@@ -20,7 +20,6 @@ from pydantic import BaseModel, ValidationError
 from leadhand.domain.commands import FlowError
 from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
-from leadhand.domain.events import NoteEmitted
 from leadhand.domain.run import output_schema
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.text import is_blank
@@ -277,17 +276,16 @@ class CodeDesk:
 
     def emit(self, message: str) -> None:
         if not self._finished and not self._closed:  # else it was in the log before a call that was finished
-            text = str(message).encode(errors="replace").decode()
-            self._engine.call_soon_threadsafe(self._log.append, self._noted(text))
+            self._note(message)
 
     def _note_difference(self) -> None:
         if not self._differs:
             self._differs = True
-            text = f"{self._work.assignment.name} makes other calls than in its earlier attempt, so they are made again"
-            self._engine.call_soon_threadsafe(self._log.append, self._noted(text))
+            name = self._work.assignment.name
+            self._note(f"{name} makes other calls than in its earlier attempt, so they are made again")
 
-    def _noted(self, message: str) -> NoteEmitted:
-        return NoteEmitted(attempt=self._work.attempt.attempt, message=message)
+    def _note(self, message: object) -> None:
+        self._engine.call_soon_threadsafe(self._log.note, self._work.attempt.attempt, message)
 
     # --- between the two loops ---------------------------------------------------------------------------------------
 

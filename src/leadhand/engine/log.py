@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
 from leadhand.domain.artifact import digest_of
-from leadhand.domain.events import AnyEvent, Entry
+from leadhand.domain.events import AnyEvent, Entry, NoteEmitted
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
 from leadhand.engine.redaction import Redactor
@@ -34,6 +34,10 @@ class RunLog:
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs)
+
+    def note(self, attempt: str, message: object) -> None:
+        """Record what code of users reports."""
+        self.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
     def redacted(self, text: str) -> str:
         """Return a text as the log holds it."""

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
-from leadhand.domain.events import NoteEmitted, ToolCallBegan, ToolCallReturned
+from leadhand.domain.events import ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
 from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
@@ -99,7 +99,7 @@ class ToolCalls:
             now=self._clock.now,
             documents=documents,
             library=None if self._library is None else self._library(offline, documents),
-            emit=partial(_emit, log, attempt),
+            emit=partial(log.note, attempt),
         )
         began_at = time.monotonic()
         returned, failure = await self._run(bound, tool, args, context)
@@ -179,10 +179,6 @@ def _raised(tool: ToolSpec, error: Exception) -> Failure:
         return Failure.of(message, "file", FailureClass.UNAVAILABLE)
     how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
     return Failure.of(message, "exception", FailureClass.INVALID, how)
-
-
-def _emit(log: RunLog, attempt: str, message: str) -> None:
-    log.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
 
 def _words(error: BaseException) -> str:

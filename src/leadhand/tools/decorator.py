@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
@@ -107,7 +107,7 @@ class Tool(Generic[_P, _R]):
             parameters=schema,
             **self._policy,
             import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
-            fingerprint=_fingerprint(self.function),
+            fingerprint=fingerprint(self.function),
         )
 
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
@@ -219,9 +219,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     known = [name for name, each in inspect.signature(Tool).parameters.items() if each.kind is each.KEYWORD_ONLY]
     for name in policy:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"@tool has no option {name!r}", f"There are: {', '.join(known)}.{hint}")
+            how = f"There are: {', '.join(known)}.{did_you_mean(name, known)}"
+            raise UsageError(f"@tool has no option {name!r}", how)
     if function is not None:
         return Tool(function, **policy)
 
@@ -287,11 +286,11 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     }
 
 
-def _fingerprint(function: Callable[..., Any]) -> str:
-    """A digest of the code, so that a resumed run can report that the tool has changed."""
+def fingerprint(user_code: Callable[..., Any]) -> str:
+    """A digest of a function or class, so that a resumed run can report that it has changed."""
     try:
-        source = inspect.getsource(function)
+        source = inspect.getsource(user_code)
     except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        source = repr(code.co_code) if code is not None else repr(function)
+        code = getattr(user_code, "__code__", None)
+        source = repr(code.co_code) if code is not None else repr(user_code)
     return hashlib.sha256(source.encode()).hexdigest()[:16]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolResult
 from leadhand.domain.value import Json, Unfit, is_list, is_object, object_of
 from leadhand.flows.desk import Code, Desk
@@ -217,9 +217,7 @@ def check_agents(stages: Sequence[Stage], agents: Mapping[str, BoundAgent]) -> N
     """Raise UsageError for a stage whose agent is not in this process. Nothing is ever imported by name."""
     for stage in stages:
         if stage.agent is not None and stage.agent not in agents:
-            near = get_close_matches(stage.agent, agents, 1)
             how = f"There are: {', '.join(agents)}." if agents else "This process has none."
-            how += (
-                f" Did you mean {near[0]}?" if near else " Pass the class with --agent FILE, or Leadhand(agents=[…])."
-            )
+            missing = " Pass the class with --agent FILE, or Leadhand(agents=[…])."
+            how += did_you_mean(stage.agent, agents) or missing
             raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)

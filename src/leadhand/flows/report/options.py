@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from leadhand.domain.errors import UsageError
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.value import Value
 from leadhand.flows.flow import Flow
 
@@ -204,5 +204,4 @@ def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
 
 def _known(name: str, known: Iterable[str], label: str) -> str:
     names = list(known)
-    near = get_close_matches(name, names, 1)
-    return f"{label}: {', '.join(names)}.{f' Did you mean {near[0]}?' if near else ''}"
+    return f"{label}: {', '.join(names)}.{did_you_mean(name, names)}"
