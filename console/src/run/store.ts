@@ -92,6 +92,7 @@ export class RunStore {
       if (this.problem.value.status !== 404) this.#service.later(RETRY_MS, () => this.open());
       return;
     }
+    this.#stale = false; // the document is fetched below
     this.#flush();
     if (isOver(this.model.view.run.status)) this.link.value = "ended";
     else this.#follow();
@@ -202,7 +203,7 @@ export class RunStore {
     this.version.value += 1;
     if (this.#stale) {
       this.#stale = false;
-      if (this.document.value !== null) this.#scheduleFetch();
+      this.#scheduleFetch();
     }
     this.#showDraft();
   }

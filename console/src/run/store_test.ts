@@ -34,8 +34,11 @@ class FakeService implements Service {
     const document = { run_id: "run_1", status: "running", last_seq: this.last };
     return Promise.resolve(document as unknown as RunDocument);
   }
+  /** What the open approvals wait for; a test replaces it to hold them back. */
+  cards: Promise<readonly ApprovalCard[]> = Promise.resolve([]);
+
   getCards() {
-    return Promise.resolve([]);
+    return this.cards;
   }
   getEvents() {
     return Promise.resolve([]);
@@ -240,6 +243,22 @@ Deno.test("a finished run is followed at once after an action", async () => {
   store.update({ ...store.document.value!, last_seq: 4 });
   await service.pass(1_000);
   assert.equal(service.streams.length, 2);
+});
+
+Deno.test("an approval that is requested while the first document is fetched is shown", async () => {
+  const service = new FakeService();
+  let answer: (cards: readonly ApprovalCard[]) => void = () => {};
+  service.cards = new Promise((resolve) => answer = resolve);
+  const store = new RunStore("run_1", service);
+  const opening = store.open();
+  await service.pass(0);
+  service.stream.change(change(3, { approvals: { one: {} } }));
+  await service.pass(70); // drawn, while the document is still on its way
+  service.cards = Promise.resolve([{ id: "one" } as unknown as ApprovalCard]);
+  answer([]);
+  await opening;
+  await service.pass(1_000);
+  assert.equal(store.cards.value.length, 1);
 });
 
 Deno.test("an approval that was answered here disappears at once", async () => {
