@@ -1540,6 +1540,7 @@ export interface components {
       readonly import_path: string;
       readonly last_error: components["schemas"]["ToolError"] | null;
       readonly name: string;
+      readonly parallel: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
       };
@@ -1567,6 +1568,7 @@ export interface components {
       readonly fingerprint: string;
       readonly import_path: string;
       readonly name: string;
+      readonly parallel: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
       };

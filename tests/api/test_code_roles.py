@@ -159,6 +159,21 @@ async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
     assert [call.tool for call in run.state.assignments["coder-1"].made] == ["look"]
 
 
+async def test_it_needs_no_tool_to_make_calls_at_once(home: Path):
+    @tool(parallel=True)
+    def together(calls: list[dict[str, Any]]) -> list[Any]:
+        """Make several calls at once."""
+        raise AssertionError("it was called")
+
+    async def code(desk: Desk) -> str:
+        with pytest.raises(ToolError, match=r"code does not call together: .* asyncio\.gather"):
+            await desk.call("together", calls=[{"tool": "look", "args": {"n": 1}}])
+        return "done"
+
+    answer, _, _ = await ran(home, code, role={"tools": ("look", "together")}, tools=[look, together])
+    assert str(answer) == "done; hello"
+
+
 async def test_parallel_calls_are_made_at_once(home: Path):
     async def code(desk: Desk) -> str:
         return " ".join(await asyncio.gather(*(desk.ask(f"{n}?") for n in range(3))))

@@ -41,11 +41,12 @@ class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
     ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: another
-    worker, a child assignment, carries out a call and receives its arguments. ``polling``: the result may change, so a
-    worker may repeat a call. ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object.
-    ``timeout_s`` limits one call, in seconds; ``retries`` is how often a ``transient`` failure is retried. ``approval``
-    is the tool's own policy; without it, the run's policy applies. ``import_path`` (``module:name``) and
-    ``fingerprint`` identify its code.
+    worker, a child assignment, carries out a call and receives its arguments. ``parallel``: a call is a list of calls,
+    ``{"calls": [{"tool": …, "args": {…}}]}``, which are made like those of one reply; its result is the list of their
+    results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
+    2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
+    ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
+    ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ToolSpec(Value):
     toolset: str = ""
     cost_usd: float | None = None
     delegate: bool = False
+    parallel: bool = False
     polling: bool = False
     import_path: str = ""
     fingerprint: str = ""

@@ -173,6 +173,8 @@ def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Colle
             found.append(
                 f"{key} ({subtask.name}) names the tool {subtask.tool!r}, which does not exist; there are: {names}"
             )
+        elif subtask.tool is not None and tools[subtask.tool].parallel:
+            found.append(f"{key} ({subtask.name}) names {subtask.tool}, which lists calls: a subtask names one call")
         elif subtask.tool is not None and not subtask.needs:
             missing = tools[subtask.tool].required - set(subtask.args)
             if missing:

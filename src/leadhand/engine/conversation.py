@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -13,7 +13,7 @@ from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json, compact_json
+from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
 
@@ -64,8 +64,10 @@ def _content(result: ToolResult) -> str:
 class Turn:
     """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
 
-    ``objection`` is the message to the model if the reply was not accepted; "" until it is needed. ``first`` is the
-    number of its first call.
+    ``calls`` are its calls in one flat list, whose positions number them: a call of one of the ``parallel`` tools is
+    replaced by the calls that it lists. ``outer`` is, for each of them, the parallel call that lists it, if any;
+    ``spans`` are the positions of each call of the message. ``objection`` is the message to the model if the reply was
+    not accepted; "" until it is needed. ``first`` is the number of its first call.
     """
 
     number: int
@@ -74,6 +76,19 @@ class Turn:
     done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
     objection: str = ""
     first: int = 0
+    parallel: InitVar[frozenset[str]] = frozenset()
+    calls: tuple[ToolCall, ...] = field(init=False)
+    outer: tuple[ToolCall | None, ...] = field(init=False)
+    spans: tuple[range, ...] = field(init=False)
+
+    def __post_init__(self, parallel: frozenset[str]) -> None:
+        made: list[tuple[ToolCall, ToolCall | None]] = []
+        spans: list[range] = []
+        for call in self.message.tool_calls:
+            first, listed = len(made), _listed_calls(call) if call.name in parallel else []
+            made += [(inner, call) for inner in listed] or [(call, None)]
+            spans.append(range(first, len(made)))
+        self.calls, self.outer, self.spans = tuple(each for each, _ in made), tuple(by for _, by in made), tuple(spans)
 
     @property
     def said(self) -> AssistantMessage:
@@ -85,6 +100,21 @@ class Turn:
     def repeats_feedback(self, brief: Json) -> bool:
         """Whether the text repeats a message to the model about an answer that was not accepted."""
         return any(found[0] not in compact_json(brief) for found in _TO_THE_MODEL.finditer(self.message.text))
+
+
+def _listed_calls(call: ToolCall) -> list[ToolCall]:
+    """Return the calls that a call of a parallel tool lists; [] if its arguments are not such a list."""
+    found: list[ToolCall] = []
+    for number, each in enumerate(list_of((call.arguments or {}).get("calls"))):
+        listed = object_of(each)
+        name, args = text_of(listed.get("tool")), listed.get("args", {})
+        found.append(ToolCall(id=f"{call.id}.{number}", name=name, arguments=args if is_object(args) else None))
+    return found
+
+
+def parallel_tools(work: Work) -> frozenset[str]:
+    """Return the tools of the run whose calls are lists of calls."""
+    return frozenset(tool.name for tool in work.definition.tools if tool.parallel)
 
 
 def asked_again(work: Work) -> str:
@@ -123,10 +153,11 @@ class Conversation:
         """
         turns: dict[int, Turn] = {}
         finished: list[ToolResult] = []
+        parallel = parallel_tools(work)
         for call in work.calls:
             if isinstance(call, ModelTurn):
                 number = int(call.call_id.rpartition("/t")[2])
-                turns[number] = Turn(number=number, message=call.message, value=call.value)
+                turns[number] = Turn(number=number, message=call.message, value=call.value, parallel=parallel)
             elif call.failure is None or call.failure.class_ not in PASSING:
                 finished.append(call)
         for evidence in finished:
@@ -148,15 +179,17 @@ class Conversation:
         for turn in self.turns:
             kept = keep if turn.number <= through else None
             said.append(turn.said)
-            for position, call in enumerate(turn.message.tool_calls):
-                done = turn.done.get(position)
-                if done is not None:
-                    said.append(
-                        ToolMessage(call_id=call.id, name=call.name, content=content_of(done, kept), ok=done.ok)
-                    )
-                else:  # the call will not be made, but every call in a conversation needs an answer
-                    refusal = json.dumps({"isError": True, "message": objection(turn)})
-                    said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
+            for call, span in zip(turn.message.tool_calls, turn.spans, strict=True):
+                # A call that will not be made has an answer too: every call in a conversation needs one.
+                contents = [
+                    json.dumps({"isError": True, "message": objection(turn)})
+                    if (done := turn.done.get(position)) is None
+                    else content_of(done, kept)
+                    for position in span
+                ]
+                ok = any(position in turn.done and turn.done[position].ok for position in span)
+                content = contents[0] if turn.outer[span.start] is None else f"[{','.join(contents)}]"
+                said.append(ToolMessage(call_id=call.id, name=call.name, content=content, ok=ok))
             if not turn.message.tool_calls or self._work.role.loop == "reply":
                 said.append(UserMessage(text=objection(turn)))
         return tuple(said)
@@ -189,13 +222,13 @@ class Conversation:
 
         That is the case once its latest results in earlier turns were the same.
         """
-        call = turn.message.tool_calls[position]
+        call = turn.calls[position]
         refused = 1
         results: list[str] = []
         for each in self.turns:
             if each.number >= turn.number:
                 break
-            for place, made in enumerate(each.message.tool_calls):
+            for place, made in enumerate(each.calls):
                 done = each.done.get(place)
                 if done is None or (made.name, made.arguments) != (call.name, call.arguments):
                     continue

@@ -21,7 +21,14 @@ from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.value import Json, lean_schema
 from leadhand.domain.work_order import OpenCall
-from leadhand.engine.conversation import MOST_REPEATED, REPEATED, SAME_RESULTS, Conversation, Turn
+from leadhand.engine.conversation import (
+    MOST_REPEATED,
+    REPEATED,
+    SAME_RESULTS,
+    Conversation,
+    Turn,
+    parallel_tools,
+)
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
@@ -40,6 +47,8 @@ GIVE_UP_SPEC = ToolSpec(
 )
 
 
+_NO_OBJECT = "the arguments are not a JSON object"
+_LISTED = '{"calls": [{"tool": "name", "args": {…}}]}'
 _CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
 
 
@@ -132,7 +141,7 @@ class Turns:
             text := self._log.redacted(message.text)
         ) != message.text:  # what is said about it holds no part of a secret
             message = message.model_copy(update={"text": text})
-        turn = Turn(number=number, message=message, value=reply.value)
+        turn = Turn(number=number, message=message, value=reply.value, parallel=parallel_tools(work))
         conversation.turns.append(turn)
         return turn
 
@@ -223,14 +232,14 @@ class Turns:
         turn = conversation.turns[-1]
         if not turn.message.tool_calls and self._gives_up_in_words and (reason := given_up(turn.message.text)):
             raise GaveUp(reason)
-        todo = [(position, call) for position, call in enumerate(turn.message.tool_calls) if position not in turn.done]
+        todo = [(position, call) for position, call in enumerate(turn.calls) if position not in turn.done]
         for _, call in todo:
             if call.name == GIVE_UP:
                 raise GaveUp(str((call.arguments or {}).get("reason") or "no reason was given"))
         held: list[OpenCall] = []
         now: list[tuple[int, ToolCall]] = []
         for position, call in todo:
-            tool = self._specs.get(call.name)
+            tool = self._tool_of(turn, position)
             if tool is not None and self._is_refused(conversation, turn, position, tool):
                 continue
             if tool is not None and call.arguments is not None and (kind := self._waits_for(turn, position, tool)):
@@ -255,7 +264,7 @@ class Turns:
 
         People decide about calls with the effect ``once``, and about those that were answered already.
         """
-        call_id, call = self._call_id(turn, position), turn.message.tool_calls[position]
+        call_id, call = self._call_id(turn, position), turn.calls[position]
         if tool.polling or tool.effect is Effect.ONCE or call_id in self._work.attempt.answers:
             return False
         refused = conversation.repeated(turn, position)
@@ -267,6 +276,11 @@ class Turns:
             failure = Failure.of(message, REPEATED, FailureClass.INVALID)
             turn.done[position] = ToolResult(call_id=call_id, tool=tool.name, failure=failure)
         return refused > 0
+
+    def _tool_of(self, turn: Turn, position: int) -> ToolSpec | None:
+        """Return the tool of a call that can be made; None if there is no such tool, or none that lists the call."""
+        tool, outer = self._specs.get(turn.calls[position].name), turn.outer[position]
+        return None if tool is None or tool.parallel or (outer and outer.name not in self._specs) else tool
 
     def _call_id(self, turn: Turn, position: int) -> str:
         return tool_call_id(self._work.assignment.assignment_id, turn.number, turn.first + position)
@@ -292,18 +306,16 @@ class Turns:
         subtask = self._work.assignment.subtask
         if subtask is None or subtask.tool != tool.name or tool.effect is not Effect.ONCE:
             return False
-        return bool(self._acted) or any(call.name == tool.name for call in turn.message.tool_calls[:position])
+        return bool(self._acted) or any(call.name == tool.name for call in turn.calls[:position])
 
     async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
         """Make one call, or refuse it, and add its result to the turn."""
         call_id = self._call_id(turn, position)
-        tool, answer = self._specs.get(call.name), self._work.attempt.answers.get(call_id)
+        tool, answer = self._tool_of(turn, position), self._work.attempt.answers.get(call_id)
         if tool is None:
-            known = ", ".join(sorted(self._specs)) or "none"
-            message = f"there is no tool {call.name}; choose from: {known}"
-            failure = Failure.of(message, "unknown_tool", FailureClass.INVALID)
+            failure = self._unusable(call, turn.outer[position])
         elif call.arguments is None:
-            failure = Failure.of("the arguments are not a JSON object", "bad_arguments", FailureClass.INVALID)
+            failure = Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)
         elif self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
             reason = _denial(answer, tool, self._work.definition.approve)
             failure = Failure.of(reason, "denied", FailureClass.REJECTED)
@@ -321,6 +333,23 @@ class Turns:
             turn.done[position] = result
             return
         turn.done[position] = ToolResult(call_id=call_id, tool=call.name, failure=failure)
+
+    def _unusable(self, call: ToolCall, outer: ToolCall | None) -> Failure:
+        """Return why a call has no tool that can be called."""
+        if call.name in self._specs and self._specs[call.name].parallel:
+            message = f"{call.name} needs calls: {_LISTED}"
+            if outer is not None:
+                message = f"calls of {call.name} cannot be nested: list all calls in one"
+            elif call.arguments is None:
+                message = _NO_OBJECT
+            elif self._work.code is not None:
+                message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
+            return Failure.of(message, "bad_arguments", FailureClass.INVALID)
+        if outer is not None and not call.name:
+            return Failure.of(f"a call in the list names its tool: {_LISTED}", "bad_arguments", FailureClass.INVALID)
+        name = call.name if outer is None or outer.name in self._specs else outer.name
+        known = ", ".join(sorted(self._specs)) or "none"
+        return Failure.of(f"there is no tool {name}; choose from: {known}", "unknown_tool", FailureClass.INVALID)
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:

@@ -37,6 +37,7 @@ class Tool(Generic[_P, _R]):
         toolset: str = "",
         cost_usd: float | None = None,
         delegate: bool = False,
+        parallel: bool = False,
         polling: bool = False,
     ) -> None:
         _check_function(function)
@@ -68,6 +69,7 @@ class Tool(Generic[_P, _R]):
             "toolset": toolset,
             "cost_usd": cost_usd,
             "delegate": delegate,
+            "parallel": parallel,
             "polling": polling,
         }
         self.__doc__ = function.__doc__
@@ -193,6 +195,7 @@ def tool(
     toolset: str = "",
     cost_usd: float | None = None,
     delegate: bool = False,
+    parallel: bool = False,
     polling: bool = False,
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
@@ -210,6 +213,9 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param toolset: its group, for approval rules.
     :param delegate: a worker carries out the call with the arguments as input and may use every other tool; the
         function itself is not called. While the caller waits, it holds no slot and no budget.
+    :param parallel: a call has one argument, ``calls``, a list of ``{"tool": name, "args": {…}}``. These calls are made
+        in parallel, with the rights and approvals of any call, and the result is the list of their results, in the same
+        order; the function itself is not called.
     :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
         call whose last two results were the same is not made again.
     :param cost_usd: the cost of a call in US dollars, shown in approval requests.

@@ -1,0 +1,267 @@
+"""A call that lists calls: they are made like those of one reply, and their results come back in their order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AttemptParked, ToolCallBegan, ToolCallReturned
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.engine.forking import fork
+from leadhand.tools.decorator import tool
+
+
+@tool(parallel=True)
+def together(calls: list[dict[str, Any]]) -> list[Any]:
+    """Make several calls at once."""
+    raise AssertionError("its calls are made, and it is never called")
+
+
+@tool(delegate=True)
+def helper(what: str) -> str:
+    """Say in one sentence what came of it."""
+    raise AssertionError("it is carried out by a worker, and never called")
+
+
+def listing(*made: tuple[str, Any]) -> tuple[str, Any]:
+    """A call that lists these calls."""
+    return "together", {"calls": [{"tool": name, "args": args} for name, args in made]}
+
+
+def told(request: ModelRequest) -> list[Any]:
+    """What the calls of a reply were answered with."""
+    return [json.loads(message.content) for message in request.messages if isinstance(message, ToolMessage)]
+
+
+async def test_the_calls_in_a_list_are_made_at_once_and_answered_in_one_message_in_their_order(open_world: Any):
+    bench = Bench()
+    reply = calls(("look", {"n": 1}), listing(("look", {"n": 3}), ("measure", {"n": 1})), ("look", {"n": 2}))
+    models = FakeModels(plan(ask("a")), work=[reply, "all seen"])
+    world = open_world(models, [bench.look, bench.measure, together])
+    state = await world.run()
+
+    assert sorted(bench.made) == [("look", 1), ("look", 2), ("look", 3), ("measure", 1)]
+    assert bench.most_at_once == 4
+    first, listed, last = told(models.requests("work")[1])
+    assert [first["raw"], [each["raw"] for each in listed], last["raw"]] == [
+        {"n": 1},
+        [{"n": 3}, {"value": 10}],
+        {"n": 2},
+    ]
+    began = {event.call_id: (event.tool, event.args["n"]) for event in await world.events(ToolCallBegan)}
+    assert began == {
+        "wo-001.0/t1/c0": ("look", 1),
+        "wo-001.0/t1/c1": ("look", 3),
+        "wo-001.0/t1/c2": ("measure", 1),
+        "wo-001.0/t1/c3": ("look", 2),
+    }, "each is a call of its own, numbered like any"
+    assert state.assignments["wo-001.0"].data.raw.keys() == began.keys(), "and is evidence like any"
+
+
+async def test_a_failed_call_of_a_list_fails_alone(open_world: Any):
+    bench = Bench()
+    bad = [("peek", {}), ("look", "x"), ("look", {"m": 1}), ("broken", {"n": 1}), listing(("look", {"n": 2}))]
+    models = FakeModels(plan(ask("a")), work=[calls(listing(*bad, ("look", {"n": 1}))), "one of six"])
+    world = open_world(models, [bench.look, bench.broken(refusal("no such number")), together])
+    state = await world.run()
+
+    (listed,) = told(models.requests("work")[1])
+    assert [each.get("isError", False) for each in listed] == [True] * 5 + [False]
+    reasons = [
+        "there is no tool peek; choose from: broken, look, together",
+        "the arguments are not a JSON object",
+        "required",
+        "no such number",
+        "calls of together cannot be nested: list all calls in one",
+    ]
+    for each, reason in zip(listed, reasons, strict=False):
+        assert reason in each["message"]
+    assert [made for made in bench.made if made[0] == "look"] == [("look", 1)]
+    assert state.status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({}, 'together needs calls: {"calls": '),
+        ({"calls": []}, "together needs calls"),
+        ({"calls": "look"}, "together needs calls"),
+        ('{"calls": [', "the arguments are not a JSON object"),
+    ],
+    ids=["no list", "empty", "a text", "no JSON"],
+)
+async def test_a_malformed_list_is_one_error(open_world: Any, args: Any, message: str):
+    models = FakeModels(plan(ask("a")), work=[calls(("together", args)), "so be it"])
+    state = await open_world(models, [Bench().look, together]).run()
+
+    (error,) = told(models.requests("work")[1])
+    assert error["isError"]
+    assert message in error["message"]
+    assert state.assignments["wo-001.0"].data.summary == "so be it"
+
+
+async def test_an_entry_that_is_no_call_is_an_error_of_its_own(open_world: Any):
+    reply = calls(("together", {"calls": ["look", {"args": {}}, {"tool": "look", "args": {"n": 1}}]}))
+    models = FakeModels(plan(ask("a")), work=[reply, "seen"])
+    await open_world(models, [Bench().look, together]).run()
+
+    (listed,) = told(models.requests("work")[1])
+    assert ["a call in the list names its tool" in each.get("message", "") for each in listed] == [True, True, False]
+
+
+async def test_a_call_without_arguments_needs_none(open_world: Any):
+    @tool
+    async def clock() -> str:
+        """The hour."""
+        return "noon"
+
+    models = FakeModels(plan(ask("a")), work=[calls(("together", {"calls": [{"tool": "clock"}]})), "noon"])
+    await open_world(models, [clock, together]).run()
+
+    assert told(models.requests("work")[1]) == [[{"raw": "noon"}]]
+
+
+async def test_a_worker_without_the_right_to_list_calls_makes_none_of_them(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "broken", n=1)), work=[calls(listing(("broken", {"n": 2}), ("broken", {"n": 3}))), "so be it"]
+    )
+    world = open_world(models, [bench.broken(refusal()), together])
+    await world.run()
+
+    _, listed = told(models.requests("work")[1])
+    assert [each["message"] for each in listed] == ["there is no tool together; choose from: broken"] * 2
+    assert bench.made == [("broken", 1)]
+
+
+async def test_fifty_calls_of_one_list_are_made(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a")), work=[calls(listing(*(("look", {"n": n}) for n in range(50)))), "all seen"])
+    await open_world(models, [bench.look, together]).run()
+
+    assert sorted(n for _, n in bench.made) == list(range(50))
+    (listed,) = told(models.requests("work")[1])
+    assert [each["raw"]["n"] for each in listed] == list(range(50))
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_one_call_of_a_list_waits_for_a_person_after_the_others_were_made(open_world: Any, approve: bool):
+    bench = Bench()
+    reply = calls(listing(("look", {"n": 1}), ("send", {"amount": 5}), ("look", {"n": 2})))
+    models = FakeModels(plan(ask("a")), work=[reply, "done"])
+    world = open_world(models, [bench.look, bench.send(), together])
+    waiting = await world.run()
+
+    assert waiting.status is RunStatus.WAITING
+    assert sorted(bench.made) == [("look", 1), ("look", 2)]
+    assert [*waiting.approvals] == ["wo-001.0/t1/c1"]
+    await world.answer("run_1", approve=approve, reason="" if approve else "too much")
+    state = await world.take_over("run_1")
+
+    assert bench.counts == {"look": 2, **({"send": 1} if approve else {})}, "calls that were made are not repeated"
+    (listed,) = told(models.requests("work")[1])
+    assert [each.get("raw") for each in listed][::2] == [{"n": 1}, {"n": 2}]
+    assert listed[1].get("message") == (None if approve else "a person denied it: too much")
+    assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_a_call_with_an_effect_waits_behind_one_that_may_be_denied_in_its_list(open_world: Any):
+    bench = Bench()
+    reply = calls(listing(("send", {"amount": 1}), ("send", {"amount": 2})), ("look", {"n": 1}))
+    models = FakeModels(plan(ask("a")), work=[reply, "done"])
+    world = open_world(models, [bench.look, bench.send(), together])
+    waiting = await world.run()
+
+    assert [*waiting.approvals] == ["wo-001.0/t1/c0", "wo-001.0/t1/c1"]
+    assert bench.made == [("look", 1)]
+
+
+def delegating(child: Any) -> FakeModels:
+    """A worker that has two tasks carried out and looks at a number, in one list, and says what it was told."""
+
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if facts["subtask"]["name"] == "helper":
+            return child(request, facts)
+        if not told(request):
+            return calls(listing(("helper", {"what": "tea"}), ("look", {"n": 1}), ("helper", {"what": "milk"})))
+        return " ".join(each.get("summary") or each["message"] for each in told(request)[0])
+
+    return FakeModels(plan(ask("a")), work=work)
+
+
+async def test_delegated_calls_of_a_list_run_at_once_and_one_that_fails_costs_nothing_else(open_world: Any):
+    def child(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        what = facts["subtask"]["args"]["what"]
+        return "tea is ready" if what == "tea" else calls(("give_up", {"reason": "the milk is sour"}))
+
+    bench = Bench()
+    models = delegating(child)
+    world = open_world(models, [bench.look, helper, together])
+    state = await world.run()
+
+    assert state.assignments["wo-001.0"].data.summary == "tea is ready saw 1 the milk is sour"
+    (parked,) = await world.events(AttemptParked)
+    assert [call.call_id for call in parked.open_calls] == ["wo-001.0/t1/c0", "wo-001.0/t1/c2"]
+    assert bench.made == [("look", 1)]
+
+
+@pytest.mark.parametrize("cut", range(5, 26, 2))
+async def test_a_list_is_finished_from_wherever_the_process_ended(open_world: Any, cut: int):
+    bench = Bench()
+    models = delegating(lambda _request, facts: f"{facts['subtask']['args']['what']} is ready")
+    world = open_world(models, [bench.look, helper, together])
+    whole = await world.run()
+    kept = (await world.entries())[:cut]
+    looked = any(isinstance(entry.event, ToolCallReturned) for entry in kept)
+    assert cut < len(await world.entries())
+    bench.made.clear()
+    await fork(world.store, "run_1", cut, "fork_1")
+    again = await world.drive("fork_1")
+
+    assert again.assignments["wo-001.0"].data.summary == whole.assignments["wo-001.0"].data.summary
+    assert bench.made == ([] if looked else [("look", 1)])
+
+
+async def test_a_list_whose_call_fails_for_a_while_repeats_that_call_alone(open_world: Any):
+    bench = Bench()
+    failing = [refusal("the line is down", FailureClass.TRANSIENT)]
+
+    @tool
+    async def fetch() -> str:
+        """Fetch it."""
+        bench.made.append(("fetch", 0))
+        if failing:
+            raise failing.pop()
+        return "fetched"
+
+    models = FakeModels(plan(ask("a")), work=[calls(listing(("look", {"n": 1}), ("fetch", {}))), "fetched"])
+    world = open_world(models, [bench.look, fetch, together])
+    state = await world.run()
+
+    assert bench.counts == {"look": 1, "fetch": 2}
+    assert len({event.call_id for event in await world.events(ToolCallBegan)}) == 2, "with the same key"
+    assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_a_worker_may_give_up_in_a_list(open_world: Any):
+    models = FakeModels(plan(ask("a")), work=calls(listing(("give_up", {"reason": "it is too dark"}))))
+    state = await open_world(models, [Bench().look, together]).run()
+
+    assert state.assignments["wo-001.0"].failure.message == "it is too dark"
+
+
+async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world: Any):
+    models = FakeModels([plan(ask("a", "together", calls=[])), plan(ask("a", "look", n=1))])
+    world = open_world(models, [Bench().look, together], limits=Limits(max_steps=1))
+    state = await world.run()
+
+    assert "names together, which lists calls" in str(models.requests("plan")[1].messages)
+    assert state.status is RunStatus.SUCCEEDED
