@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .errors import FailureClass
 from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
-from .tool import ApprovalPolicy, ToolSpec
+from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import Value, is_object, shown
 
 ALL_TOOLS = "*"
@@ -102,6 +103,26 @@ class ForkPoint(Value):
     seq: int
 
 
+class Follows(Value):
+    """The run that a follow-up continues: its id, and its request, answer and sources as they were at the start."""
+
+    run_id: str
+    request: str
+    answer: str = ""
+    sources: tuple[Source, ...] = ()
+
+
+class EarlierFile(Value):
+    """The newest version of a file that an earlier run wrote, at ``at``; this run may read its content by digest."""
+
+    path: str
+    digest: str
+    size: int
+    media_type: str
+    run_id: str
+    at: datetime
+
+
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
@@ -113,7 +134,8 @@ class RunDefinition(Value):
     composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
     those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
     key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
-    key, to tell a repetition from another request.
+    key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
+    are the files of earlier runs that it may read, one for each path.
     """
 
     request: str
@@ -137,6 +159,8 @@ class RunDefinition(Value):
     key_id: str = Field(default="", exclude_if=operator.not_)
     submission: str = ""
     forked_from: ForkPoint | None = None
+    follows: Follows | None = Field(default=None, exclude_if=operator.not_)
+    earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class Gap(Value):

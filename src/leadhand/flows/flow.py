@@ -45,6 +45,8 @@ class Flow:
     name: ClassVar[str] = ""
     version: ClassVar[int] = 1
     description: ClassVar[str] = ""
+    reads_artifacts: ClassVar[bool] = False
+    """Whether runs can read the files that earlier runs of this flow wrote under ``memory/``."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 

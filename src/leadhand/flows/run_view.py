@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from leadhand.domain.errors import Failure
 from leadhand.domain.lifecycle import UNSUCCESSFUL
+from leadhand.domain.run import Follows
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.tool import Source
 from leadhand.domain.value import Json
@@ -123,6 +124,14 @@ class RunView(Generic[OptionsT]):
     @property
     def request(self) -> str:
         return self.state.definition.request
+
+    @property
+    def earlier(self) -> Follows | None:
+        """The run that this one follows up: its request, answer and sources. None for a run that follows none.
+
+        What it answered was not checked in this run, so it proves nothing here: find evidence for what you repeat.
+        """
+        return self.state.definition.follows
 
     @property
     def assignments(self) -> Mapping[str, AssignmentView]:
