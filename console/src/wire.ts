@@ -1304,6 +1304,7 @@ export interface components {
       | "failed"
       | "cancelled";
     readonly RunUsage: {
+      readonly cache_write_tokens: number;
       readonly cached_tokens: number;
       readonly cost_usd: number | null;
       readonly input_tokens: number;
@@ -1598,6 +1599,7 @@ export interface components {
       readonly what: string;
     };
     readonly Usage: {
+      readonly cache_write_tokens?: number;
       readonly cached_tokens?: number;
       readonly input_tokens: number;
       readonly nanousd: number | null;

@@ -19,16 +19,17 @@ MODEL = "openai:gpt-4o-mini"
 
 
 @pytest.mark.parametrize(
-    ("usage", "more"),
+    ("usage", "more", "written"),
     [
-        ({"prompt_tokens_details": {"cached_tokens": 800}}, {}),
-        ({"prompt_cache_hit_tokens": 800}, {}),
-        ({}, {"timings": {"cache_n": 800}}),
+        ({"prompt_tokens_details": {"cached_tokens": 800}}, {}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 800, "cache_write_tokens": 150}}, {}, 150),
+        ({"prompt_cache_hit_tokens": 800}, {}, 0),
+        ({}, {"timings": {"cache_n": 800}}, 0),
     ],
-    ids=["OpenAI", "DeepSeek", "llama.cpp"],
+    ids=["OpenAI", "OpenAI, with writes", "DeepSeek", "llama.cpp"],
 )
 async def test_cached_tokens_are_counted_priced_and_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, Any], more: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, Any], more: dict[str, Any], written: int
 ) -> None:
     async def answer(_: web.Request) -> web.Response:
         counted = {"prompt_tokens": 1_000, "completion_tokens": 10, "total_tokens": 1_010, **usage}
@@ -53,6 +54,7 @@ async def test_cached_tokens_are_counted_priced_and_shown(
 
     assert [call.usage.cached_tokens for call in returned if call.usage is not None] == [800]
     assert document["usage"]["cached_tokens"] == 800
+    assert document["usage"]["cache_write_tokens"] == written
     cost = 200 * profile.input_nanousd + 800 * profile.cached_nanousd + 10 * profile.output_nanousd
     assert document["usage"]["cost_usd"] == pytest.approx(cost / 1e9)
     assert "1,010 tokens (800 cached)" in spent(1, 1_010, 0.0, document["usage"]["cached_tokens"])

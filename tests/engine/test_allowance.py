@@ -182,14 +182,16 @@ async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answere
 
 
 async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world: Any):
-    models = FakeModels(plan(ask("a", "look", n=1)), profile=PRICED, usage=Usage(input_tokens=100, output_tokens=20))
-    world = open_world(models, [Bench().look])
+    profile = PRICED.evolve(input_nanousd=4, cached_nanousd=1, cache_write_nanousd=5)
+    used = Usage(input_tokens=100, cached_tokens=30, cache_write_tokens=50, output_tokens=20)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1)), profile=profile, usage=used), [Bench().look])
     state = await world.run()
     document = await world.document()
 
-    assert state.spent == Amount(requests=2, tokens=240, nanousd=2 * (100 * 1 + 20 * 10))
-    usage = {"requests": 2, "input_tokens": 200, "cached_tokens": 0, "output_tokens": 40, "cost_usd": 600 / 1e9}
-    assert document["usage"] == usage
+    cost = 2 * (20 * 4 + 30 * 1 + 50 * 5 + 20 * 10)
+    assert state.spent == Amount(requests=2, tokens=240, nanousd=cost)
+    tokens = {"input_tokens": 200, "cached_tokens": 60, "cache_write_tokens": 100, "output_tokens": 40}
+    assert document["usage"] == {"requests": 2, **tokens, "cost_usd": cost / 1e9}
 
 
 @pytest.mark.parametrize(("profile", "cost"), [(PRICED, 300 / 1e9), (FREE, 0.0)])

@@ -40,6 +40,7 @@ class Answer:
     finish: str = "stop"
     sent: int = 100
     cached: int = 0
+    into_cache: int = 0
     written: int = 20
 
 
@@ -192,9 +193,9 @@ class AnthropicServer(NativeServer):
             "stop_reason": self._stop(answer),
             "stop_sequence": None,
             "usage": {
-                "input_tokens": answer.sent - answer.cached,
+                "input_tokens": answer.sent - answer.cached - answer.into_cache,
                 "cache_read_input_tokens": answer.cached,
-                "cache_creation_input_tokens": 0,
+                "cache_creation_input_tokens": answer.into_cache,
                 "output_tokens": answer.written,
             },
         }

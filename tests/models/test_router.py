@@ -224,10 +224,12 @@ def test_cached_input_has_a_price_of_its_own() -> None:
     pytest.importorskip("genai_prices")
     usage = Usage(input_tokens=1_000, output_tokens=100)
     full = known_cost("anthropic:claude-haiku-5-5", usage)
-    cached = known_cost("anthropic:claude-haiku-5-5", usage, cache_read=900)
+    cached = known_cost("anthropic:claude-haiku-5-5", usage.evolve(cached_tokens=900))
+    written = known_cost("anthropic:claude-haiku-5-5", usage.evolve(cache_write_tokens=900))
     assert full is not None
     assert cached is not None
-    assert 0 < cached < full
+    assert written is not None
+    assert 0 < cached < full < written
 
 
 @pytest.mark.parametrize(

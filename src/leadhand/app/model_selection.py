@@ -128,7 +128,9 @@ async def choose_models(
 def _unpriced(settings: Settings, models: Models, choice: ModelChoice) -> tuple[str, ...]:
     """Return the models without a known price. Raises ConfigurationError if the caller set a budget."""
     profiles = {name: models.profile(name) for name in choice.names}
-    unpriced = tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
+    unpriced = tuple(
+        name for name, profile in profiles.items() if not profile.free and profile.highest_cost(0, 0) is None
+    )
     budget = settings.limits.budget_nanousd
     bounded = settings.budget_given and (budget is not None or settings.budgets)
     if not unpriced or not bounded or settings.allow_unknown_price:

@@ -102,9 +102,9 @@ class ModelProfile(Value):
     """What is known of a model before calling it.
 
     ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown
-    (``cached_nanousd``: of input that the provider read from its cache). ``free`` models
-    (offline, a server on this machine) cost nothing, which is not the same as an unknown price. ``server`` is the URL
-    of the server that was queried, ``slots`` how many calls it answers at once.
+    (``cached_nanousd``: of input that the provider read from its cache; ``cache_write_nanousd``: of input that it wrote
+    there). ``free`` models (offline, a server on this machine) cost nothing, which is not the same as an unknown price.
+    ``server`` is the URL of the server that was queried, ``slots`` how many calls it answers at once.
     """
 
     name: str
@@ -112,20 +112,29 @@ class ModelProfile(Value):
     input_nanousd: int | None = None
     output_nanousd: int | None = None
     cached_nanousd: int | None = None
+    cache_write_nanousd: int | None = None
     free: bool = False
     slots: int | None = None
     server: str = ""
 
-    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> int | None:
-        """Return the cost of tokens, in nano-dollars; None if a price is unknown.
+    def cost(self, usage: Usage) -> int | None:
+        """Return the cost of ``usage``, in nano-dollars; None if a price is unknown.
 
-        ``cached_tokens`` of the input have a price of their own, that of other input if it is unknown.
+        Input that the provider read from or wrote to its cache has the price of other input if its own is unknown.
         """
         if self.input_nanousd is None or self.output_nanousd is None:
             return None
-        cached = self.input_nanousd if self.cached_nanousd is None else self.cached_nanousd
-        sent = (input_tokens - cached_tokens) * self.input_nanousd + cached_tokens * cached
-        return sent + output_tokens * self.output_nanousd
+        read = self.input_nanousd if self.cached_nanousd is None else self.cached_nanousd
+        written = self.input_nanousd if self.cache_write_nanousd is None else self.cache_write_nanousd
+        plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
+        sent = plain * self.input_nanousd + usage.cached_tokens * read + usage.cache_write_tokens * written
+        return sent + usage.output_tokens * self.output_nanousd
+
+    def highest_cost(self, input_tokens: int, output_tokens: int) -> int | None:
+        """Return the most that tokens can cost, in nano-dollars: all of the input may be written to the cache."""
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        plain, written = self.cost(usage), self.cost(usage.evolve(cache_write_tokens=input_tokens))
+        return None if plain is None or written is None else max(plain, written)
 
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:

@@ -101,12 +101,14 @@ class SharedBudget(Value):
 class Usage(Value):
     """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown.
 
-    ``cached_tokens`` are those of the input tokens that the provider read from its cache.
+    ``cached_tokens`` are those of the input tokens that the provider read from its cache, ``cache_write_tokens`` those
+    that it wrote to its cache.
     """
 
     requests: int = 1
     input_tokens: int = 0
     cached_tokens: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    cache_write_tokens: int = Field(default=0, ge=0, exclude_if=operator.not_)
     output_tokens: int = 0
     nanousd: int | None = None
 

@@ -268,6 +268,7 @@ class RunState:
     spent: Amount = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])

@@ -252,10 +252,11 @@ class ModelCalls:
         return reply
 
     def _reservation(self, request: ModelRequest) -> Amount:
-        """The most that a call can use: its whole input, at one token per byte, and every token of its answer."""
+        """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
+        that costs more, and every token of its answer."""
         inputs = input_bound(request.messages, request.tools, request.output)
         try:
-            cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
+            cost = self._models.profile(request.model).highest_cost(inputs, request.max_tokens)
         except ConfigurationError as error:  # a flow or a tool named the model
             failure = Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)
             raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
@@ -271,8 +272,7 @@ class ModelCalls:
         if not (usage.input_tokens and (usage.output_tokens or not answered)):
             return None
         profile = self._models.profile(model)
-        cost = profile.cost(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
-        return usage.evolve(nanousd=0 if profile.free else cost)
+        return usage.evolve(nanousd=0 if profile.free else profile.cost(usage))
 
 
 def _problem(reply: ModelReply) -> str:

@@ -40,14 +40,19 @@ def token_count(value: object) -> int | None:
     return int(value)
 
 
-def counted_usage(sent: int | None, written: int | None, *, empty: bool, cached: int | None = None) -> Usage | None:
+def counted_usage(
+    sent: int | None, written: int | None, *, empty: bool, cached: int | None = None, into_cache: int | None = None
+) -> Usage | None:
     """The usage of a reply as its server counted it; None if it cannot be true, so that the budget holds.
 
-    Every request has input, and every reply has output that is not ``empty``.
+    Every request has input, and every reply has output that is not ``empty``. Of the input, ``cached`` tokens were read
+    from the server's cache, and ``into_cache`` tokens were written there.
     """
     if not sent or written is None or (written == 0 and not empty):
         return None
-    return Usage(input_tokens=sent, output_tokens=written, cached_tokens=min(cached or 0, sent))
+    cached = min(cached or 0, sent)
+    into_cache = min(into_cache or 0, sent - cached)
+    return Usage(input_tokens=sent, output_tokens=written, cached_tokens=cached, cache_write_tokens=into_cache)
 
 
 def assumed_usage(request: ModelRequest) -> Usage:

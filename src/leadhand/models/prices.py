@@ -38,8 +38,9 @@ def known_profile(model: str) -> ModelProfile | None:
     if sent is None or written is None:
         return None
     cached = _highest(price.cache_read_mtok for price in by_hour)
+    into_cache = _highest(price.cache_write_mtok for price in by_hour)
     profile = ModelProfile(name=model, window=info.context_window, input_nanousd=sent, output_nanousd=written)
-    return profile.evolve(cached_nanousd=cached)
+    return profile.evolve(cached_nanousd=cached, cache_write_nanousd=into_cache)
 
 
 def _highest(prices: Iterable[Any]) -> int | None:
@@ -67,12 +68,8 @@ def price_of_a_token(written: str) -> int:
     raise ValueError(f"{written!r} is not a price")
 
 
-def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: int = 0) -> int | None:
-    """Return the current cost of ``usage`` of ``provider:name``, in nano-dollars; None if the price is unknown.
-
-    ``cache_read`` and ``cache_written`` are how many of the input tokens the provider read from and wrote to its cache,
-    which have different prices.
-    """
+def known_cost(model: str, usage: Usage) -> int | None:
+    """Return the current cost of ``usage`` of ``provider:name``, in nano-dollars; None if the price is unknown."""
     if known_profile(model) is None:
         return None
     from genai_prices import Usage as Counted
@@ -82,8 +79,8 @@ def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: 
     counted = Counted(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cache_read_tokens=cache_read or usage.cached_tokens,
-        cache_write_tokens=cache_written,
+        cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
     )
     try:
         price = calc_price(counted, name, provider_id=_PROVIDER_IDS.get(provider, provider))

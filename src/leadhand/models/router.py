@@ -62,7 +62,7 @@ class ModelRouter:
         window, price = self._window, self._price
         if window is not None:
             profile = profile.evolve(window=window)
-        if price is not None and profile.cost(0, 0) is None:
+        if price is not None and profile.highest_cost(0, 0) is None:
             profile = profile.evolve(input_nanousd=price[0], output_nanousd=price[1], free=not any(price))
         return profile
 

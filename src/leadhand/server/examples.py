@@ -59,7 +59,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             for name in ("gaps", "earlier_answers", "assignments", "work_states", "todos", "artifacts", "approvals")
         },
         "context_store": {"events": []},
-        "usage": {"requests": 2, "input_tokens": 1_700, "cached_tokens": 0, "output_tokens": 200, "cost_usd": 0.0},
+        "usage": {
+            "requests": 2,
+            "input_tokens": 1_700,
+            "cached_tokens": 0,
+            "cache_write_tokens": 0,
+            "output_tokens": 200,
+            "cost_usd": 0.0,
+        },
         "limits": RunLimits(budget_usd=1.0).model_dump(mode="json"),
         "models": {},
         "forked_from": None,

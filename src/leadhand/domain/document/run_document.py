@@ -68,6 +68,7 @@ def run_document(
             requests=state.spent.requests,
             input_tokens=state.input_tokens,
             cached_tokens=state.cached_tokens,
+            cache_write_tokens=state.cache_write_tokens,
             output_tokens=state.output_tokens,
             cost_usd=None if state.unpriced else usd(state.spent.nanousd),
         ),

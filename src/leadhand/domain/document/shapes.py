@@ -175,6 +175,7 @@ class RunUsage(Document):
     requests: int
     input_tokens: int
     cached_tokens: int = Field(default=0, description="Input tokens that providers read from their caches.")
+    cache_write_tokens: int = Field(default=0, description="Input tokens that providers wrote to their caches.")
     output_tokens: int
     cost_usd: float | None = Field(description="US dollars; null if the price of a call is unknown.")
 

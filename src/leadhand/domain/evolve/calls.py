@@ -35,6 +35,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.unpriced = state.unpriced or usage.nanousd is None
             state.input_tokens += usage.input_tokens
             state.cached_tokens += usage.cached_tokens
+            state.cache_write_tokens += usage.cache_write_tokens
             state.output_tokens += usage.output_tokens
     assignment = current(state, event.attempt)
     if assignment is not None and event.message is not None:

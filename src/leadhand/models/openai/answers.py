@@ -100,7 +100,8 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
         object_of(document.get("timings")).get("cache_n"),
     )
     cached = next(filter(None, map(token_count, read)), 0)
-    return counted_usage(sent, written, empty=empty, cached=cached)
+    into_cache = token_count(details.get("cache_write_tokens"))  # OpenAI from GPT-5.6 on, OpenRouter
+    return counted_usage(sent, written, empty=empty, cached=cached, into_cache=into_cache)
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from leadhand.models.answers import assumed_usage, clean
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
 
+from .cache_markers import CacheMarkers
 from .connection import Connection, Service
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class PydanticAI:
         self.name = connection.provider
         self.connection = connection
         self._opening = opening or _open_service
+        self._markers = CacheMarkers(connection.provider)
         self._service: Service | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
@@ -79,20 +81,17 @@ class PydanticAI:
             messages = conversation(request.messages, adapter=self.name, model=request.model)
             if has_late_system_message(request.messages):
                 messages = model.prepare_messages(messages, wanted)
-            if on_text is not None:
-                response = await _streamed(model, messages, settings(request, model), wanted, on_text)
-            else:
-                response = await model.request(messages, settings(request, model), wanted)
+            with self._markers.marking(request) as markers:
+                chosen = settings(request, model, markers)
+                if on_text is not None:
+                    response = await _streamed(model, messages, chosen, wanted, on_text)
+                else:
+                    response = await model.request(messages, chosen, wanted)
         # Classify every exception of the packages, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error
-        counted, usage = response.usage, usage_of(response)
-        if usage is None:
-            usage = assumed_usage(request)
-        else:
-            cached, written = counted.cache_read_tokens, counted.cache_write_tokens
-            cost = known_cost(request.model, usage, cache_read=cached, cache_written=written)
-            usage = usage.evolve(nanousd=cost)
+        usage = usage_of(response)
+        usage = assumed_usage(request) if usage is None else usage.evolve(nanousd=known_cost(request.model, usage))
         return reply_of(response, request, adapter=self.name, usage=usage)
 
     async def _open(self) -> Service:

@@ -12,9 +12,9 @@ JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -245,12 +245,12 @@ def _is_open(schema: dict[str, Any]) -> bool:
     return any(_is_open(part) for part in inner if is_object(part))
 
 
-def settings(request: ModelRequest, model: Model) -> ModelSettings:
-    """Model settings: max_tokens, and the client's own retries disabled where supported."""
+def settings(request: ModelRequest, model: Model, cache_markers: Mapping[str, bool]) -> ModelSettings:
+    """Model settings: max_tokens, cache markers, and the client's own retries disabled where supported."""
     chosen = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
     for name in type(model).unsupported_settings & {"timeout", "max_retries"}:
         chosen.pop(name)
-    return chosen
+    return cast("ModelSettings", {**chosen, **cache_markers})
 
 
 def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:
@@ -289,6 +289,7 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
 
 def usage_of(response: ModelResponse) -> Usage | None:
     """What the provider counted, cached input included; None if it did not count, or cannot have counted right."""
-    sent, written = token_count(response.usage.input_tokens), token_count(response.usage.output_tokens)
-    cached = token_count(response.usage.cache_read_tokens)
-    return counted_usage(sent, written, empty=not response.parts, cached=cached)
+    said = response.usage
+    sent, written = token_count(said.input_tokens), token_count(said.output_tokens)
+    cached, into_cache = token_count(said.cache_read_tokens), token_count(said.cache_write_tokens)
+    return counted_usage(sent, written, empty=not response.parts, cached=cached, into_cache=into_cache)

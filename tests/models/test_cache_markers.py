@@ -1,0 +1,173 @@
+"""Prompts that repeat are marked for the cache of a provider that wants markers, and what that costs is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_pydantic_ai_others as others
+from asking import GIVE_UP, WEATHER, asking, spec
+from native_servers import MODELS, SERVERS, Answer, AnthropicServer, Fault
+
+from leadhand import Leadhand
+from leadhand.domain.conversation import AssistantMessage, ModelRequest, SystemMessage, ToolCall, ToolMessage
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.models.prices import known_cost, known_profile
+from leadhand.models.pydantic_ai.cache_markers import MOST_REMEMBERED, CacheMarkers
+from leadhand.models.router import ModelRouter
+from leadhand.ports import ModelError
+
+MODEL = MODELS["anthropic"]
+LONG = spec({**WEATHER, "description": "The weather at a place. " * 300})
+CALL = ToolCall(id="c1", name="weather_tool", arguments={"location": "Paris"})
+
+
+def prompt(number: int = 0, *, instructions: str = "You work.", model: str = MODEL, **fields: Any) -> ModelRequest:
+    request = asking(f"question {number}", model=model, **{"tools": [LONG, GIVE_UP], **fields})
+    return request.evolve(messages=(SystemMessage(text=instructions), *request.messages[1:]))
+
+
+def marked(body: dict[str, Any]) -> list[str]:
+    """The parts of a request to Anthropic that are marked."""
+    last = body["messages"][-1]["content"]
+    parts = {"tools": body.get("tools"), "system": body.get("system"), "messages": last}
+    return [name for name, part in parts.items() if "cache_control" in json.dumps(part)]
+
+
+class TestMarkers:
+    async def test_what_repeats_is_marked_from_the_second_call_on(self) -> None:
+        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            for request in (prompt(1), prompt(2), prompt(3), prompt(4, instructions="You review.")):
+                await router.ask(request)
+            await router.aclose()
+        assert [marked(body) for body in server.bodies] == [[], ["tools", "system"], ["tools", "system"], ["tools"]]
+        assert server.bodies[1]["tools"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "5m"}
+
+    @pytest.mark.parametrize(
+        "fields",
+        [{"tools": [spec(WEATHER), GIVE_UP]}, {"model": "anthropic:claude-unknown-1"}],
+        ids=["too short", "no price"],
+    )
+    async def test_what_cannot_be_cached_or_priced_is_not_marked(self, fields: dict[str, Any]) -> None:
+        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            for number in range(3):
+                await router.ask(prompt(number, **fields))
+            await router.aclose()
+        assert [marked(body) for body in server.bodies] == [[], [], []]
+
+    async def test_other_providers_get_no_markers(self) -> None:
+        async with SERVERS["google"](lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            for number in range(3):
+                await router.ask(prompt(number, model=MODELS["google"]))
+            await router.aclose()
+        assert "cache" not in json.dumps(server.bodies)
+
+    async def test_one_of_parallel_calls_writes_the_cache(self) -> None:
+        arrived, released = asyncio.Semaphore(0), asyncio.Event()
+        released.set()
+
+        async def answer(_: ModelRequest) -> Answer:
+            arrived.release()
+            await released.wait()
+            return Answer(text="x")
+
+        async with AnthropicServer(answer).running() as server:
+            router = ModelRouter(env=server.env)
+            await router.ask(prompt(0))
+            released.clear()
+            asked = [asyncio.ensure_future(router.ask(prompt(number))) for number in range(1, 6)]
+            for _ in range(6):
+                await arrived.acquire()
+            released.set()
+            await asyncio.gather(*asked)
+            await asyncio.gather(*(router.ask(prompt(number)) for number in range(6, 9)))
+            await router.aclose()
+        marks = [bool(marked(body)) for body in server.bodies]
+        assert sum(marks[1:6]) == 1
+        assert marks[6:] == [True, True, True]
+
+    async def test_a_call_that_failed_wrote_nothing(self) -> None:
+        fault = Fault(status=500, error=("api_error", "no"))
+        async with AnthropicServer([Answer(text="x"), fault, Answer(text="x")]).running() as server:
+            router = ModelRouter(env=server.env)
+            await router.ask(prompt(1))
+            with pytest.raises(ModelError):
+                await router.ask(prompt(2))
+            await router.ask(prompt(3))
+            await router.aclose()
+        assert [bool(marked(body)) for body in server.bodies] == [False, True, True]
+
+    async def test_a_long_conversation_is_marked_at_its_end(self) -> None:
+        call = AssistantMessage(tool_calls=(CALL,))
+        result = ToolMessage(call_id="c1", name="weather_tool", content="18 °C " * 100)
+        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            for turns in range(3):
+                request = prompt(1)
+                await router.ask(request.evolve(messages=(*request.messages, *(call, result) * turns)))
+            await router.aclose()
+        assert [marked(body) for body in server.bodies] == [[], ["tools", "system"], ["tools", "system", "messages"]]
+
+    async def test_bedrock_gets_cache_points_for_claude_only(self) -> None:
+        async with others.serving(lambda _request, _body: others.TestBedrock.document({"text": "x"})) as (url, bodies):
+            router = ModelRouter(env=others.TestBedrock.env(url))
+            for model in ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", others.TestBedrock.MODEL):
+                for number in range(2):
+                    await router.ask(prompt(number, model=model))
+            await router.aclose()
+        point = {"cachePoint": {"type": "default"}}
+        assert [point in body["system"] for body in bodies] == [False, True, False, False]
+        assert [point in body["toolConfig"]["tools"] for body in bodies] == [False, True, False, False]
+
+    def test_a_cache_expires_and_little_is_remembered(self) -> None:
+        now = 0.0
+        markers = CacheMarkers("anthropic", lambda: now)
+
+        def marks(request: ModelRequest) -> bool:
+            with markers.marking(request) as settings:
+                return "anthropic_cache_instructions" in settings
+
+        assert [marks(prompt()), marks(prompt())] == [False, True]
+        now = 299.0
+        assert marks(prompt())
+        now = 599.0
+        assert [marks(prompt()), marks(prompt())] == [False, True]
+        for number in range(MOST_REMEMBERED):
+            marks(prompt(instructions=f"Instructions {number}."))
+        assert not marks(prompt(instructions="Instructions 0."))
+
+
+async def test_cache_writes_are_reserved_counted_and_priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reservation covers a prompt that the provider writes to its cache as a whole."""
+    profile = known_profile(MODEL)
+    assert profile is not None
+    assert profile.input_nanousd
+    assert profile.cache_write_nanousd
+    assert profile.cache_write_nanousd == profile.input_nanousd * 5 // 4
+    greeting = ("c1", "give_plan", {"answer": "Hello!"})
+    answer = Answer(calls=(greeting,), sent=3_000, cached=1_000, into_cache=1_900)
+    async with AnthropicServer([answer]).running() as server:
+        for variable, value in server.env.items():
+            monkeypatch.setenv(variable, value)
+        async with Leadhand(MODEL, home=tmp_path) as lead:
+            run = await lead.start("Hello")
+            document = (await run.answer()).document
+            events = [entry.event async for entry in run]
+    [began] = [event for event in events if isinstance(event, ModelCallBegan)]
+    [returned] = [event for event in events if isinstance(event, ModelCallReturned)]
+    usage = returned.usage
+    assert usage is not None
+    assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (3_000, 1_000, 1_900)
+    assert document["usage"]["cache_write_tokens"] == 1_900
+    assert usage.nanousd is not None
+    assert usage.nanousd == known_cost(MODEL, usage)
+    assert document["usage"]["cost_usd"] == pytest.approx(usage.nanousd / 1e9)
+    bound = began.reserved.tokens - 2_000  # one token per byte, beside the answer's 2,000
+    assert profile.output_nanousd is not None
+    assert began.reserved.nanousd == bound * profile.cache_write_nanousd + 2_000 * profile.output_nanousd
