@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from leadhand.domain.passages import Passage
@@ -12,7 +14,7 @@ from .citations import Statement, Status
 from .final import final_report
 from .judging import Judged, judged
 from .options import REVIEWER, Stage
-from .progress import Report, revises, stage_key, used_research
+from .progress import Item, Report, revises, stage_key, used_research
 from .rendering import link_to
 
 
@@ -40,11 +42,12 @@ def task(report: Report) -> dict[str, Any]:
 
 def _research(report: Report) -> list[dict[str, Any]]:
     """Every question with its findings; also those of stages that users added."""
-    found = {item.key: item for item in report.items(report.research)}
-    keys = dict.fromkeys([*(each.key for each in report.questions), *found])
+    found: dict[str, list[Item | None]] = {each.key: [None] for each in report.questions}
+    for key, items in groupby(report.items(report.research), attrgetter("key")):
+        found[key] = [*items]
     lines: list[dict[str, Any]] = []
-    for key in keys:
-        assignment, item = report.state.assignments[key], found.get(key)
+    for key, item in ((key, item) for key, items in found.items() for item in items):
+        assignment = report.state.assignments[key]
         given = assignment.assignment.input
         lines.append(
             {
