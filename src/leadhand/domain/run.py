@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from .errors import FailureClass
+from .errors import Failure, FailureClass
 from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import Value, is_object, shown
@@ -80,6 +81,18 @@ class RunStatus(StrEnum):
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
+_LIKE = {"planner": "plan", "researcher": "work", "writer": "compose", "reviewer": "review"}
+"""The roles of a report, by the roles of a work order whose models they use."""
+_FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
+_ANY_FLAG = re.compile(r"\(--(?:lead-|worker-)?model\)")
+
+
+def advised(failure: Failure, role: Role) -> Failure:
+    """Return the failure of a role; where its advice is another model, it says how the role gets one."""
+    how = f"the role {role.name} uses {role.model}" if role.model else _FLAGS.get(_LIKE.get(role.name, role.name))
+    return failure.evolve(next_action=_ANY_FLAG.sub(lambda _: f"({how or '--model'})", failure.next_action))
+
+
 class ModelChoice(Value):
     """The models by role, else ``default``; ``windows`` holds the known context windows in tokens, by model."""
 
@@ -88,7 +101,8 @@ class ModelChoice(Value):
     windows: dict[str, int] = {}
 
     def of(self, role: str) -> str:
-        return self.roles.get(role, self.default)
+        """Return the model of a role: its own, else that of the role of a work order that it corresponds to."""
+        return self.roles.get(role) or self.roles.get(_LIKE.get(role, role), self.default)
 
     @property
     def names(self) -> list[str]:

@@ -12,6 +12,7 @@ from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
 from .reports import (
     BROKEN,
+    PASSAGES,
     SOUND,
     TOPIC,
     WRONG,
@@ -202,8 +203,20 @@ def test_the_text_of_a_passage_comes_from_the_tool_and_never_from_the_model(home
 
     answer = report(home, model(research_1=invented, writer="# Costs\n\nThe installation costs 18,000 euros [p1]."))
 
-    assert [gap["name"] for gap in answer.gaps] == ["Size"]  # the answer does not fit the schema
     assert "99 kW" not in answer.text
+    (passage,) = answer.document["task"]["research"][0]["passages"]
+    assert answer.document["task"]["passages"][passage]["text"] == PASSAGES["aaaaaaaa.1"]
+
+
+def test_a_passage_that_only_the_model_returned_is_refused(home: Path) -> None:
+    passage = {"id": "99999999.1", "text": "It needs 99 kW."}
+    finding = {"statement": "It needs 99 kW.", "passages": ["99999999.1"]}
+    claimed = {"summary": "99 kW", "findings": [finding], "passages": [passage]}
+    said = in_turn(calls("search", query="Which size?"), claimed)
+    answer = report(home, model(research_1=said, writer="# Costs\n\nThe installation costs 18,000 euros [p1]."))
+
+    assert [gap["name"] for gap in answer.gaps] == ["Size"]
+    assert "99999999.1" not in answer.document["task"]["passages"]
 
 
 def test_without_any_research_the_run_fails_and_nothing_is_written(home: Path) -> None:
@@ -217,10 +230,22 @@ def test_without_any_research_the_run_fails_and_nothing_is_written(home: Path) -
 
 def test_research_that_finds_nothing_is_a_gap(home: Path) -> None:
     nothing = {"summary": "The search found nothing about costs.", "findings": []}
+    said = in_turn(calls("search", query="Which costs?"), nothing)
+    answer = report(home, model(research_2=said, writer=SOUND.split("\n\n## Costs")[0]))
+
+    assert answer.status is RunStatus.PARTIAL
+    reason = f"no source answers it; researcher: {nothing['summary']}"
+    assert [(gap["name"], gap["reason"]) for gap in answer.gaps] == [("Costs", reason)]
+
+
+def test_a_researcher_that_never_searches_cannot_say_that_there_is_nothing(home: Path) -> None:
+    nothing = {"summary": "The costs are 20,000 euros.", "findings": []}
     answer = report(home, model(research_2=nothing, writer=SOUND.split("\n\n## Costs")[0]))
 
     assert answer.status is RunStatus.PARTIAL
-    assert [(gap["name"], gap["reason"]) for gap in answer.gaps] == [("Costs", nothing["summary"])]
+    assert [(gap["name"], gap["reason"]) for gap in answer.gaps] == [
+        ("Costs", "the answer says that nothing was found, and no tool was called")
+    ]
 
 
 def test_without_a_plan_the_run_fails(home: Path) -> None:

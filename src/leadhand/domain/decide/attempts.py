@@ -17,7 +17,7 @@ from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.rights import is_work, tools_of_role
-from leadhand.domain.run import ALL_TOOLS, RunStatus
+from leadhand.domain.run import ALL_TOOLS, RunStatus, advised
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.waits import LONGEST_WAIT_S
@@ -183,6 +183,11 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
 
 def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
+    failure, role = _failure_of(state, assignment, result, policy), state.role(assignment.assignment.role)
+    return failure if failure is None or role is None else advised(failure, role)
+
+
+def _failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
     unseen = unseen_effect(assignment)
     if unseen is not None:
         return unseen

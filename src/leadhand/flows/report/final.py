@@ -80,7 +80,8 @@ def _gaps(report: Report) -> Iterator[Gap]:
     state = report.state
     for item in report.items(report.research):
         if not item.findings:
-            reason = item.summary or "no source answers it"
+            said = f"; {state.assignments[item.key].assignment.role}: {_short(item.summary)}" if item.summary else ""
+            reason = f"no source answers it{said}"  # what the summary states has no source either
             action = "ask more precisely, or give sources of your own"
             yield gap(state.assignments[item.key], FailureClass.INSUFFICIENT, reason, action)
     yield from _writing_gaps(report)

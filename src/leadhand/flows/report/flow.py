@@ -21,7 +21,8 @@ from leadhand.domain.passages import passages_in
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import Effect
-from leadhand.domain.value import Json, object_of
+from leadhand.domain.value import Json, object_of, objects_of
+from leadhand.domain.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
@@ -246,18 +247,18 @@ def _reading_tools(report: Report) -> list[str]:
 
 
 def _research_problems(result: Result) -> list[str]:
-    value = object_of(result.value)
+    """Return why findings are not accepted.
+
+    Accepted findings have the ids of their passages, in place of calls whose data is a reference: only these are read.
+    """
     try:
-        findings = Findings.model_validate({name: part for name, part in value.items() if name != "passages"})
+        findings = Findings.model_validate(result.value)
     except ValidationError as error:
         fault = error.errors()[0]
         return [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"]
-    recorded = object_of(value).get("passages")
-    known = (
-        {each["id"] for each in recorded}
-        if recorded is not None
-        else {passage.id for call in result.calls for passage in passages_in(call)}
-    )
+    known = {passage.id for call in result.calls for passage in passages_in(call)}
+    if any(blob_reference(call.raw) for call in result.calls):
+        known |= {each["id"] for each in objects_of(object_of(result.value).get("passages"))}
     found = [
         f"finding {number} names the passage {name}, which no tool returned"
         for number, finding in enumerate(findings.findings, start=1)
@@ -265,6 +266,8 @@ def _research_problems(result: Result) -> list[str]:
         if name not in known
     ]
     named = {name for finding in findings.findings for name in finding.passages}
+    if not findings.findings and not result.calls:
+        found.append("the answer says that nothing was found, and no tool was called")
     if len(named) > MOST_PASSAGES:
         found.append(f"the findings name {len(named)} passages, and the limit is {MOST_PASSAGES}")
     return found[:8]

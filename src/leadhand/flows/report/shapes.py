@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from leadhand.domain.passages import Passage
 from leadhand.domain.value import Value
 
 MOST_QUESTIONS = 12
+
+
+class Answer(Value):
+    """A part of an answer. Keys that nobody asked for are ignored: they cannot change what the others mean."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 class Verdict(StrEnum):
@@ -19,28 +25,28 @@ class Verdict(StrEnum):
     NEEDS_REVISION = "NEEDS_REVISION"
 
 
-class Section(Value):
+class Section(Answer):
     """A section of the report, and the question that a researcher answers for it."""
 
     heading: str = Field(min_length=1, max_length=200)
     question: str = Field(min_length=1, max_length=1_000)
 
 
-class Outline(Value):
+class Outline(Answer):
     """The plan of a report."""
 
     title: str = Field(min_length=1, max_length=300)
     sections: tuple[Section, ...] = Field(min_length=1, max_length=MOST_QUESTIONS)
 
 
-class Finding(Value):
+class Finding(Answer):
     """A statement and the ids of the passages that support it."""
 
     statement: str = Field(min_length=1)
     passages: tuple[str, ...] = Field(min_length=1)
 
 
-class Findings(Value):
+class Findings(Answer):
     """What a researcher found: nothing, if its tools found nothing."""
 
     summary: str
@@ -60,7 +66,11 @@ class DraftFinding(Value):
     problem: str = Field(min_length=1, max_length=1_000)
 
 
-class Support(Value):
+class ReviewFinding(DraftFinding, Answer):
+    """What is wrong with a sentence, or with the whole draft (null)."""
+
+
+class Support(Answer):
     """Whether the passages that a sentence cites say what the sentence says."""
 
     sentence: int
@@ -68,22 +78,22 @@ class Support(Value):
     why: str = Field(default="", max_length=1_000)
 
 
-class DraftReview(Value):
+class DraftReview(Answer):
     """The review of a whole draft."""
 
     verdict: Verdict
-    findings: tuple[DraftFinding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
 
 
-class CitationReview(Value):
+class CitationReview(Answer):
     """The review of some sentences beside the passages that they cite."""
 
     support: tuple[Support, ...]
 
 
-class ReviewerAnswer(Value):
+class ReviewerAnswer(Answer):
     """Either review; each assignment of a reviewer asks for one of them."""
 
     verdict: Verdict | None = None
-    findings: tuple[DraftFinding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
     support: tuple[Support, ...] = ()
