@@ -28,7 +28,7 @@ expect.set_options(timeout=PATIENCE_MS)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests of this folder in the loop of the browser."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.path.parent == HERE:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

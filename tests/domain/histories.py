@@ -74,6 +74,8 @@ class History:
         self.stuck = ""
         self.refusal = ""
         self.late: list[str] = []
+        self.moves: set[Callable[..., None]] = set()
+        """The moves that changed something."""
         first = ev.Entry(seq=1, at=NOON, epoch=1, event=ev.RunStarted(definition=what))
         self.log: list[ev.Entry] = [first]
         self.state: RunState = start("run_1", first)

@@ -307,11 +307,14 @@ def walk(seed: int, steps: int, *, to_the_end: bool = False, **limits: Any) -> H
     history = History(definition(**limits))
     moves, weights = list(MOVES), list(MOVES.values())
     for _ in range(4 * steps):
-        before = len(history.log)
+        before, then = len(history.log), history.now
         if history.state.finished is not None or history.stuck or not steps:
             break
-        random.choices(moves, weights)[0](history, random.choice)
+        move = random.choices(moves, weights)[0]
+        move(history, random.choice)
         steps -= len(history.log) > before
+        if (len(history.log), history.now) != (before, then):
+            history.moves.add(move)
     if to_the_end and history.state.finished is None:
         history.finish()
     return history

@@ -12,6 +12,8 @@ import pytest
 from server.doors import Door, Served, door
 from server.teams import Office, team
 
+from leadhand.server.app import routed
+
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 
 
@@ -22,6 +24,12 @@ def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
+
+
+@pytest.fixture(scope="session")
+def document() -> dict[str, Any]:
+    """The OpenAPI document. It takes a second: only a process that reads it makes it."""
+    return routed().openapi()
 
 
 @pytest.fixture

@@ -14,14 +14,24 @@ from server.teams import Office
 
 from leadhand.domain.access import Scope
 from leadhand.domain.errors import StoreError
-from leadhand.server.app import Doors, routed
+from leadhand.server.app import Doors
 
-PATHS: dict[str, dict[str, Any]] = routed().openapi()["paths"]
 NAMED = {"approval_id": "1a2b3c4d", "name": "measure", "seq": "1", "path": "notes.md", "digest": f"sha256:{'0' * 64}"}
-GETS = [path for path, methods in PATHS.items() if "get" in methods]
-POSTS = [path for path, methods in PATHS.items() if "post" in methods]
-OPERATIONS = [(method, path) for path, methods in PATHS.items() for method in methods]
-WITH_BODY = [(method, path) for method, path in OPERATIONS if "requestBody" in PATHS[path][method]]
+Paths = dict[str, dict[str, Any]]
+"""The operations of each path by their methods."""
+
+
+@pytest.fixture
+def paths(document: dict[str, Any]) -> Paths:
+    return document["paths"]
+
+
+def with_method(paths: Paths, method: str) -> list[str]:
+    return [path for path, methods in paths.items() if method in methods]
+
+
+def operations(paths: Paths) -> list[tuple[str, str]]:
+    return [(method, path) for path, methods in paths.items() for method in methods]
 
 
 def filled(path: str, run_id: str) -> str:
@@ -36,8 +46,8 @@ async def run_id(api: Door) -> str:
     return over
 
 
-async def test_every_get_has_a_head(api: Door, run_id: str) -> None:
-    for path in GETS:
+async def test_every_get_has_a_head(api: Door, run_id: str, paths: Paths) -> None:
+    for path in with_method(paths, "get"):
         url = filled(path, run_id)
         got, head = await api.get(url), await api.http.head(url)
         assert (head.status_code, head.content) == (got.status_code, b""), path
@@ -54,21 +64,23 @@ async def test_the_head_of_a_stream_ends(api: Door, office: Office) -> None:
     assert api.service.feeds.clients == 0
 
 
-async def test_every_path_names_its_methods(api: Door, run_id: str) -> None:
-    for path, methods in PATHS.items():
+async def test_every_path_names_its_methods(api: Door, run_id: str, paths: Paths) -> None:
+    for path, methods in paths.items():
         refused = await api.http.request("PATCH", filled(path, run_id))
         assert refused.status_code == 405, path
         known = {*methods, "head"} if "get" in methods else set(methods)
         assert {each.strip().lower() for each in refused.headers["allow"].split(",")} == known, path
 
 
-async def test_every_route_refuses_an_unknown_query_parameter_and_names_those_it_knows(api: Door, run_id: str) -> None:
-    for method, path in OPERATIONS:
+async def test_every_route_refuses_an_unknown_query_parameter_and_names_those_it_knows(
+    api: Door, run_id: str, paths: Paths
+) -> None:
+    for method, path in operations(paths):
         refused = await api.http.request(method.upper(), filled(path, run_id), params={"colour": "red"})
         assert refused.status_code == 422, (method, path)
         problem = refused.json()
         assert "'colour'" in problem["detail"]
-        known = [each["name"] for each in PATHS[path][method].get("parameters", ()) if each["in"] == "query"]
+        known = [each["name"] for each in paths[path][method].get("parameters", ()) if each["in"] == "query"]
         assert all(name in problem["how"] for name in known), (method, path)
     assert await api.run(run_id), "nothing was deleted"
 
@@ -82,14 +94,16 @@ async def test_every_route_refuses_an_unknown_query_parameter_and_names_those_it
         {},
     ],
 )
-async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict[str, str]) -> None:
-    for method, path in WITH_BODY:
+async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict[str, str], paths: Paths) -> None:
+    for method, path in operations(paths):
+        if "requestBody" not in paths[path][method]:
+            continue
         refused = await api.http.request(method.upper(), filled(path, run_id), content=b"{}", headers=headers)
         assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type"), (method, path)
 
 
-async def test_what_a_client_does_not_accept_is_not_sent(api: Door, run_id: str) -> None:
-    for path in GETS:
+async def test_what_a_client_does_not_accept_is_not_sent(api: Door, run_id: str, paths: Paths) -> None:
+    for path in with_method(paths, "get"):
         url = filled(path, run_id)
         if (await api.get(url)).status_code == 200:
             refused = await api.get(url, headers={"accept": "image/png, audio/*;q=0.5"})
@@ -98,15 +112,15 @@ async def test_what_a_client_does_not_accept_is_not_sent(api: Door, run_id: str)
         assert (await api.get("/api/runs", headers={"accept": accepted})).status_code == 200
 
 
-async def test_every_post_but_the_login_takes_an_idempotency_key() -> None:
-    for path in POSTS:
+async def test_every_post_but_the_login_takes_an_idempotency_key(paths: Paths) -> None:
+    for path in with_method(paths, "post"):
         if path != "/api/session":
-            names = [each["name"].lower() for each in PATHS[path]["post"].get("parameters", ())]
+            names = [each["name"].lower() for each in paths[path]["post"].get("parameters", ())]
             assert "idempotency-key" in names, path
 
 
-async def test_responses_describe_their_headers() -> None:
-    for methods in PATHS.values():
+async def test_responses_describe_their_headers(paths: Paths) -> None:
+    for methods in paths.values():
         for method, operation in methods.items():
             for status, response in operation["responses"].items():
                 names = set(response.get("headers", ()))
@@ -115,7 +129,7 @@ async def test_responses_describe_their_headers() -> None:
                 if status in ("201", "202") and method == "post":
                     assert "Idempotency-Replayed" in names
     for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/agents", "201")):
-        assert "Location" in PATHS[path]["post"]["responses"][status]["headers"]
+        assert "Location" in paths[path]["post"]["responses"][status]["headers"]
 
 
 # --- requests that are sent twice -------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -15,6 +15,9 @@ from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import GenerateJsonSchema
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -95,9 +98,8 @@ class Tool(Generic[_P, _R]):
                 f"the docstring of the tool {self.name} describes the argument {stray}, which does not exist",
                 "Correct the name in the docstring, or remove the entry.",
             )
-        schema = _schema_of(self._arguments)
-        schema.pop("title", None)
-        schema.pop("description", None)
+        _, schema = self._arguments
+        schema = {name: shape for name, shape in schema.items() if name not in ("title", "description")}
         properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
         for name, shape in properties.items():
             shape.pop("title", None)
@@ -115,7 +117,7 @@ class Tool(Generic[_P, _R]):
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
         """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
-            given: BaseModel = self._arguments.model_validate(args)
+            given = self._arguments[0].model_validate(args)
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:8]
@@ -150,8 +152,8 @@ class Tool(Generic[_P, _R]):
             ) from error
 
     @cached_property
-    def _arguments(self) -> type[BaseModel]:
-        """A pydantic model of the arguments: the schema, and the conversion of a call's JSON."""
+    def _arguments(self) -> tuple[type[BaseModel], dict[str, Any]]:
+        """A pydantic model of the arguments, which converts a call's JSON, and its schema."""
         fields: dict[str, Any] = {}
         for parameter in inspect.signature(self.function).parameters.values():
             if parameter.name == self._context_name:
@@ -166,7 +168,7 @@ class Tool(Generic[_P, _R]):
             fields[parameter.name] = (hint, default)
         try:
             model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
-            _schema_of(model)
+            schema = _schema_of(model)
         except Exception as error:
             raise UsageError(
                 f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
@@ -178,7 +180,7 @@ class Tool(Generic[_P, _R]):
                 f"the tool {self.name} has the parameter {dropped[0]}, a name that a schema cannot have",
                 "Rename it: not with an underscore at the beginning, and not model_config.",
             )
-        return model
+        return model, schema
 
 
 @overload
@@ -262,12 +264,17 @@ def _check_function(function: Any) -> None:
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a model. A default that JSON cannot express is left out: its argument is optional."""
+    return model.model_json_schema(schema_generator=_generator())
+
+
+@cache
+def _generator() -> type[GenerateJsonSchema]:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Schema(GenerateJsonSchema):
         ignored_warning_kinds = {*GenerateJsonSchema.ignored_warning_kinds, "non-serializable-default"}
 
-    return model.model_json_schema(schema_generator=Schema)
+    return Schema
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
