@@ -239,8 +239,13 @@ export interface components {
       };
       readonly instructions: string | null;
       readonly judges?: string;
+      readonly key?: string;
+      readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly output?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly parent: string | null;
       readonly role: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
@@ -539,8 +544,13 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly instructions: string | null;
+      readonly key?: string;
+      readonly max_calls?: number | null;
       readonly max_requests: number | null;
       readonly model: string | null;
+      readonly output?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly role: string | null;
       readonly title: string;
       readonly tools: readonly string[] | null;

@@ -14,6 +14,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import ALL_TOOLS, Role, RunStatus
 from leadhand.domain.tool import ToolResult
+from leadhand.domain.work_order import Assignment, OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 
 LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
@@ -142,6 +143,97 @@ def test_a_call_fails_when_one_of_several_children_fails():
     assert not call_of(history, "a/t1/c0").ok
 
 
+def test_a_delegation_limits_the_calls_of_its_child_and_says_how_it_answers():
+    history = working()
+    ask = Delegate(role="looker", max_calls=3, output={"type": "object"}, key="there")
+    (issued,) = decided(history, "a", ask)
+
+    assert isinstance(issued, ev.AssignmentIssued)
+    child = issued.assignment
+    assert (child.max_calls, child.output, child.key) == (3, {"type": "object"}, "there")
+    bare = Assignment(assignment_id="b", role="looker").model_dump(mode="json")
+    assert not bare.keys() & {"max_calls", "output", "key"}, "an assignment without them is logged as before"
+
+
+THERE = Delegate(role="looker", title="Look there", key="there")
+
+
+def test_a_task_under_the_same_key_is_carried_out_once_for_the_same_parent():
+    history = working()
+    decided(history, "a", THERE)
+    asks(history, "a/t1/c0", FILE)
+    history.decide_all()
+    comes_back(history, "a/t1/c0", ResultData(summary="a hill"))
+    history.decide_all()
+    (answer,) = decided(history, "a", THERE.evolve(title="Look again"), turn=2)
+
+    assert answer == ev.CallAnswered(
+        call_id="a/t2/c0",
+        ok=False,
+        content="the same task was carried out before (Look there): use that result, also in notes/day-1.md",
+    )
+    history.decide_all()
+    (issued,) = decided(history, "a", THERE.evolve(key="elsewhere"), turn=3)
+    assert isinstance(issued, ev.AssignmentIssued)
+
+
+def test_a_task_that_is_under_way_is_not_started_again():
+    history = working()
+    attempt = current(history, "a")
+    for position in (0, 1):
+        made = {"attempt": attempt.attempt, "call_id": f"a/t1/c{position}", "tool": "look"}
+        history.write(ev.ToolCallBegan(**made, args={"n": 1}), ev.ToolCallReturned(**made, ok=True, asks=(THERE,)))
+    history.write(
+        ev.AttemptParked(
+            attempt=attempt.attempt,
+            open_calls=tuple(OpenCall(call_id=f"a/t1/c{n}", kind="asks", tool="look") for n in (0, 1)),
+        )
+    )
+    assert due(history.state) == [do.DecideAsks(assignment="a", call_id="a/t1/c0")], "what excludes it comes first"
+    history.decide_all()
+
+    assert [key for key in history.state.assignments if key != "a"] == ["a/t1/c0"]
+    refused = call_of(history, "a/t1/c1").failure
+    assert refused is not None
+    assert refused.message == (
+        "the same task is already running (Look there): its result answers the call that delegated it"
+    )
+
+
+def test_a_task_that_failed_is_started_once_more():
+    history = working()
+    for turn in (1, 2):
+        decided(history, "a", THERE, turn=turn)
+        while f"a/t{turn}/c0" in history.state.live:
+            history.fails(current(history, f"a/t{turn}/c0"), FailureClass.UNAVAILABLE)
+            history.decide_all()
+    (answer,) = decided(history, "a", THERE, turn=3)
+
+    assert isinstance(answer, ev.CallAnswered)
+    assert answer.content == "the same task failed 2 times, so it was not started again: it did not work"
+
+
+def test_one_call_does_not_delegate_a_task_twice():
+    (answer,) = decided(working(), "a", THERE, THERE)
+
+    assert isinstance(answer, ev.CallAnswered)
+    assert answer.content == "the call delegates one task twice: delegate it once"
+
+
+def test_an_answer_that_does_not_count_is_written_again_without_delegating_again():
+    history = working()
+    decided(history, "a", THERE)
+    comes_back(history, "a/t1/c0", ResultData(summary="a hill"))
+    history.decide_all()
+    history.fails(current(history, "a"), FailureClass.INVALID, "bad_thought")
+    history.decide_all()
+
+    again = history.state.assignments["a"]
+    assert again.attempt is not None
+    assert again.attempt.continues == "a/a2", "what others did for it would be done again"
+    assert [call.call_id for call in again.evidence] == ["a/t1/c0"]
+
+
 # --- workers, artifacts, todos ---------------------------------------------------------------------------------------
 
 
@@ -210,6 +302,34 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
     assert due(history.state) == [do.Continue(assignment="a")]
+
+
+def test_a_long_list_of_todos_and_many_artifacts_are_kept():
+    history = working()
+    todos = SetTodos(todos=tuple(Todo(id=str(n), content=f"look at {n}") for n in range(2_000)))
+    files = [FILE.evolve(path=f"notes/{n}/day.md") for n in range(200)]
+    decided(history, "a", todos, *files)
+    history.decide_all()
+    (answer,) = decided(history, "a", todos.evolve(todos=(*todos.todos, todos.todos[7])), turn=2)
+
+    assert len(history.state.todos) == 2_000
+    assert len(history.state.artifacts) == 200
+    assert isinstance(answer, ev.CallAnswered)
+    assert answer.content == "two todos have the id '7': give each its own"
+
+
+@pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])
+@pytest.mark.parametrize("apart", [True, False], ids=["by two calls", "by one call"])
+def test_a_path_names_a_file_or_a_folder_and_not_both(first: str, second: str, apart: bool):
+    history = working()
+    if apart:
+        decided(history, "a", FILE.evolve(path=f"./{first}"))
+        history.decide_all()
+    asked = () if apart else (FILE.evolve(path=f"./{first}"),)
+    (answer,) = decided(history, "a", *asked, FILE.evolve(path=second), turn=2)
+
+    assert isinstance(answer, ev.CallAnswered)
+    assert "cannot both be artifacts" in answer.content
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
+from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import ModelRequest, ToolMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AssignmentIssued, AttemptParked, CallAnswered, ResultSupplied
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
@@ -172,3 +174,56 @@ async def test_a_run_with_children_goes_on_from_any_event(open_world: Any, cut: 
 
     assert again.finished.answer == whole.finished.answer
     assert len(await world.events(AttemptParked, "fork_1")) == 1
+
+
+@pytest.mark.parametrize("polling", [False, True])
+async def test_nine_equal_calls_of_one_reply_have_one_task_carried_out(open_world: Any, polling: bool):
+    def asks_nine_times(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return "done" if said else calls(*[("helper", {"what": "it"})] * 9)
+
+    models = FakeModels(plan(ask("a")), work=workers(a=asks_nine_times, helper=lambda *_: "it is ready"))
+    own = tool(delegate=True, polling=polling, name="helper")(helper.function)
+    world = open_world(models, [own])
+    await world.run()
+
+    issued = [event for event in await world.events(AssignmentIssued) if event.assignment.parent]
+    assert len(issued) == (9 if polling else 1)
+    (answered, *others) = [m for m in models.requests("work")[-1].messages if isinstance(m, ToolMessage)]
+    assert answered.ok
+    assert [each.ok for each in others] == [polling] * 8
+    assert polling or "the same task is already running (helper)" in others[0].content
+
+
+async def test_a_child_answers_in_the_shape_that_its_delegation_asks_for(open_world: Any):
+    schema = {"type": "object", "properties": {"hills": {"type": "integer"}}, "required": ["hills"]}
+
+    @tool
+    def survey() -> ToolReturn:
+        """Have the hills counted."""
+        return ToolReturn(asks=(Delegate(title="Count", input={"what": "hills"}, output=schema),))
+
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if request.output is not None:
+            assert request.output.schema_ == schema
+            return {"hills": "many"} if len(request.messages) == 2 else {"hills": 7}
+        said = told(request)
+        return f"there are {said[-1]['raw']['hills']}" if said else calls(("survey", {}))
+
+    state = await open_world(FakeModels(plan(ask("a")), work=work), [survey]).run()
+
+    assert state.assignments["wo-001.0"].data.summary == "there are 7"
+
+
+async def test_a_delegation_whose_shape_is_no_schema_is_an_error_of_its_tool(open_world: Any):
+    @tool
+    def survey() -> ToolReturn:
+        """Have the hills counted."""
+        return ToolReturn(asks=(Delegate(output={"type": "object", "properties": {"hills": {"type": "hill"}}}),))
+
+    def surveys(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return str(said[-1]) if said else calls(("survey", {}))
+
+    models = FakeModels(plan(ask("a")), work=workers(a=surveys))
+    state = await open_world(models, [survey]).run()
+
+    assert "the output of a delegation is not a usable JSON schema" in state.assignments["wo-001.0"].data.summary

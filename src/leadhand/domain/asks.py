@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -13,7 +14,9 @@ class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
     ``role`` names a role of the run (None: the caller's own). ``input`` is the task. ``tools`` restricts the worker's
-    tools, which never exceed those of its role and of the caller. ``max_requests`` and ``budget`` (USD) are its limits.
+    tools, which never exceed those of its role and of the caller. ``max_requests``, ``max_calls`` (tool calls) and
+    ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of its role's.
+    A task that the caller has delegated under the same ``key`` is not started again, unless it failed once.
     """
 
     type: Literal["delegate"] = "delegate"
@@ -25,6 +28,9 @@ class Delegate(Value):
     instructions: str | None = None
     max_requests: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
+    max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
+    output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(default=None, exclude_if=operator.not_)
+    key: str = Field(default="", exclude_if=operator.not_)
 
 
 class DefineWorker(Value):

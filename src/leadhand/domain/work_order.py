@@ -232,10 +232,11 @@ class Assignment(Value):
     ``needs`` are the ids of assignments whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
     ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
-    role's limits; ``model`` and ``instructions`` replace the role's. ``subtask`` is the subtask that it carries out,
-    with the tool that must be called. If it ``counts``, its result belongs to the answer. If it ``answers``, it writes
-    the answer: its text is shown while it is written, and it may use the allowance reserved for the answer. If it
-    ``judges`` a work order (by id), it may use the part that is kept for reviews.
+    role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions`` and ``output`` (the JSON
+    schema of its answer) replace the role's. ``key`` identifies the task among those of its parent. ``subtask`` is the
+    subtask that it carries out, with the tool that must be called. If it ``counts``, its result belongs to the answer.
+    If it ``answers``, it writes the answer: its text is shown while it is written, and it may use the allowance
+    reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept for reviews.
     """
 
     assignment_id: str
@@ -248,6 +249,9 @@ class Assignment(Value):
     ceiling: Ceiling | None = None
     model: str | None = None
     instructions: str | None = None
+    max_calls: int | None = Field(default=None, exclude_if=operator.not_)
+    output: dict[str, Any] | None = Field(default=None, exclude_if=operator.not_)
+    key: str = Field(default="", exclude_if=operator.not_)
     subtask: Subtask | None = None
     counts: bool = False
     answers: bool = False

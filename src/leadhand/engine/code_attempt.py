@@ -92,7 +92,7 @@ class CodeAttempt:
             await asyncio.gather(running, return_exceptions=True)
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
-        name, output = self._work.assignment.name, self._work.role.output
+        name, output = self._work.assignment.name, self._work.shape
         text = value if output is None else self._work.assignment.role
         if not isinstance(text, str) or is_blank(text):
             return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))

@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from pydantic_core import from_json, to_json
 
+from leadhand.domain.asks import Delegate
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
+from leadhand.engine.gate import schema_flaw
 
 LARGEST_RETURN = 2_000_000
 """Characters of everything that one call returns, at most, as JSON."""
@@ -37,6 +39,9 @@ def returned_value(value: object) -> ToolReturn:
         raw: Any = from_json(written)
         for part in (*returned.sources, *returned.asks):
             fitting(type(part), part)
+        for ask in returned.asks:
+            if isinstance(ask, Delegate) and ask.output is not None and (flaw := schema_flaw(ask.output)):
+                raise Unreadable(f"the output of a delegation is not a usable JSON schema: {flaw}", type="bad_schema")
     except ToolError:
         raise
     except Exception as error:

@@ -62,9 +62,9 @@ class Work:
 
     @property
     def shape(self) -> dict[str, Any] | None:
-        """The JSON schema that the answer has to match: that of its subtask, else its role's. None: it is text."""
+        """The JSON schema that the answer has to match: of its task, else of its role. None: it is text."""
         subtask = self.assignment.subtask
-        return (subtask.output_schema if subtask is not None else None) or self.role.output
+        return (subtask.output_schema if subtask is not None else self.assignment.output) or self.role.output
 
     @property
     def output(self) -> Mapping[str, Any] | None:

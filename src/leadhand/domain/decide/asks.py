@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from leadhand.domain import commands as do
@@ -9,27 +11,51 @@ from leadhand.domain import events as ev
 from leadhand.domain.artifact import MEDIA_TYPE, confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.domain.errors import UsageError
-from leadhand.domain.evolve.attempts import child_id, children_of
+from leadhand.domain.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.domain.limits import Ceiling, nanousd
-from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
+from leadhand.domain.rights import MAX_DEPTH, call_of, depth_of, tools_of, tools_of_role
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.value import shown
 from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
 
+MOST_FAILURES = 2
+"""How often a task may fail until it is not started again for the same parent."""
+
 
 def due_asks(state: RunState) -> Iterator[do.Command]:
-    """Return commands for the undecided asks of parked attempts, and for the results of settled children."""
+    """Return commands for the undecided asks of parked attempts, and for the results of settled children.
+
+    Commands are decided together, so of asks that may exclude each other, one is left for later.
+    """
+    taken: set[str] = set()
     for key in state.parked:
-        attempt = state.assignments[key].attempt
+        assignment = state.assignments[key]
+        attempt = assignment.attempt
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or call.kind not in ("child", "asks") or call.call_id in attempt.answers:
                 continue
             children = children_of(state, call.call_id)
             if not children:
-                yield do.DecideAsks(assignment=key, call_id=call.call_id)
+                claims = [_claims(key, ask) for ask in _asks_of(state, assignment, call)]
+                if all(taken.isdisjoint(others) for _, others in claims):
+                    yield do.DecideAsks(assignment=key, call_id=call.call_id)
+                taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
                 yield do.AnswerCall(call_id=call.call_id)
+
+
+def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
+    """Return what an ask of an assignment takes, and what must not be taken before it."""
+    match ask:
+        case Delegate(key=str(task)) if task:
+            return {f"{key}: {task}"}, {f"{key}: {task}"}
+        case WriteArtifact():
+            path = _normal(ask.path)
+            folders = _folders(path)
+            return {path, *(f"{each}/" for each in folders)}, {f"{path}/", *folders}
+        case _:
+            return set(), set()
 
 
 def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
@@ -48,8 +74,9 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
         or children_of(state, call_id)
     ):
         raise do.Refused(f"{call_id} is not open")
-    wanted = _asks_of(assignment, call)
-    problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, wanted))), "")
+    wanted = _asks_of(state, assignment, call)
+    beside = _Beside(state, wanted)
+    problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, beside))), "")
     if problem:
         return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
     granted: list[ev.AnyEvent] = []
@@ -73,15 +100,44 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
     return granted
 
 
-def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
+def _asks_of(state: RunState, assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
     """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
     if call.kind == "child":
-        return (Delegate(title=call.tool, input=call.args),)
+        polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
+        key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
+        return (Delegate(title=call.tool, input=call.args, key=key),)
     returned = assignment.returned(call.call_id)
     return returned.asks if returned is not None else ()
 
 
-def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Sequence[Ask]) -> str:
+class _Beside:
+    """What the asks of one call would add to the run, found once for all of them."""
+
+    def __init__(self, state: RunState, wanted: Sequence[Ask]) -> None:
+        self.defined = {each.name for each in wanted if isinstance(each, DefineWorker)}
+        self.keys = Counter(each.key for each in wanted if isinstance(each, Delegate))
+        paths = [_normal(each.path) for each in wanted if isinstance(each, WriteArtifact)]
+        self.files = {*state.artifacts, *paths} if paths else set[str]()
+        self.folders: dict[str, str] = {}
+        """A file in each folder."""
+        for file in sorted(self.files, reverse=True):
+            self.folders |= dict.fromkeys(_folders(file), file)
+
+
+def _normal(path: str) -> str:
+    try:
+        return confined(path)
+    except UsageError:  # it is refused by itself
+        return path
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders that a path is in, the outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Beside) -> str:
     """Return why an ask cannot be granted, "" if it can."""
     mine = tools_of(state, assignment.assignment)
     match ask:
@@ -91,10 +147,11 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
             if depth_of(state, assignment.assignment) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
             name = ask.role or assignment.assignment.role
-            defined = {each.name for each in beside if isinstance(each, DefineWorker)}
-            if state.role(name) is None and name not in defined:
+            if state.role(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
-            return _wider(ask.tools, mine)
+            if ask.key and beside.keys[ask.key] > 1:
+                return "the call delegates one task twice: delegate it once"
+            return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
         case DefineWorker():
             if any(role.name == ask.name for role in state.definition.roles):
                 return f"{ask.name!r} is a role of the flow: choose another name"
@@ -106,19 +163,40 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
                 return error.what
             if not MEDIA_TYPE.fullmatch(ask.media_type):
                 return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
-            others = {*state.artifacts, *(each.path for each in beside if isinstance(each, WriteArtifact))}
-            for other in sorted(others):
-                if other.startswith(f"{path}/") or path.startswith(f"{other}/"):
-                    return f"{path} and {other} cannot both be artifacts: a path names a file or a folder, not both"
+            other = next((each for each in _folders(path) if each in beside.files), beside.folders.get(path))
+            if other is not None:
+                return f"{path} and {other} cannot both be artifacts: a path names a file or a folder, not both"
             return "" if ask.digest else f"the artifact {ask.path} has no content"
         case SetTodos():
-            ids = [todo.id for todo in ask.todos]
-            double = next((each for each in ids if ids.count(each) > 1), None)
+            ids = Counter(todo.id for todo in ask.todos)
+            double = next((each for each, count in ids.items() if count > 1), None)
             if double is not None:
                 return f"two todos have the id {shown(double)}: give each its own"
             if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
                 return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
             return ""
+
+
+def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
+    """Return why a task with this key is not started again; "" if it is new, or failed less than twice."""
+    lineage = {call.call_id for call in parent.evidence}
+    given = [
+        child
+        for child in (state.assignments.values() if key else ())
+        if child.assignment.key == key
+        and parent_of(child.assignment) == parent.key
+        and (parent.open_call(call := call_of(child.key)) or call in lineage)
+    ]
+    before = next((child for child in given if child.ok or not child.closed), None)
+    if before is not None and before.closed:
+        also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
+        return f"the same task was carried out before ({before.assignment.name}): use that result{also}"
+    if before is not None:
+        return f"the same task is already running ({before.assignment.name}): its result answers the call that delegated it"
+    if len(given) < MOST_FAILURES:
+        return ""
+    cause = given[-1].failure.message if given[-1].failure is not None else "it has no result"
+    return f"the same task failed {len(given)} times, so it was not started again: {cause}"
 
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
@@ -158,6 +236,9 @@ def _child(
         ceiling=ceiling,
         model=ask.model,
         instructions=ask.instructions,
+        max_calls=ask.max_calls,
+        output=ask.output,
+        key=ask.key,
     )
 
 

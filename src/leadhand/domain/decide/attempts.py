@@ -12,7 +12,7 @@ from leadhand.domain.approval import EFFECT
 from leadhand.domain.commands import FlowError, Policy
 from leadhand.domain.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.evidence import indeterminate, unsupported_claim
-from leadhand.domain.evolve.attempts import INTERRUPTED, answered_value
+from leadhand.domain.evolve.attempts import INTERRUPTED, answered_value, children_of
 from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Limits
@@ -170,7 +170,7 @@ def _retry(
         tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
         now=now,
         deadline=None if not in_time else state.work_deadline if is_work(state, assignment) else state.deadline,
-        acted=any(call.effect is Effect.ONCE for call in assignment.evidence),
+        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in assignment.evidence),
     )
 
 
@@ -267,7 +267,8 @@ def retry(
 ) -> Retry | None:
     """Return the retry after ``failure``, or None if it is final.
 
-    ``acted``: a ``once`` call of the lineage was made, so the attempt can be continued but not started again.
+    ``acted``: a ``once`` call of the lineage was made, or another worker carried out a task for it, so the attempt can
+    be continued but not started again.
     ``before`` are the classes of the earlier failures of this assignment. ``key`` is the next attempt's id: the jitter
     of the back-off is hashed from it, so that decisions are reproducible.
     """

@@ -296,6 +296,16 @@ def children_of(state: RunState, call_id: str) -> list[AssignmentState]:
     return found
 
 
+def artifacts_of(state: RunState, key: str) -> list[str]:
+    """Return the paths of the artifacts that an assignment and its descendants wrote."""
+    below = f"{key}/"
+    return [
+        path
+        for path, versions in state.artifacts.items()
+        if any(f"{version.by}/".startswith(below) for version in versions)
+    ]
+
+
 def child_id(call_id: str, number: int) -> str:
     """Return the id of the ``number``-th assignment that a call asked for, counted from 0."""
     return call_id if number == 0 else f"{call_id}.{number}"

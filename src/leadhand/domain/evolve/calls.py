@@ -11,7 +11,7 @@ from leadhand.domain.ids import assignment_of
 from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
 from leadhand.domain.tool import ToolResult
 
-from .attempts import children_of, current
+from .attempts import artifacts_of, children_of, current
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -181,11 +181,7 @@ def _with_results(state: RunState, evidence: ToolResult, children: Sequence[Assi
         return evidence
     raws = {key: data.raw if value is None else value for key, (data, value) in found.items()}
     results = [data for data, _ in found.values()]
-    artifacts = tuple(
-        path
-        for path, versions in state.artifacts.items()
-        if any(f"{version.by}/".startswith(f"{key}/") for version in versions for key in found)
-    )
+    artifacts = tuple(dict.fromkeys(path for key in found for path in artifacts_of(state, key)))
     return evidence._replace(
         summary="\n\n".join(data.summary for data in results),
         raw=raws if len(raws) > 1 else next(iter(raws.values())),
