@@ -74,7 +74,12 @@ def test_a_class_of_a_file_takes_part_and_settings_of_stages_are_kept(
         (["--stage", "writer.agent=os:system"], "invalid value for --stage"),
         (["--stage", "writer.instructions=@nothing.md"], "cannot read nothing.md"),
         (["--stage", "writter.model=x"], "there is no stage writter The built-in stages are: planner"),
-        (["--stage", "writer.modell=x"], "agents.0.modell"),
+        (
+            ["--stage", "researcher.modle=x"],
+            "researcher (option agents.0) of the flow report has no field 'modle' Choose from: name, off,",
+        ),
+        (["--stage", "writer.modell=x"], "max_tokens, budget. Did you mean model?"),
+        (["--stage", "writer.max-turns=many"], "invalid value for the field max_turns of writer (option agents.0)"),
         (["--option", "agents=[]"], "--option agents is not for this command"),
         (["--max-revisions", "-1"], "max_revisions"),
     ],

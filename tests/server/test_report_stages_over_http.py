@@ -66,6 +66,10 @@ async def test_a_stage_that_is_refused_is_named_by_its_index_in_the_request(api:
     body = {"request": "Heat pumps", "flow": "report", "options": {"agents": [odd]}}
     refused = (await api.post("/api/runs", body)).json()
     assert [each["where"] for each in refused["errors"]] == ["body.options.agents.0.name"]
+    body["options"] = {"agents": [{"name": "researcher", "modle": "strict"}]}
+    refused = (await api.post("/api/runs", body)).json()
+    assert "researcher (option agents.0) of the flow report has no field 'modle'" in refused["detail"]
+    assert "Did you mean model?" in refused["how"]
 
 
 async def test_the_stages_are_listed_in_order_beside_the_roles_of_work_orders(api: Door) -> None:

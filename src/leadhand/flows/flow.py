@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, cast, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
-from leadhand.domain.errors import Failure, FailureClass, UsageError
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
@@ -18,6 +18,7 @@ from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain
 
 from .desk import Code
 from .offline.rule import Rules
+from .refused_options import refusal
 from .run_view import AssignmentView, RunView
 
 
@@ -134,19 +135,7 @@ class Flow:
         try:
             return cls.Options.model_validate(dict(given))
         except ValidationError as error:
-            found = error.errors(include_url=False, include_context=False)[0]
-            option = ".".join(str(part) for part in found["loc"]) or "the options"
-            field = ".".join(str(part) for part in ("options", *found["loc"]))
-            known = ", ".join(cls.Options.model_fields)
-            how = f"Choose from: {known}." if known else f"Leave it out: the flow {cls.name} has none."
-            if found["type"] == "extra_forbidden":
-                raise UsageError(f"the flow {cls.name} has no option {option!r}", how, field=field) from error
-            why, value = found["msg"], found["input"]
-            if isinstance(value, str) and value.startswith(("[", "{")):
-                why += f"; {value[:80]!r} is text, not JSON"
-                how = f'Write it as JSON, such as ["a", "b"] or {{"a": 1}}. {how}'
-            what = f"invalid value for the option {option} of the flow {cls.name}: {why}"
-            raise UsageError(what, how, field=field) from error
+            raise refusal(cls.name, cls.Options, given, error) from error
 
 
 class AbsentFlow(Flow):
