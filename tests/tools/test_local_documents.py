@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from leadhand.domain.errors import ToolError
+from leadhand.domain.value import object_of
 from leadhand.engine.redaction import Redactor
+from leadhand.ports import ToolContext
+from leadhand.tools.web import web_search
 from leadhand.tools.web.documents import LocalDocuments
 from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary
 
@@ -122,7 +126,9 @@ async def test_local_documents_come_first_and_are_not_all(documents: LocalDocume
     assert (await library.fetch("document:heating.md")).text == found[0].text
 
 
-async def test_local_documents_are_the_result_if_the_web_fails(documents: LocalDocuments) -> None:
+async def test_local_documents_are_the_result_if_the_web_fails_and_the_result_says_why(
+    documents: LocalDocuments, sample: ToolContext
+) -> None:
     class Broken(OfflineLibrary):
         async def search(self, query: str, limit: int) -> list[None]:
             raise ToolError("no network", type="connection")
@@ -131,6 +137,11 @@ async def test_local_documents_are_the_result_if_the_web_fails(documents: LocalD
     assert [page.url for page in await library.search("boiler", 4)] == ["document:heating.md"]
     with pytest.raises(ToolError, match="no network"):
         await library.search("unknown words", 4)
+    notes: list[str] = []
+    returned = await web_search("boiler", context=replace(sample, library=library, emit=notes.append))
+    assert notes == ["only local documents were searched: no network"]
+    assert object_of(returned.raw)["incomplete"] == notes[0]
+    assert (returned.summary or "").endswith(f"({notes[0]})")
 
 
 def test_secrets_are_redacted_before_they_are_stored(folder: Path, tmp_path: Path) -> None:

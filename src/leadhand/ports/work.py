@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -150,6 +150,14 @@ class Page:
     published: str = ""
     sample: bool = False
     excerpt: bool = False
+
+
+class PartialResults(list[Page]):
+    """What a search found although a part of it failed: ``missing`` says what was not searched, and why."""
+
+    def __init__(self, pages: Iterable[Page], missing: str) -> None:
+        super().__init__(pages)
+        self.missing = missing
 
 
 class Library(Protocol):

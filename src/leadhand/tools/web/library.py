@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import is_object
 from leadhand.engine.threads import Threads
-from leadhand.ports import Library, Page, Web
+from leadhand.ports import Library, Page, PartialResults, Web
 from leadhand.tools.web_client import AnswerCache
 
 from . import bundled
@@ -107,14 +107,14 @@ class DocumentsFirst:
     async def search(self, query: str, limit: int) -> Sequence[Page]:
         """Return local documents first: up to half of the results, or more if the other library has fewer.
 
-        If the other library fails, local documents alone are the result, if there are any.
+        If the other library fails, local documents alone are the result, if there are any, with the reason.
         """
         local = await asyncio.to_thread(self._documents.search, query, limit)
         try:
             others = list(await self._others.search(query, limit))
-        except ToolError:
+        except ToolError as error:
             if local:
-                return local
+                return PartialResults(local, f"only local documents were searched: {error.failure.message}")
             raise
         first = max((limit + 1) // 2, limit - len(others))
         return [*local[:first], *others][:limit]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json, objects_of
-from leadhand.ports import Library, Page, ToolContext
+from leadhand.ports import Library, Page, PartialResults, ToolContext
 from leadhand.tools.decorator import tool
 
 from .passages import MOST_CHOSEN, best, passages, source_id
@@ -34,9 +34,15 @@ async def web_search(query: str, max_results: int = 5, *, context: ToolContext) 
     each = min(MOST_CHOSEN, max(FEWEST, PASSAGES_OF_A_SEARCH // max(1, len(found))))
     results: list[Json] = [_described(page, query, each) for page in found]
     titles = "; ".join(page.title for page in found)
+    summary = f"{len(found)} sources for {query!r}: {titles}" if found else f"No sources were found for {query!r}."
+    raw: dict[str, Json] = {"results": results}
+    if isinstance(found, PartialResults):
+        context.emit(found.missing)
+        raw["incomplete"] = found.missing
+        summary += f" ({found.missing})"
     return ToolReturn(
-        raw={"results": results},
-        summary=f"{len(found)} sources for {query!r}: {titles}" if found else f"No sources were found for {query!r}.",
+        raw=raw,
+        summary=summary,
         sources=tuple(Source(title=page.title, url=page.url) for page in found),
         sample=any(page.sample for page in found),
     )
