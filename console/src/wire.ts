@@ -1371,6 +1371,8 @@ export interface components {
     };
     readonly SpendPart: {
       readonly budget_nanousd?: number;
+      readonly cache_write_tokens?: number;
+      readonly cached_tokens?: number;
       readonly input_tokens: number;
       readonly max_requests?: number;
       readonly max_tokens?: number;

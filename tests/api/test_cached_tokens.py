@@ -11,8 +11,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from leadhand import Leadhand
-from leadhand.app.formatting import spent
+from leadhand.app.html_export import page
+from leadhand.cli.terminal.messages import spending
 from leadhand.domain.events import ModelCallReturned
+from leadhand.domain.view.projection import Projection
 from leadhand.models.prices import known_profile
 
 MODEL = "openai:gpt-4o-mini"
@@ -50,11 +52,20 @@ async def test_cached_tokens_are_counted_priced_and_shown(
         async with Leadhand(MODEL, home=tmp_path) as lead:
             run = await lead.start("Hello")
             document = (await run.answer()).document
-            returned = [entry.event async for entry in run if isinstance(entry.event, ModelCallReturned)]
+            entries = [entry async for entry in run]
 
+    returned = [entry.event for entry in entries if isinstance(entry.event, ModelCallReturned)]
     assert [call.usage.cached_tokens for call in returned if call.usage is not None] == [800]
     assert document["usage"]["cached_tokens"] == 800
     assert document["usage"]["cache_write_tokens"] == written
     cost = 200 * profile.input_nanousd + 800 * profile.cached_nanousd + 10 * profile.output_nanousd
     assert document["usage"]["cost_usd"] == pytest.approx(cost / 1e9)
-    assert "1,010 tokens (800 cached)" in spent(1, 1_010, 0.0, document["usage"]["cached_tokens"])
+    shown = f"800 cached, {written} written to cache" if written else "800 cached"
+    assert f"1,010 tokens ({shown})" in page(document, [])
+    projection = Projection(run.run_id)
+    changes = projection.take_all(entries)
+    assert projection.state is not None
+    assert f"1,010 tokens ({shown})" in spending(projection.state)  # "leadhand runs show"
+    assert any(f"1,000 tokens in, 10 out, {shown}" in change.words.text for change in changes)
+    spend = projection.view.document["spend"]
+    assert (spend.get("cached_tokens"), spend.get("cache_write_tokens", 0)) == (800, written)

@@ -116,6 +116,7 @@ def check(projection: Projection) -> None:
         state.spent.nanousd,
     )
     assert spend["reserved_nanousd"] == reserved_total(state).nanousd
+    assert spend.get("cached_tokens", 0) == state.cached_tokens
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))
     assert {*document["approvals"]} == {*state.approvals}

@@ -71,13 +71,14 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def spent(requests: int, tokens: int, cost_usd: float | None, cached: int = 0) -> str:
-    """Format the usage of model calls; ``cached`` of the tokens were read from caches."""
+def spent(requests: int, tokens: int, cost_usd: float | None, cached: int = 0, into_cache: int = 0) -> str:
+    """Format the usage of model calls; of the tokens, ``cached`` were read from caches and ``into_cache`` written."""
     if not requests:
         return "no model requests"
     used = [count(requests, "model request")]
     if tokens:
-        used.append(count(tokens, "token") + (f" ({cached:,} cached)" if cached else ""))
+        parts = [f"{cached:,} cached"] * bool(cached) + [f"{into_cache:,} written to cache"] * bool(into_cache)
+        used.append(count(tokens, "token") + (f" ({', '.join(parts)})" if parts else ""))
     return ", ".join([*used, money(cost_usd)])
 
 

@@ -58,7 +58,11 @@ def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = ""
 def _header(document: dict[str, Any], title: str) -> Iterator[str]:
     usage = document["usage"]
     used = spent(
-        usage["requests"], usage["input_tokens"] + usage["output_tokens"], usage["cost_usd"], usage["cached_tokens"]
+        usage["requests"],
+        usage["input_tokens"] + usage["output_tokens"],
+        usage["cost_usd"],
+        usage["cached_tokens"],
+        usage["cache_write_tokens"],
     )
     limits = document["limits"]
     budget = "no budget" if limits["budget_usd"] is None else f"{money(limits['budget_usd'])} at most"

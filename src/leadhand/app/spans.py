@@ -312,6 +312,10 @@ def _returned(step: CallStep) -> dict[str, AttributeValue]:
     if step.usage is not None:
         attributes["gen_ai.usage.input_tokens"] = step.usage.input_tokens
         attributes["gen_ai.usage.output_tokens"] = step.usage.output_tokens
+        if step.usage.cached_tokens:
+            attributes["gen_ai.usage.cache_read.input_tokens"] = step.usage.cached_tokens
+        if step.usage.cache_write_tokens:
+            attributes["gen_ai.usage.cache_creation.input_tokens"] = step.usage.cache_write_tokens
         if step.usage.nanousd is not None:
             attributes["leadhand.cost_usd"] = usd(step.usage.nanousd)
     return attributes

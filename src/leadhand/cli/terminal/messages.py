@@ -183,7 +183,8 @@ def _from_here(module: str) -> str:
 def spending(state: RunState) -> str:
     """Return what the run has spent so far."""
     cost = None if state.unpriced else usd(state.spent.nanousd)
-    return spent(state.spent.requests, state.input_tokens + state.output_tokens, cost, state.cached_tokens)
+    tokens = state.input_tokens + state.output_tokens
+    return spent(state.spent.requests, tokens, cost, state.cached_tokens, state.cache_write_tokens)
 
 
 def active_s(state: RunState) -> float:

@@ -130,7 +130,13 @@ def _show_spend(draft: Draft, attempt: str) -> None:
         if before != after:
             held += after - before
             draft.attempt(key, number)["reserved_nanousd"] = after or None
-    counted = {"input_tokens": state.input_tokens, "output_tokens": state.output_tokens, "unpriced": state.unpriced}
+    counted = {
+        "input_tokens": state.input_tokens,
+        "cached_tokens": state.cached_tokens or None,
+        "cache_write_tokens": state.cache_write_tokens or None,
+        "output_tokens": state.output_tokens,
+        "unpriced": state.unpriced,
+    }
     draft.set("spend", {**dict(state.spent), **counted, "reserved_nanousd": held})
 
 

@@ -89,11 +89,16 @@ class RunPart(TypedDict):
 
 
 class SpendPart(TypedDict):
-    """What was spent or is reserved. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound."""
+    """What was spent or is reserved. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound.
+
+    Of the input tokens, providers read ``cached_tokens`` from their caches and wrote ``cache_write_tokens`` there.
+    """
 
     requests: int
     tokens: int
     input_tokens: int
+    cached_tokens: NotRequired[int]
+    cache_write_tokens: NotRequired[int]
     output_tokens: int
     nanousd: int
     reserved_nanousd: int

@@ -213,6 +213,7 @@ def words(entry: ev.Entry) -> Words:
             elif usage is not None:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
                 text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
+                text += f", {usage.cache_write_tokens:,} written to cache" if usage.cache_write_tokens else ""
         case "conversation_compacted":
             text = f"tool results through turn {event.through}"
         case "answer_refused":
