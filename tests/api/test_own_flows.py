@@ -54,6 +54,27 @@ async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
     assert answer.document["flow"] == "echo"
 
 
+class Elsewhere(Echo):
+    """Name another model when the assignment is made."""
+
+    name = "elsewhere"
+
+    def next(self, run: RunView[Echo.Options]) -> list[Assign | Finish]:
+        made = super().next(run)
+        return [each._replace(model="mine:large") if isinstance(each, Assign) else each for each in made]
+
+
+async def test_an_assignment_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
+    mine = model("one", "two")
+    async with Leadhand(flows=[Elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
+        answer = await lead.run("Say it", flow="elsewhere")
+    (gap,) = answer.gaps
+    assert gap["reason"] == "the assignment echo-0 uses the model mine:large, and the run is offline"
+    assert gap["next_action"] == "leave out its model, or start the run without --offline"
+    assert mine.requests == []
+    assert answer.document["usage"]["requests"] == 0
+
+
 @pytest.mark.parametrize(
     ("flow", "options", "what"),
     [

@@ -16,6 +16,7 @@ from leadhand.domain.events import AnswerRefused, ConversationCompacted, Element
 from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
@@ -170,6 +171,8 @@ class Turns:
         asked: Json = None,
     ) -> ModelReply:
         work = self._work
+        if (refused := _model_refused(work)) is not None:
+            raise ModelError(refused, Usage(requests=0, nanousd=0))
         limits = work.definition.limits
         call_id = model_call_id(work.assignment.assignment_id, number)
         request = ModelRequest(
@@ -350,6 +353,16 @@ class Turns:
         name = call.name if outer is None or outer.name in self._specs else outer.name
         known = ", ".join(sorted(self._specs)) or "none"
         return Failure.of(f"there is no tool {name}; choose from: {known}", "unknown_tool", FailureClass.INVALID)
+
+
+def _model_refused(work: Work) -> Failure | None:
+    """Return why a model that an assignment names may not be called; those of the run and its roles were checked."""
+    run = work.definition
+    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.roles)}:
+        return None
+    message = f"the assignment {work.assignment.assignment_id} uses the model {work.model}, and the run is offline"
+    how = "leave out its model, or start the run without --offline"
+    return Failure.of(message, "offline", FailureClass.UNAVAILABLE, how)
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
