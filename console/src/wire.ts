@@ -1550,6 +1550,7 @@ export interface components {
       readonly description: string;
       readonly effect: components["schemas"]["Effect"];
       readonly fingerprint: string;
+      readonly flows: readonly string[];
       readonly import_path: string;
       readonly last_error: components["schemas"]["ToolError"] | null;
       readonly name: string;

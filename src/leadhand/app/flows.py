@@ -160,6 +160,17 @@ class FlowRegistry:
                     schema_problems(role.output, None)  # raises for what is not a JSON schema
             return roles
 
+    def naming(self, tool: str) -> tuple[str, ...]:
+        """Return the flows whose roles name a tool when a run sets no options."""
+        found: list[str] = []
+        for name in self.names():
+            try:
+                if any(tool in role.tools for role in self.roles(name, {})):
+                    found.append(name)
+            except (ConfigurationError, UsageError):  # it needs options, or is broken: a run of it says so
+                continue
+        return tuple(found)
+
     def task(self, state: RunState) -> dict[str, Any] | None:
         """Return what the flow of a run shows of its work; None if it shows nothing, or is not in this process."""
         try:

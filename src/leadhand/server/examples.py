@@ -117,6 +117,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             import_path="leadhand.tools.weather:weather_tool",
         ).model_dump(mode="json"),
         "last_error": None,
+        "flows": [],
     },
     "ToolTrial": {
         "task_name": "weather_tool",

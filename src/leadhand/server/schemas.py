@@ -54,10 +54,13 @@ class ToolDocument(ToolSpec):
     """A tool: its description, the JSON schema of its arguments, and its effect."""
 
     last_error: ToolError | None
+    flows: tuple[str, ...] = Field(
+        (), description="The flows whose runs have this tool. Empty: runs of every flow have it."
+    )
 
 
 class ToolsList(Document):
-    """The tools that runs started here can use."""
+    """The tools that runs started here can use. Those that only runs of some flows have are last."""
 
     tools: tuple[ToolDocument, ...]
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+from leadhand.app.flows import FlowRegistry
 from leadhand.app.formatting import clean, count, duration, shortened
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
@@ -37,16 +38,19 @@ async def tools_list(
     debug: Debug = False,
 ) -> None:
     """List the tools that a run can use."""
-    specs = Toolbox(all_tools(tools), tools_on_request).known()
+    toolbox = Toolbox(all_tools(tools), tools_on_request)
+    specs, everywhere = toolbox.known(), toolbox.specs()
+    flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
     if json:
-        write_json([spec.model_dump(mode="json") for spec in specs])
+        write_json([{**spec.model_dump(mode="json"), "flows": flows.get(spec.name, ())} for spec in specs])
         return
     names = max(len(spec.name) for spec in specs)
     effects = max(len(spec.effect.value) for spec in specs)
     for spec in specs:
         line = f"{spec.name:<{names}}  {spec.effect.value:<{effects}}  "
         room = max(30, width() - len(line)) if out_is_terminal() else 1_000
-        write_line(line + shortened(spec.description.partition("\n")[0], room))
+        only = f"(flow {', '.join(flows[spec.name])}) " if spec.name in flows else ""
+        write_line(line + shortened(only + spec.description.partition("\n")[0], room))
 
 
 async def tools_show(

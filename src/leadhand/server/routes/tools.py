@@ -37,7 +37,7 @@ class CallBody(Body):
 async def list_tools(service: TheService, principal: Reader) -> ToolsList:
     """The tools that runs started here can use."""
     return ToolsList(
-        tools=tuple([await _document(service, principal, spec) for spec in service.runtime.toolbox.specs()])
+        tools=tuple([await _document(service, principal, spec) for spec in service.runtime.toolbox.known()])
     )
 
 
@@ -76,7 +76,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
 
 
 def _spec(service: Service, name: str) -> ToolSpec:
-    specs = service.runtime.toolbox.specs()
+    specs = service.runtime.toolbox.known()
     found = next((spec for spec in specs if spec.name == name), None)
     if found is None:
         available = ", ".join(spec.name for spec in specs) or "none"
@@ -87,4 +87,6 @@ def _spec(service: Service, name: str) -> ToolSpec:
 async def _document(service: Service, principal: Principal, spec: ToolSpec) -> ToolDocument:
     """A tool; with its last error, which may be from any run, for those who may read all runs."""
     error = await service.last_error(spec.name) if principal.reads_of is None else None
-    return ToolDocument(**dict(spec), last_error=error)
+    everywhere = spec in service.runtime.toolbox.specs()
+    flows = () if everywhere else service.runtime.flows.naming(spec.name)
+    return ToolDocument(**dict(spec), last_error=error, flows=flows)
