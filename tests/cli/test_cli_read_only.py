@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 MOUNT = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && '
+ENDED = "--- ended ---\n"
+SEVERAL = f"""
+import json, sys
+from leadhand.cli.app import main
+
+for arguments in json.loads(sys.argv[1]):
+    code = main(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        print(code, {ENDED!r}, sep="", end="", file=stream, flush=True)
+"""
+"""Commands one after another in a process, since starting one takes longer than they do."""
 
 
-def mounted(home: Any, *commands: tuple[str, ...]) -> list[subprocess.CompletedProcess[str]]:
+class Ended(NamedTuple):
+    """What became of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def mounted(home: Any, *commands: tuple[str, ...]) -> list[Ended]:
     """Run commands where the home is mounted read-only, in a namespace of their own."""
-    found: list[subprocess.CompletedProcess[str]] = []
-    for command in commands:
-        line = MOUNT + "exec " + shlex.join([sys.executable, "-P", "-m", "leadhand", *command])
-        shell = ["unshare", "--mount", "sh", "-c", line, str(home)]
-        found.append(subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False))
-    return found
+    line = MOUNT + "exec " + shlex.join([sys.executable, "-P", "-c", SEVERAL, json.dumps(commands)])
+    shell = ["unshare", "--mount", "sh", "-c", line, str(home)]
+    ran = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)
+    outs, errs = ran.stdout.split(ENDED)[:-1], ran.stderr.split(ENDED)[:-1]
+    assert len(outs) == len(errs) == len(commands), ran.stderr
+    return [Ended(int(out[-1]), out[:-1], err[:-1]) for out, err in zip(outs, errs, strict=True)]
 
 
 def test_a_home_that_is_read_only_can_be_read(leadhand: Any) -> None:
@@ -38,12 +58,12 @@ def test_a_home_that_is_read_only_can_be_read(leadhand: Any) -> None:
         ("doctor",),
         ("run", "--offline", "Weather in Oslo?"),
     )
-    assert (listed.returncode, run_id in listed.stdout) == (0, True), listed.stderr
-    assert (shown.returncode, "Weather in Paris?" in shown.stdout) == (0, True), shown.stderr
-    assert (exported.returncode, exported.stdout.count("run_finished")) == (0, 1), exported.stderr
-    assert "opens, schema" in doctor.stdout
-    assert "no orphaned runs" in doctor.stdout
-    assert "read-only for this user" in doctor.stdout
-    assert ran.returncode == 6
-    assert "is not writable: Read-only file system" in ran.stderr
+    assert (listed.code, run_id in listed.out) == (0, True), listed.err
+    assert (shown.code, "Weather in Paris?" in shown.out) == (0, True), shown.err
+    assert (exported.code, exported.out.count("run_finished")) == (0, 1), exported.err
+    assert "opens, schema" in doctor.out
+    assert "no orphaned runs" in doctor.out
+    assert "read-only for this user" in doctor.out
+    assert ran.code == 6
+    assert "is not writable: Read-only file system" in ran.err
     assert sorted(path.name for path in leadhand.home.iterdir()) == before

@@ -17,7 +17,7 @@ from http_client import client
 from leadhand.domain.errors import Failure
 from leadhand.models import failures
 from leadhand.models.failures import LARGEST_BODY
-from leadhand.models.openai import http
+from leadhand.models.openai import connections, http
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, drip, hang_body, refuses, served_fault
@@ -139,7 +139,7 @@ async def test_an_answer_without_end_is_left_and_fills_no_memory(
 ) -> None:
     """10 MB are the limit; with a smaller one the many pieces of a stream are read in less time."""
     assert LARGEST_BODY == 10_000_000
-    for module in (failures, http):
+    for module in (connections, failures, http):
         monkeypatch.setattr(module, "LARGEST_BODY", megabytes * 1_000_000)
     tracemalloc.start()
     try:

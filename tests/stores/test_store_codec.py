@@ -211,8 +211,8 @@ SCALARS: dict[object, st.SearchStrategy[Any]] = {
 }
 JSON = st.recursive(
     st.one_of(*(SCALARS[type_] for type_ in (str, int, float, bool, NoneType))),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=8), inner, max_size=2),
+    max_leaves=5,
 )
 
 
@@ -229,9 +229,9 @@ def values_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> st.SearchStrat
         return st.sampled_from(arguments)
     if origin is tuple:
         least = 1 if any(isinstance(each, annotated_types.MinLen) for each in metadata) else 0
-        return st.lists(values_of(arguments[0]), min_size=least, max_size=3).map(tuple)
+        return st.lists(values_of(arguments[0]), min_size=least, max_size=2).map(tuple)
     if origin is dict:
-        return st.dictionaries(values_of(arguments[0]), values_of(arguments[1]), max_size=3)
+        return st.dictionaries(values_of(arguments[0]), values_of(arguments[1]), max_size=2)
     pattern = next((found for each in metadata if (found := getattr(each, "pattern", None))), None)
     if annotation is str and pattern is not None:
         return st.from_regex(pattern.removesuffix("$") + r"\Z", alphabet=st.characters(codec="ascii"))

@@ -364,7 +364,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("hang_body", "headers, and no body", _T, hang_body, slow=True),
     Fault("drip", "an answer that arrives too slowly for the deadline", _T, lambda: drip("x" * 100_000), slow=True),
     Fault("huge", "an answer of more than 10 MB", _I, lambda: Served(step=says("x" * 10_500_000))),
-    Fault("endless", "an answer that never ends", _I, lambda: Served(step=says("x"), way=Way.ENDLESS)),
+    Fault("endless", "an answer that never ends", _I, lambda: Served(step=says("x" * 5_000), way=Way.ENDLESS)),
     Fault("cut_stream", "a stream that ends without saying why", _T, lambda: cut_stream(_HALF), streamed=True),
     Fault("broken_stream", "a stream whose connection is cut", _T, lambda: broken_off(_HALF), streamed=True),
     Fault("stream_error", "a stream that ends in an error", _T, lambda: stream_error(_HALF), streamed=True),

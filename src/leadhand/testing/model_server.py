@@ -268,8 +268,8 @@ class ScriptedServer:
             await response.write(event)
             if served.way is Way.DRIP:
                 await asyncio.sleep(served.pause_s)
-            while served.way is Way.ENDLESS and not self._closing.is_set():
-                await response.write(event)
+            while served.way is Way.ENDLESS and event is not events[0] and not self._closing.is_set():
+                await response.write(event)  # the first has no text
         if served.way is Way.HANG_BODY:
             await self._closing.wait()
         if served.way in (Way.BREAK_OFF, Way.HANG_BODY):

@@ -7,7 +7,6 @@ of a hundred events costs one copy. One event changes a bounded number of entrie
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any
@@ -53,9 +52,11 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
     Raises UnreadableRun for an entry that contradicts those before it, such as one that the disk has damaged.
     """
-    after = copy(state)
+    after = object.__new__(RunState)  # for a class with slots, copy.copy takes twice the time
+    for name in _VALUES:
+        setattr(after, name, getattr(state, name))
     for name in _MAPS:  # a copy has its own maps; their values are frozen and shared
-        setattr(after, name, dict(getattr(after, name)))
+        setattr(after, name, getattr(state, name).copy())
     for entry in entries:
         if entry.seq <= after.seq:
             continue
@@ -75,6 +76,7 @@ def apply_entry(state: RunState, entry: ev.Entry) -> None:
 
 
 _MAPS = tuple(f.name for f in fields(RunState) if f.default_factory is not MISSING)
+_VALUES = tuple(f.name for f in fields(RunState) if f.default_factory is MISSING)
 
 
 def _claimed(state: RunState, entry: ev.Entry, event: ev.RunClaimed) -> None:
