@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from http_client import PLAN, TALK, WORK, client
 
+from leadhand import Leadhand
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import Json
+from leadhand.models.openai.capabilities import Abilities
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,
@@ -15,7 +20,7 @@ from leadhand.testing.model_server import (
     refuses,
     status,
 )
-from leadhand.testing.steps import calls, gives, says
+from leadhand.testing.steps import Step, calls, gives, says
 
 
 class TestAbilities:
@@ -28,6 +33,25 @@ class TestAbilities:
         assert "response_format" in server.bodies[0]
         assert "tool_choice" in server.bodies[1]
         assert not {"response_format", "tool_choice"} & set(server.bodies[2])
+
+    async def test_what_was_refused_is_not_sent_by_a_later_process(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def answer(body: dict[str, Any]) -> Served | Step:
+            return refuses("response_format") if "response_format" in body else gives({"answer": "Hello!"})
+
+        requests: list[int] = []
+        async with ScriptedServer(answer) as server:
+            monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+            for _ in range(2):
+                async with Leadhand("openai_compatible:m", home=tmp_path) as lead:
+                    requests.append((await lead.run("Hello")).document["usage"]["requests"])
+        assert requests == [2, 1]
+        assert ["response_format" in body for body in server.bodies] == [True, False, False]
+
+    @pytest.mark.parametrize("kept", [None, [], {"output": "telepathy"}, {"output": "prompt", "mind": 1}])
+    def test_what_another_release_remembered_is_ignored(self, kept: Json) -> None:
+        assert Abilities.remembered(kept) is None
 
     async def test_a_forced_function_carries_the_answer(self) -> None:
         async with ScriptedServer([refuses("response_format"), gives({"n": 1})]) as server, client(server) as models:

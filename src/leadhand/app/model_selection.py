@@ -15,7 +15,7 @@ from leadhand.domain.limits import usd
 from leadhand.domain.run import ModelChoice
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
-from leadhand.ports import Models
+from leadhand.ports import AnswerCache, Models
 
 if TYPE_CHECKING:
     from leadhand.models.router import ModelRouter
@@ -37,7 +37,12 @@ class Choice:
 
 
 class NamedModels:
-    """All models by name. Imports the router and its providers only for names other than ``offline``."""
+    """All models by name. Imports the router and its providers only for names other than ``offline``.
+
+    ``memory`` stores what their servers do not support.
+    """
+
+    memory: AnswerCache | None = None
 
     def __init__(
         self, settings: Settings, adapters: Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
@@ -57,7 +62,8 @@ class NamedModels:
             from leadhand.models.router import ModelRouter
 
             settings = self._settings
-            self._router = ModelRouter(env=settings.environment, connections=max(100, settings.limits.max_workers))
+            connections = max(100, settings.limits.max_workers)
+            self._router = ModelRouter(env=settings.environment, connections=connections, memory=lambda: self.memory)
         return self._router
 
     def _adapter(self, model: str) -> Models | None:

@@ -342,12 +342,10 @@ class Runtime:
             await self._tracing.aclose()
         await self.dispatcher.aclose()
         for web in self._webs.values():
-            close = getattr(web, "aclose", None)
-            if close is not None:
+            if (close := getattr(web, "aclose", None)) is not None:
                 await close()
-        await self.library.aclose()
-        await self.models.aclose()
-        await self.store.aclose()
+        for part in (self.library, self.models, self.store):
+            await part.aclose()
 
 
 def held_back(limits: Limits) -> Amount:
@@ -387,11 +385,13 @@ async def open_runtime(
     chosen, choice = await choose_models(settings, models, flows.offline_rules())
     # A run survives a locked or restarting database up to its deadline.
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
+    if store is None:
+        store = await open_store(settings.database, patience_s=patience_s, reading=reading)
+    if isinstance(chosen, NamedModels):
+        chosen.memory = store
     return Runtime(
         settings=settings,
-        store=store
-        if store is not None
-        else await open_store(settings.database, patience_s=patience_s, reading=reading),
+        store=store,
         models=chosen,
         choice=choice,
         toolbox=toolbox,

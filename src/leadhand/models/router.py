@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
-from leadhand.ports import Models
+from leadhand.ports import AnswerCache, Models
 
 from .failures import UNSENT, failed
 from .offline import OfflineModels
@@ -38,12 +38,16 @@ LEAST_WINDOW = 2_048
 class ModelRouter:
     """All models behind one port.
 
-    ``env`` is where keys and base URLs are looked up. ``connections`` bounds those to one server.
+    ``env`` is where keys and base URLs are looked up. ``connections`` bounds those to one server. ``memory`` returns
+    where to store what servers do not support.
     """
 
-    def __init__(self, *, env: Mapping[str, str], connections: int = 100) -> None:
+    def __init__(
+        self, *, env: Mapping[str, str], connections: int = 100, memory: Callable[[], AnswerCache | None] = lambda: None
+    ) -> None:
         self._env = env
         self._connections = connections
+        self._memory = memory
         self._made: dict[str, Models] = {}
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -144,6 +148,7 @@ class ModelRouter:
             profiles=known_profile if provider.key_needed else None,
             costs=known_cost if provider.key_needed else None,
             free=provider.name in LOCAL and is_loopback(url),
+            memory=self._memory,
         )
 
     def _own_protocol(self, provider: OwnProtocol) -> Models:

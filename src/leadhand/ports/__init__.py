@@ -2,7 +2,7 @@
 
 from leadhand.domain.errors import AllowanceRefused, StaleAttempt
 
-from .stores import AgentStore, ArtifactStore, ContextStore, HasArtifacts, KeyStore, UpkeepStore
+from .stores import AgentStore, AnswerCache, ArtifactStore, ContextStore, HasArtifacts, KeyStore, UpkeepStore
 from .work import (
     BoundTool,
     Clock,
@@ -23,6 +23,7 @@ from .work import (
 __all__ = [
     "AgentStore",
     "AllowanceRefused",
+    "AnswerCache",
     "ArtifactStore",
     "BoundTool",
     "Clock",

@@ -13,7 +13,19 @@ from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
 
 
-class ContextStore(Protocol):
+class AnswerCache(Protocol):
+    """A cache that all processes share."""
+
+    async def cached(self, key: str) -> Json | None:
+        """Return a cached answer that has not expired."""
+        ...
+
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
+        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
+        ...
+
+
+class ContextStore(AnswerCache, Protocol):
     """Stores events: one append-only sequence for each run, from which everything else is computed.
 
     Every method may raise StoreError, and NoSuchRun if it names a run (:mod:`leadhand.domain.errors`).
@@ -104,14 +116,6 @@ class ContextStore(Protocol):
 
     async def hold_gate(self, name: str, seconds: float) -> None:
         """Keep a gate closed for every process for at least ``seconds`` from now; holds do not add up."""
-        ...
-
-    async def cached(self, key: str) -> Json | None:
-        """Return a cached answer that has not expired."""
-        ...
-
-    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
         ...
 
     async def aclose(self) -> None:

@@ -7,11 +7,11 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import Json
-from leadhand.ports import WebReply
+from leadhand.ports import AnswerCache, WebReply
 
 from .services import SERVICES, Service
 
@@ -24,14 +24,6 @@ CONNECT_TIMEOUT_S = 5.0
 
 Gate = Callable[[str], Awaitable[None]]
 """Waits until the service may receive another request, across all processes that share the store."""
-
-
-class AnswerCache(Protocol):
-    """A cache of answers that processes share: a context store (see :class:`~leadhand.ports.ContextStore`)."""
-
-    async def cached(self, key: str) -> Json | None: ...
-
-    async def cache(self, key: str, value: Json, ttl_s: float) -> None: ...
 
 
 @dataclass(slots=True)

@@ -6,11 +6,12 @@ It sends each request once; the engine retries. If a server rejects a feature, t
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,7 +21,7 @@ from leadhand.domain.limits import Usage
 from leadhand.models.answers import answer_function, assumed_usage
 from leadhand.models.failures import UNBILLED, error_message, failed
 from leadhand.models.server_settings import checked_base_url, checked_key
-from leadhand.ports import FormRefused, ModelError
+from leadhand.ports import AnswerCache, FormRefused, ModelError
 
 from .answers import reply_of, usage_of
 from .capabilities import Abilities, OutputMode, ignored, learn
@@ -33,6 +34,8 @@ from .wire import chat_body, encode
 _LISTED_FOR_S = 60.0
 LIST_WITHIN_S = 5.0
 """Seconds for the server to list its models."""
+REMEMBERED_FOR_S = 86_400.0
+"""Seconds for which a refusal is remembered, since a server may be updated."""
 _WRONG_ADDRESS = frozenset({"unknown_model", "not_an_api"})
 
 
@@ -45,7 +48,8 @@ class OpenAICompatible:
     everything. Structured answers are streamed with ``stream_structured``, so that a model may think long. At most
     ``connections`` are open at once; calls beyond them wait. By a model's full name, ``profiles`` returns its window
     and prices, and ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is
-    where the key came from, for messages.
+    where the key came from, for messages. ``memory`` returns where to store for a day what the server refused, so that
+    later processes do not send it again; None if there is no such place.
 
     Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key.
     """
@@ -65,6 +69,7 @@ class OpenAICompatible:
         free: bool = False,
         stream_structured: bool = False,
         key_setting: str = "the API key",
+        memory: Callable[[], AnswerCache | None] = lambda: None,
     ) -> None:
         self.name = name
         self.base_url = checked_base_url(base_url)
@@ -83,6 +88,8 @@ class OpenAICompatible:
         self._costs = costs
         self._free = free
         self._abilities: defaultdict[str, Abilities] = defaultdict(Abilities)
+        self._memory = memory
+        self._recalled: set[str] = set()
         self._proven: set[tuple[str, OutputMode]] = set()
         self._listed: tuple[float, list[str] | None] | None = None
         self._facts: dict[str, Facts | None] = {}
@@ -151,7 +158,7 @@ class OpenAICompatible:
         self, request: ModelRequest, on_text: Callable[[str], None] | None, patience: Patience
     ) -> ModelReply:
         model = _short_name(request.model)
-        abilities = self._abilities[model]
+        abilities = await self._known(model)
         # Calls requested in prose look like text until the text is complete.
         heard = on_text is not None and (abilities.tools or not request.tools)
         streamed = abilities.stream and (heard or (request.output is not None and self._stream_structured))
@@ -176,7 +183,22 @@ class OpenAICompatible:
             raise refusal
         if self._abilities[model] == abilities:  # else another call has learned meanwhile
             self._abilities[model] = learned
+            if (memory := self._memory()) is not None:
+                await memory.cache(self._memory_key(model), asdict(learned), REMEMBERED_FOR_S)
         raise FormRefused(refusal.failure, refusal.usage)
+
+    async def _known(self, model: str) -> Abilities:
+        """What is known of the server's abilities, including what other processes learned."""
+        if model not in self._recalled and (memory := self._memory()) is not None:
+            kept = Abilities.remembered(await memory.cached(self._memory_key(model)))
+            if kept is not None and model not in self._recalled:  # else another call has recalled it meanwhile
+                self._abilities[model] = replace(kept, tools=kept.tools and self._abilities[model].tools)
+            self._recalled.add(model)
+        return self._abilities[model]
+
+    def _memory_key(self, model: str) -> str:
+        server = hashlib.sha256(self.base_url.encode()).hexdigest()[:16]  # a URL may contain a secret
+        return f"abilities of {server} {model}"
 
     def _reply(
         self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, *, heard: bool

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.value import object_of
 
 from .errors import speaks_of_length
 
@@ -34,6 +35,16 @@ class Abilities:
     stream: bool = True
     stream_usage: bool = True
     system: bool = True
+
+    @classmethod
+    def remembered(cls, document: object) -> Abilities | None:
+        """The abilities that were stored as JSON; None if another release stored something else."""
+        try:
+            fields = {**object_of(document)}
+            fields["output"] = OutputMode(fields["output"])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError):
+            return None
 
 
 _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
