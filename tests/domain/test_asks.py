@@ -195,9 +195,7 @@ def test_a_task_that_is_under_way_is_not_started_again():
     assert [key for key in history.state.assignments if key != "a"] == ["a/t1/c0"]
     refused = call_of(history, "a/t1/c1").failure
     assert refused is not None
-    assert refused.message == (
-        "the same task is already running (Look there): its result answers the call that delegated it"
-    )
+    assert refused.message == ("the same task is already running (Look there): that call receives its result")
 
 
 def test_a_task_that_failed_is_started_once_more():

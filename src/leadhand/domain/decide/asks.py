@@ -192,7 +192,7 @@ def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
         also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
         return f"the same task was carried out before ({before.assignment.name}): use that result{also}"
     if before is not None:
-        return f"the same task is already running ({before.assignment.name}): its result answers the call that delegated it"
+        return f"the same task is already running ({before.assignment.name}): that call receives its result"
     if len(given) < MOST_FAILURES:
         return ""
     cause = given[-1].failure.message if given[-1].failure is not None else "it has no result"
