@@ -11,7 +11,6 @@ from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import is_object
 from leadhand.engine.threads import Threads
 from leadhand.ports import AnswerCache, Library, Page, PartialResults, Web
-from leadhand.tools.web_client import AnswerCache
 
 from . import bundled
 from .documents import SCHEME, LocalDocuments
