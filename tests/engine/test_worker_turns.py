@@ -10,6 +10,7 @@ import pytest
 from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
+from leadhand.domain.asks import SetTodos, Todo
 from leadhand.domain.conversation import ModelRequest, ToolMessage, UserMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import (
@@ -22,6 +23,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 
@@ -437,3 +439,85 @@ async def test_the_reason_of_each_turn_is_the_same_after_a_restart_as_before_it(
 
     assert again.models.requests("work")[0].messages == asked_before
     assert "states 4711" in str(asked_before)
+
+
+async def test_equal_calls_of_one_reply_are_made_until_their_result_does_not_change(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(*[("measure", {"n": 1})] * 9), "It measures 10."])
+    await open_world(models, [bench.measure]).run()
+
+    assert bench.made == [("measure", 1)] * 2
+    told = [json.loads(each.content) for each in models.requests("work")[-1].messages if isinstance(each, ToolMessage)]
+    assert [each.get("raw") for each in told] == [{"value": 10}] * 2 + [None] * 7
+    assert "the same result 2 times, so it was not made again" in told[-1]["message"]
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
+async def test_equal_calls_of_one_reply_are_all_made_if_their_results_differ(open_world: Any, declared: bool):
+    thrown: list[int] = []
+
+    @tool(polling=declared)
+    async def die() -> int:
+        """Throw a die."""
+        thrown.append(1 if declared else len(thrown))
+        return thrown[-1]
+
+    models = FakeModels(plan(ask("a", None)), work=[calls(*[("die", {})] * 5), "thrown"])
+    await open_world(models, [die]).run()
+
+    assert len(thrown) == 5
+
+
+async def test_turns_that_bring_nothing_new_end_the_attempt(open_world: Any):
+    bench = Bench()
+    circle = [calls(("measure", {"n": n})) for n in (1, 2, 1, 2, 1, 2)]
+    models = FakeModels(plan(ask("a", None)), work=circle)
+    world = open_world(models, [bench.measure], limits=Limits(max_turns=50))
+    state = await world.run()
+
+    assert asked(models)["work"] == 5, "two turns, and three that repeat them"
+    failure = state.assignments["wo-001.0"].failure
+    assert (failure.type, failure.class_) == ("no_progress", "exhausted")
+    assert failure.message.startswith("the calls of the worker's last 3 turns brought nothing new")
+
+
+async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):
+    turns = [calls(("measure", {"n": n // 2})) for n in range(12)]
+    models = FakeModels(plan(ask("a", None)), work=[*turns, "all measured"])
+    state = await open_world(models, [Bench().measure], limits=Limits(max_turns=50)).run()
+
+    assert state.assignments["wo-001.0"].data.summary == "all measured"
+
+
+@pytest.mark.parametrize("effect", ["polling", "once"])
+async def test_turns_that_poll_or_act_are_progress(open_world: Any, effect: str):
+    made: list[int] = []
+    policy: dict[str, Any] = {"polling": True} if effect == "polling" else {"effect": "once", "approval": "auto"}
+
+    @tool(**policy)
+    async def beat() -> str:
+        """Do it once more."""
+        made.append(1)
+        return "done"
+
+    models = FakeModels(plan(ask("a", None)), work=[*[calls(("beat", {}))] * 6, "enough"])
+    world = open_world(models, [beat], limits=Limits(max_turns=50))
+    state = await world.run()
+
+    assert state.assignments["wo-001.0"].data.summary == "enough"
+    assert len(made) == 6
+
+
+async def test_a_worker_is_stopped_although_every_turn_parks_it(open_world: Any):
+    @tool
+    async def todos() -> ToolReturn:
+        """Write the same list again."""
+        return ToolReturn(raw="written", asks=(SetTodos(todos=(Todo(id="1", content="go on"),)),))
+
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=calls(("todos", {}), ("peek", {})))
+    world = open_world(models, [todos, bench.look], limits=Limits(max_turns=50))
+    state = await world.run()
+
+    assert state.assignments["wo-001.0"].failure.class_ == "exhausted"
+    assert asked(models)["work"] == 4

@@ -23,8 +23,11 @@ async def try_tool(
     """Call a tool with valid arguments, with its timeout and classified failures."""
     log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
     calls = ToolCalls(toolbox, runtime.web, SystemClock(), library=runtime.library)
+    call_id = f"{BY_HAND}/t0/c0"
+    if (failure := calls.unfit(spec, args)) is not None:
+        return ToolResult(call_id=call_id, tool=spec.name, args=args, effect=spec.effect, failure=failure)
     return await calls.call(
-        log, f"{BY_HAND}/a1", f"{BY_HAND}/t0/c0", spec, args, offline=offline, documents=runtime.settings.documents
+        log, f"{BY_HAND}/a1", call_id, spec, args, offline=offline, documents=runtime.settings.documents
     )
 
 

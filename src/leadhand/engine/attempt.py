@@ -21,7 +21,7 @@ from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json, compact_json, is_list, is_object, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
-from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, asked_again, ordered_call
+from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, Turn, asked_again, ordered_call
 from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_flaw, schema_problems, unmet
 from leadhand.engine.turns import GaveUp, Stuck, Turns
 from leadhand.ports import ModelError, Work
@@ -51,8 +51,7 @@ class Attempt:
         except GaveUp as gave_up:
             return self._failed(self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID)))
         except Stuck as stuck:
-            message = f"the worker asked for {stuck.call} again and again, although its result did not change"
-            return self._failed(self._cause(conversation, Failure.of(message, REPEATED, FailureClass.EXHAUSTED)))
+            return self._failed(self._cause(conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED)))
         except (ModelError, FlowError) as error:
             return self._failed(error.failure)
         except Unresolved as error:
@@ -79,6 +78,8 @@ class Attempt:
                 result = self._finished(conversation, turn)
                 if result is not None:
                     return result
+                if conversation.idle_turns() >= MOST_IDLE:
+                    raise Stuck(_no_news(turn), "no_progress")
             if conversation.replies >= self._work.max_turns:
                 message = f"no result after {conversation.replies} turns"
                 failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
@@ -341,6 +342,13 @@ class Attempt:
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
+
+
+def _no_news(turn: Turn) -> str:
+    """Return why an attempt ends whose latest turns brought nothing new."""
+    failed = [result.failure.message for result in turn.done.values() if result.failure is not None]
+    why = f": {failed[-1]}" if failed else ""
+    return f"the calls of the worker's last {MOST_IDLE} turns brought nothing new{why}"
 
 
 _FIGURES = re.compile(r"[\d_]+")

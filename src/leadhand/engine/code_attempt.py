@@ -228,7 +228,11 @@ class CodeDesk:
 
     async def call(self, tool: str, /, **args: Json) -> ToolResult:
         self._place += 1
-        result = self._known_call(tool, args) or await self._in_engine(self._called(self._turn_of(tool, args)))
+        known, turn = self._known_call(tool, args), self._turn_of(tool, args)
+        if known is not None:
+            turn.done[0] = known
+        result = known if known is not None and not self._turns.rules.asks(known) else None
+        result = result or await self._in_engine(self._called(turn))
         self.made.append(result)
         if result.failure is not None:
             failure = result.failure

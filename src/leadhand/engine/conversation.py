@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -11,8 +12,9 @@ from typing import Any
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.evolve.calls import CHILD_FAILED
 from leadhand.domain.state import ModelTurn
-from leadhand.domain.tool import ToolResult
+from leadhand.domain.tool import Effect, ToolResult
 from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
@@ -32,6 +34,10 @@ REPEATED = "repeated_call"
 """The type of failure of a call that was not made, and of an attempt that keeps asking for one."""
 MOST_REPEATED = 2
 """How often a worker asks for such a call until its attempt ends."""
+BUDGET = "tool_budget"
+"""The type of failure of a call that was not made because no calls are left."""
+MOST_IDLE = 3
+"""The turns in a row whose calls brought nothing new after which an attempt ends."""
 
 PLAIN_FACTS = frozenset({"goal", "request", "today", "subtask"})
 """The facts of a subtask that repairs nothing and needs no results."""
@@ -64,6 +70,7 @@ def _content(result: ToolResult) -> str:
 class Turn:
     """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
 
+    ``done`` are the results of its calls by position, ``refused`` the positions of those that were not made.
     ``calls`` are its calls in one flat list, whose positions number them: a call of one of the ``parallel`` tools is
     replaced by the calls that it lists. ``outer`` is, for each of them, the parallel call that lists it, if any;
     ``spans`` are the positions of each call of the message. ``objection`` is the message to the model if the reply was
@@ -74,6 +81,7 @@ class Turn:
     message: AssistantMessage
     value: Json = None
     done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
+    refused: set[int] = field(default_factory=set[int])
     objection: str = ""
     first: int = 0
     parallel: InitVar[frozenset[str]] = frozenset()
@@ -134,6 +142,10 @@ class Conversation:
         self.turns = turns
         self.compacted = work.compacted
         """The last turn whose tool results are shortened (-1: none), and their length in characters."""
+        tools = work.definition.tools
+        self._changing = frozenset(tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE)
+        self._seen: set[str] = set()
+        self._read = self._idle = 0
 
     def compact(self) -> bool:
         """Shorten tool results further. Return False if nothing is left to shorten."""
@@ -180,14 +192,8 @@ class Conversation:
             kept = keep if turn.number <= through else None
             said.append(turn.said)
             for call, span in zip(turn.message.tool_calls, turn.spans, strict=True):
-                # A call that will not be made has an answer too: every call in a conversation needs one.
-                contents = [
-                    json.dumps({"isError": True, "message": objection(turn)})
-                    if (done := turn.done.get(position)) is None
-                    else content_of(done, kept)
-                    for position in span
-                ]
-                ok = any(position in turn.done and turn.done[position].ok for position in span)
+                contents = [content_of(turn.done[position], kept) for position in span]
+                ok = any(turn.done[position].ok for position in span)
                 content = contents[0] if turn.outer[span.start] is None else f"[{','.join(contents)}]"
                 said.append(ToolMessage(call_id=call.id, name=call.name, content=content, ok=ok))
             if not turn.message.tool_calls or self._work.role.loop == "reply":
@@ -220,29 +226,57 @@ class Conversation:
     def repeated(self, turn: Turn, position: int) -> int:
         """Return how often a call of ``turn`` was asked for although its result did not change: 0 unless it is refused.
 
-        That is the case once its latest results in earlier turns were the same.
+        That is the case once its latest results were the same. Calls with the effect ``once`` are left to people.
         """
         call = turn.calls[position]
+        if call.name in self._changing:
+            return 0
         refused = 1
         results: list[str] = []
         for each in self.turns:
-            if each.number >= turn.number:
+            if each.number > turn.number:
                 break
-            for place, made in enumerate(each.calls):
-                done = each.done.get(place)
-                if done is None or (made.name, made.arguments) != (call.name, call.arguments):
-                    continue
-                if _is_refused(done):
-                    refused += 1
-                else:
-                    results.append(content_of(done))
+            made = [done for place, done in each.done.items() if _equal(each.calls[place], call)]
+            refused += any(_is_refused(done) for done in made if each is not turn)
+            # What a call of the same reply asked for is not decided yet, so its result is not final.
+            final = [done for done in made if not _is_refused(done) and not (each is turn and done.asks)]
+            results += map(content_of, final)
         latest = results[-SAME_RESULTS:]
         return refused if len(latest) == SAME_RESULTS and len(set(latest)) == 1 else 0
+
+    def idle_turns(self) -> int:
+        """Return how many turns in a row, up to the last, made calls that brought nothing new.
+
+        A result is new if the same call has not had it before, an error of a child if it is another one than before.
+        Results of polling tools are always new, and so are those of calls with the effect ``once``.
+        """
+        for turn in self.turns[self._read :]:
+            found = [self._news(turn, position) for position in turn.done]
+            new = {each for each in found if each} - self._seen
+            changing = any(turn.calls[position].name in self._changing for position in turn.done)
+            self._seen |= new
+            if turn.calls:
+                self._idle = 0 if new or changing else self._idle + 1
+        self._read = len(self.turns)
+        return self._idle
+
+    def _news(self, turn: Turn, position: int) -> str:
+        """Return what a call brought, in short; "" if it was refused because it would bring nothing."""
+        call, done = turn.calls[position], turn.done[position]
+        if done.failure is not None and done.failure.type in (REPEATED, BUDGET):
+            return ""
+        args = None if done.failure is not None and done.failure.type == CHILD_FAILED else call.arguments
+        written = f"{call.name} {json.dumps(args, sort_keys=True)} {content_of(done)}"
+        return hashlib.sha256(written.encode()).hexdigest()
 
     @property
     def replies(self) -> int:
         """The number of model replies."""
         return sum(1 for turn in self.turns if turn.number > 0)
+
+
+def _equal(one: ToolCall, other: ToolCall) -> bool:
+    return (one.name, one.arguments) == (other.name, other.arguments)
 
 
 def _is_refused(result: ToolResult) -> bool:

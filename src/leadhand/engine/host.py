@@ -77,6 +77,7 @@ class Host:
         if work.code is not None:
             return await CodeAttempt(work, log, turns).carry_out()
         conversation = await Conversation.rebuilt(work, log)
+        turns.rules.refuse_again(conversation)
         return await Attempt(work, turns).carry_out(conversation)
 
 

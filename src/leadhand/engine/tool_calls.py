@@ -54,6 +54,20 @@ class ToolCalls:
         self._threads = Threads(THREADS, "leadhand-tool")
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
+    def unfit(self, tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
+        """Return why ``tool`` cannot be called with these arguments; None if it can."""
+        if problems := argument_problems(tool, args):
+            return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
+        if REDACTED.encode() in to_json(args):
+            message = f"an argument of {tool.name} is a secret and was redacted"
+            how = "store the secret in an environment variable that the tool reads"
+            return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+        if not tool.delegate and self._toolbox.find(tool.name) is None:
+            where = f" (it came from {tool.import_path})" if tool.import_path else ""
+            message = f"the tool {tool.name} is not in this process{where}"
+            return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE)
+        return None
+
     async def call(
         self,
         log: RunLog,
@@ -65,25 +79,17 @@ class ToolCalls:
         offline: bool,
         documents: str = "",
     ) -> ToolResult:
-        """Call ``tool``, and record the start and the end of the call. Failures are returned, never raised.
+        """Call ``tool`` with arguments that fit, and record the start and the end of the call.
+
+        Failures are returned, never raised.
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
         refused if the attempt is no longer current.
         """
         result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-        problems = argument_problems(tool, args)
-        if problems:
-            return result._replace(failure=Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID))
-        if REDACTED.encode() in to_json(args):
-            message = f"an argument of {tool.name} is a secret and was redacted"
-            how = "store the secret in an environment variable that the tool reads"
-            failure = Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-            return result._replace(failure=failure)
         bound = self._toolbox.find(tool.name)
         if bound is None:
-            where = f" (it came from {tool.import_path})" if tool.import_path else ""
-            message = f"the tool {tool.name} is not in this process{where}"
-            return result._replace(failure=Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE))
+            raise LookupError(f"the tool {tool.name} is not in this process")
         began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
         if tool.effect is not Effect.PURE:

@@ -7,29 +7,19 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
-from leadhand.domain.approval import policy_of
-from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
+from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten
-from leadhand.domain.evidence import made_call
-from leadhand.domain.evolve.calls import EXPIRED
-from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.ids import model_call_id
 from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
-from leadhand.domain.state import CallAnswer
-from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.tool import GIVE_UP, GIVES_UP, Effect, ToolSpec
 from leadhand.domain.value import Json, lean_schema
 from leadhand.domain.work_order import OpenCall
-from leadhand.engine.conversation import (
-    MOST_REPEATED,
-    REPEATED,
-    SAME_RESULTS,
-    Conversation,
-    Turn,
-    parallel_tools,
-)
+from leadhand.engine.call_rules import CallRules
+from leadhand.engine.conversation import MOST_REPEATED, REPEATED, Conversation, Turn, parallel_tools
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
@@ -48,8 +38,6 @@ GIVE_UP_SPEC = ToolSpec(
 )
 
 
-_NO_OBJECT = "the arguments are not a JSON object"
-_LISTED = '{"calls": [{"tool": "name", "args": {…}}]}'
 _CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
 
 
@@ -72,11 +60,11 @@ class GaveUp(Exception):
 
 
 class Stuck(Exception):
-    """The worker keeps asking for a call whose result does not change: ``call``, as people read it."""
+    """The worker makes no progress; ``type`` is that of the attempt's failure."""
 
-    def __init__(self, call: str) -> None:
-        super().__init__(call)
-        self.call = call
+    def __init__(self, reason: str, type: str) -> None:
+        super().__init__(reason)
+        self.type = type
 
 
 class Turns:
@@ -96,8 +84,7 @@ class Turns:
         self._tools = tools
         self._on_text = on_text
         self._is_shown = False
-        self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
-        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
+        self.rules = CallRules(work, tools.unfit)
 
     @property
     def _gives_up_in_words(self) -> bool:
@@ -107,7 +94,9 @@ class Turns:
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
-        tools = [tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()]
+        tools = [
+            tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self.rules.specs.values()
+        ]
         shaped = self._work.assignment.subtask is not None and self._work.shape is not None  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):
             tools.append(GIVE_UP_SPEC)
@@ -229,130 +218,62 @@ class Turns:
     async def call(self, conversation: Conversation) -> None:
         """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.
 
-        A call whose result did not change is refused. Raises :class:`Parked` if a call has to wait for a person (after
-        making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too often.
+        Calls that the rules refuse are answered with the reason. Raises :class:`Parked` if a call has to wait for a
+        person (after making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too
+        often.
         """
-        turn = conversation.turns[-1]
+        turn, rules = conversation.turns[-1], self.rules
         if not turn.message.tool_calls and self._gives_up_in_words and (reason := given_up(turn.message.text)):
             raise GaveUp(reason)
-        todo = [(position, call) for position, call in enumerate(turn.calls) if position not in turn.done]
-        for _, call in todo:
-            if call.name == GIVE_UP:
+        for position, call in enumerate(turn.calls):
+            if position not in turn.done and call.name == GIVE_UP:
                 raise GaveUp(str((call.arguments or {}).get("reason") or "no reason was given"))
         held: list[OpenCall] = []
-        now: list[tuple[int, ToolCall]] = []
-        for position, call in todo:
-            tool = self._tool_of(turn, position)
-            if tool is not None and self._is_refused(conversation, turn, position, tool):
-                continue
-            if tool is not None and call.arguments is not None and (kind := self._waits_for(turn, position, tool)):
-                call_id = self._call_id(turn, position)
-                held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=call.arguments))
-            elif not held or tool is None or tool.effect is Effect.PURE:
-                now.append((position, call))
-            # else: it has an effect and follows a call that may be denied, so it waits with that call
-        if len(now) == 1:  # the usual case, which needs no extra task
-            await self._call_tool(turn, *now[0])
-        else:
-            await asyncio.gather(*(self._call_tool(turn, position, call) for position, call in now))
-        for position, _ in now:
-            result = turn.done[position]
-            if result.asks and result.ok:  # the controller decides; another attempt continues with the answer
-                held.append(OpenCall(call_id=result.call_id, kind="asks", tool=result.tool))
+        left = rules.calls_left(conversation)
+        for positions in rules.rounds(turn):
+            now: list[int] = []
+            for position in positions:
+                failure, tool = rules.refusal(conversation, turn, position), rules.tool_of(turn, position)
+                if failure is None and left is not None:
+                    left -= 1
+                    failure = rules.used_up() if left < 0 else None
+                if failure is not None or tool is None:
+                    if failure is not None:
+                        self._refuse(conversation, position, failure)
+                elif kind := rules.waits_for(turn, position, tool):
+                    call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
+                    held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args))
+                elif not held or tool.effect is Effect.PURE:
+                    now.append(position)
+                # else: it has an effect and follows a call that may be denied, so it waits with that call
+            if len(now) == 1:  # the usual case, which needs no extra task
+                await self._call_tool(turn, now[0])
+            else:
+                await asyncio.gather(*(self._call_tool(turn, position) for position in now))
+        # The controller decides what they ask for; another attempt continues with the answers.
+        undecided = [each for _, each in sorted(turn.done.items()) if rules.asks(each)]
+        held += [OpenCall(call_id=each.call_id, kind="asks", tool=each.tool) for each in undecided]
         if held:
             raise Parked(tuple(held))
 
-    def _is_refused(self, conversation: Conversation, turn: Turn, position: int, tool: ToolSpec) -> bool:
-        """Refuse a call that would only give the same result again. Raises :class:`Stuck` if it was refused too often.
+    def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:
+        """Refuse a call of the last turn. Raises :class:`Stuck` if it was refused too often."""
+        turn = conversation.turns[-1]
+        if failure.type == REPEATED and conversation.repeated(turn, position) >= MOST_REPEATED:
+            called = written_call(turn.calls[position].name, turn.calls[position].arguments or {})
+            raise Stuck(f"the worker asked for {called} again and again, although its result did not change", REPEATED)
+        self.rules.refuse(turn, position, failure)
 
-        People decide about calls with the effect ``once``, and about those that were answered already.
-        """
-        call_id, call = self._call_id(turn, position), turn.calls[position]
-        if tool.polling or tool.effect is Effect.ONCE or call_id in self._work.attempt.answers:
-            return False
-        refused = conversation.repeated(turn, position)
-        if refused >= MOST_REPEATED:
-            raise Stuck(written_call(tool.name, call.arguments or {}))
-        if refused:
-            message = f"this call was made and had the same result {SAME_RESULTS} times, so it was not made again: use"
-            message += " the result, make another call, or call give_up"
-            failure = Failure.of(message, REPEATED, FailureClass.INVALID)
-            turn.done[position] = ToolResult(call_id=call_id, tool=tool.name, failure=failure)
-        return refused > 0
-
-    def _tool_of(self, turn: Turn, position: int) -> ToolSpec | None:
-        """Return the tool of a call that can be made; None if there is no such tool, or none that lists the call."""
-        tool, outer = self._specs.get(turn.calls[position].name), turn.outer[position]
-        return None if tool is None or tool.parallel or (outer and outer.name not in self._specs) else tool
-
-    def _call_id(self, turn: Turn, position: int) -> str:
-        return tool_call_id(self._work.assignment.assignment_id, turn.number, turn.first + position)
-
-    def _waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
-        """Return what this call has to wait for: "approval", "child", or None."""
-        if self._call_id(turn, position) in self._work.attempt.answers:
-            return None
-        if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
-            return "approval"
-        return "child" if tool.delegate else None
-
-    def _policy(self, tool: ToolSpec, *, repeated: bool) -> ApprovalPolicy:
-        """What holds for a call. An approval of the tool for the whole run does not cover a subtask's second call."""
-        definition = self._work.definition
-        policy = policy_of(tool, definition.approve, definition.approve_rules)
-        if policy is ApprovalPolicy.ASK and tool.name in self._work.allowed and not repeated:
-            return ApprovalPolicy.AUTO
-        return policy
-
-    def _is_repeated(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
-        """Whether a call does again what its subtask orders once: before it, or beside it in the reply, is another."""
-        subtask = self._work.assignment.subtask
-        if subtask is None or subtask.tool != tool.name or tool.effect is not Effect.ONCE:
-            return False
-        return bool(self._acted) or any(call.name == tool.name for call in turn.calls[:position])
-
-    async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
-        """Make one call, or refuse it, and add its result to the turn."""
-        call_id = self._call_id(turn, position)
-        tool, answer = self._tool_of(turn, position), self._work.attempt.answers.get(call_id)
-        if tool is None:
-            failure = self._unusable(call, turn.outer[position])
-        elif call.arguments is None:
-            failure = Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)
-        elif self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
-            reason = _denial(answer, tool, self._work.definition.approve)
-            failure = Failure.of(reason, "denied", FailureClass.REJECTED)
-        elif answer is None and self._is_repeated(turn, position, tool):
-            message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
-            failure = Failure.of(message, "called_twice", FailureClass.INVALID)
-        else:
-            args = call.arguments if answer is None or answer.args is None else answer.args
-            attempt, run = self._work.attempt.attempt, self._work.definition
-            result = await self._tools.call(
-                self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents
-            )
-            if made_call(result).acted:
-                self._acted.add(call_id)
-            turn.done[position] = result
-            return
-        turn.done[position] = ToolResult(call_id=call_id, tool=call.name, failure=failure)
-
-    def _unusable(self, call: ToolCall, outer: ToolCall | None) -> Failure:
-        """Return why a call has no tool that can be called."""
-        if call.name in self._specs and self._specs[call.name].parallel:
-            message = f"{call.name} needs calls: {_LISTED}"
-            if outer is not None:
-                message = f"calls of {call.name} cannot be nested: list all calls in one"
-            elif call.arguments is None:
-                message = _NO_OBJECT
-            elif self._work.code is not None:
-                message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
-            return Failure.of(message, "bad_arguments", FailureClass.INVALID)
-        if outer is not None and not call.name:
-            return Failure.of(f"a call in the list names its tool: {_LISTED}", "bad_arguments", FailureClass.INVALID)
-        name = call.name if outer is None or outer.name in self._specs else outer.name
-        known = ", ".join(sorted(self._specs)) or "none"
-        return Failure.of(f"there is no tool {name}; choose from: {known}", "unknown_tool", FailureClass.INVALID)
+    async def _call_tool(self, turn: Turn, position: int) -> None:
+        """Make one call, and add its result to the turn."""
+        call_id, args = self.rules.call_id(turn, position), self.rules.args_of(turn, position)
+        tool, run = self.rules.specs[turn.calls[position].name], self._work.definition
+        attempt = self._work.attempt.attempt
+        result = await self._tools.call(
+            self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents
+        )
+        self.rules.note(result)
+        turn.done[position] = result
 
 
 def _model_refused(work: Work) -> Failure | None:
@@ -363,16 +284,3 @@ def _model_refused(work: Work) -> Failure | None:
     message = f"the assignment {work.assignment.assignment_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"
     return Failure.of(message, "offline", FailureClass.UNAVAILABLE, how)
-
-
-def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
-    """Return why a call is refused, for the model and for the gap that names it."""
-    if answer is not None and answer.content == EXPIRED:
-        return f"it needs approval, and {EXPIRED}"
-    if answer is not None:
-        return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
-    if tool.approval is ApprovalPolicy.NEVER:
-        return "the tool does not allow calls"
-    if policy is ApprovalPolicy.NEVER:
-        return "it needs approval, and the run was started with --approve never"
-    return "a rule of the run's approval policy denies it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leadhand.domain import events as ev
+from leadhand.domain.approval import EFFECT
 from leadhand.domain.evidence import made_calls, support_of, with_evidence
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
@@ -206,11 +207,22 @@ def effect_questioned(state: RunState, _entry: ev.Entry, event: ev.EffectQuestio
 
 
 def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, calls: tuple[OpenCall, ...]) -> None:
-    parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, answers={}, result=None)
+    turns = {_turn_of(call.call_id) for call in calls}
+    kept = {
+        call_id: answer
+        for call_id, answer in attempt.answers.items()
+        if not call_id.endswith(EFFECT)  # such a question may come again
+        and (_turn_of(call_id) in turns or (call_id in state.approvals and not answer.ok))
+    }
+    parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, answers=kept, result=None)
     for place in (state.live, state.unsettled):
         place.pop(assignment.key, None)
     state.parked[assignment.key] = None
     state.assignments[assignment.key] = assignment._replace(status=AssignmentStatus.WAITING, attempt=parked)
+
+
+def _turn_of(call_id: str) -> str:
+    return call_id.rpartition("/c")[0]
 
 
 def needs_settled(state: RunState, key: str, *, ok: bool) -> None:

@@ -153,6 +153,10 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
     _answer(state, event.approval_id, CallAnswer(ok=event.happened, content=event.summary))
 
 
+CHILD_FAILED = "child_failed"
+"""The type of failure of a call whose task another worker could not carry out, or that asked for too much."""
+
+
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
     """Record the controller's answer to a call as evidence, like the result of any other call."""
     key = event.call_id.rpartition("/t")[0]
@@ -163,7 +167,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
         kept = tuple(each for each in assignment.calls if each is not returned)
         evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
         if not event.ok:
-            failure = Failure.of(event.content, "child_failed", FailureClass.INVALID)
+            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID)
             evidence = evidence._replace(failure=failure)
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))

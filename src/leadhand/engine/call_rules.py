@@ -1,0 +1,189 @@
+"""Which calls of a reply are made, which are refused and why, and which have to wait.
+
+A refused call has no entry in the log: after a resume, the same rules refuse it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+from leadhand.domain.approval import policy_of
+from leadhand.domain.conversation import ToolCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.evidence import made_call
+from leadhand.domain.evolve.calls import EXPIRED
+from leadhand.domain.ids import tool_call_id
+from leadhand.domain.state import CallAnswer
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.value import Json
+from leadhand.engine.conversation import BUDGET, REPEATED, SAME_RESULTS, Conversation, Turn
+from leadhand.ports import Work
+
+_NO_OBJECT = "the arguments are not a JSON object"
+_LISTED = '{"calls": [{"tool": "name", "args": {…}}]}'
+
+
+class CallRules:
+    """The rules for the calls of one attempt.
+
+    ``unfit`` returns why a tool cannot be called with some arguments, None if it can.
+    """
+
+    def __init__(self, work: Work, unfit: Callable[[ToolSpec, dict[str, Json]], Failure | None]) -> None:
+        self._work = work
+        self._unfit = unfit
+        self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
+        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
+
+    def note(self, result: ToolResult) -> None:
+        """Take into account a call that was made."""
+        if made_call(result).acted:
+            self._acted.add(result.call_id)
+
+    def call_id(self, turn: Turn, position: int) -> str:
+        return tool_call_id(self._work.assignment.assignment_id, turn.number, turn.first + position)
+
+    def tool_of(self, turn: Turn, position: int) -> ToolSpec | None:
+        """Return the tool of a call that can be made; None if there is no such tool, or none that lists the call."""
+        tool, outer = self.specs.get(turn.calls[position].name), turn.outer[position]
+        return None if tool is None or tool.parallel or (outer and outer.name not in self.specs) else tool
+
+    def args_of(self, turn: Turn, position: int) -> dict[str, Json]:
+        """Return the arguments of a call, as a person changed them or as the model wrote them."""
+        answer = self._work.attempt.answers.get(self.call_id(turn, position))
+        args = turn.calls[position].arguments if answer is None or answer.args is None else answer.args
+        return args or {}
+
+    def asks(self, result: ToolResult) -> bool:
+        """Whether a call asks for something that the controller has not decided yet."""
+        return bool(result.asks) and result.ok and result.call_id not in self._work.attempt.answers
+
+    def rounds(self, turn: Turn) -> tuple[list[int], list[int]]:
+        """Return the positions of the open calls of a turn in two rounds, each made in parallel.
+
+        Of equal calls that only read, all but the first ones wait for the results of those.
+        """
+        first: list[int] = []
+        second: list[int] = []
+        equal = Counter[str]()
+        for position, call in enumerate(turn.calls):
+            tool = self.tool_of(turn, position) if len(turn.calls) > SAME_RESULTS else None
+            again = False
+            if tool is not None and not (tool.polling or tool.delegate or tool.effect is Effect.ONCE):
+                written = json.dumps([call.name, call.arguments], sort_keys=True)
+                equal[written] += 1
+                again = equal[written] > SAME_RESULTS
+            if position not in turn.done:
+                (second if again else first).append(position)
+        return first, second
+
+    # --- refusals ----------------------------------------------------------------------------------------------------
+
+    def refusal(self, conversation: Conversation, turn: Turn, position: int) -> Failure | None:
+        """Return why a call is not made; None if it is made, or waits."""
+        call, tool = turn.calls[position], self.tool_of(turn, position)
+        answer = self._work.attempt.answers.get(self.call_id(turn, position))
+        if tool is None:
+            return self._unusable(call, turn.outer[position])
+        if answer is None and conversation.repeated(turn, position):
+            message = f"this call was made and had the same result {SAME_RESULTS} times, so it was not made again: use"
+            message += " the result, make another call, or call give_up"
+            return Failure.of(message, REPEATED, FailureClass.INVALID)
+        if call.arguments is None:
+            return Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)
+        if self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
+            reason = _denial(answer, tool, self._work.definition.approve)
+            return Failure.of(reason, "denied", FailureClass.REJECTED)
+        twice = answer is None and self._is_repeated(turn, position, tool)
+        if twice and self._policy(tool, repeated=True) is not ApprovalPolicy.ASK:
+            message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
+            return Failure.of(message, "called_twice", FailureClass.INVALID)
+        return self._unfit(tool, self.args_of(turn, position))
+
+    def calls_left(self, conversation: Conversation) -> int | None:
+        """Return how many calls may be made in addition to those of the conversation; None if there is no limit."""
+        most = self._work.assignment.max_calls
+        return None if most is None else most - sum(len(turn.done) - len(turn.refused) for turn in conversation.turns)
+
+    def used_up(self) -> Failure:
+        """Return why a call is refused when none is left."""
+        message = f"the tool budget of {self._work.assignment.max_calls} calls is used up: answer now"
+        return Failure.of(message, BUDGET, FailureClass.INVALID)
+
+    def refuse_again(self, conversation: Conversation) -> None:
+        """Refuse the calls of earlier turns of a resumed conversation that the log does not have."""
+        left = self.calls_left(conversation)
+        for turn in conversation.turns[:-1]:
+            for position in range(len(turn.calls)):
+                if position not in turn.done:
+                    failure = self.refusal(conversation, turn, position)
+                    spent = self.used_up() if left is not None and left <= 0 else None
+                    lost = Failure.of("this call was not made", "not_made", FailureClass.INVALID)
+                    self.refuse(turn, position, failure or spent or lost)
+
+    def refuse(self, turn: Turn, position: int, failure: Failure) -> None:
+        """Answer a call of a turn with the reason why it is not made."""
+        call, tool = turn.calls[position], self.tool_of(turn, position)
+        refused = ToolResult(call_id=self.call_id(turn, position), tool=call.name, failure=failure)
+        if tool is not None:
+            refused = refused._replace(args=self.args_of(turn, position), effect=tool.effect)
+        turn.done[position] = refused
+        turn.refused.add(position)
+
+    def _unusable(self, call: ToolCall, outer: ToolCall | None) -> Failure:
+        """Return why a call has no tool that can be called."""
+        if call.name in self.specs and self.specs[call.name].parallel:
+            message = f"{call.name} needs calls: {_LISTED}"
+            if outer is not None:
+                message = f"calls of {call.name} cannot be nested: list all calls in one"
+            elif call.arguments is None:
+                message = _NO_OBJECT
+            elif self._work.code is not None:
+                message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
+            return Failure.of(message, "bad_arguments", FailureClass.INVALID)
+        if outer is not None and not call.name:
+            return Failure.of(f"a call in the list names its tool: {_LISTED}", "bad_arguments", FailureClass.INVALID)
+        name = call.name if outer is None or outer.name in self.specs else outer.name
+        known = ", ".join(sorted(self.specs)) or "none"
+        return Failure.of(f"there is no tool {name}; choose from: {known}", "unknown_tool", FailureClass.INVALID)
+
+    # --- approval ----------------------------------------------------------------------------------------------------
+
+    def waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
+        """Return what a call has to wait for: "approval", "child", or None."""
+        if self.call_id(turn, position) in self._work.attempt.answers:
+            return None
+        if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
+            return "approval"
+        return "child" if tool.delegate else None
+
+    def _policy(self, tool: ToolSpec, *, repeated: bool) -> ApprovalPolicy:
+        """What holds for a call. An approval of the tool for the whole run does not cover a subtask's second call."""
+        definition = self._work.definition
+        policy = policy_of(tool, definition.approve, definition.approve_rules)
+        if policy is ApprovalPolicy.ASK and tool.name in self._work.allowed and not repeated:
+            return ApprovalPolicy.AUTO
+        return policy
+
+    def _is_repeated(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
+        """Whether a call does again what its subtask orders once: before it, or beside it in the reply, is another."""
+        subtask = self._work.assignment.subtask
+        if subtask is None or subtask.tool != tool.name or tool.effect is not Effect.ONCE:
+            return False
+        return bool(self._acted) or any(call.name == tool.name for call in turn.calls[:position])
+
+
+def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
+    """Return why a call is refused, for the model and for the gap that names it."""
+    if answer is not None and answer.content == EXPIRED:
+        return f"it needs approval, and {EXPIRED}"
+    if answer is not None:
+        return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
+    if tool.approval is ApprovalPolicy.NEVER:
+        return "the tool does not allow calls"
+    if policy is ApprovalPolicy.NEVER:
+        return "it needs approval, and the run was started with --approve never"
+    return "a rule of the run's approval policy denies it"
