@@ -562,6 +562,14 @@ export interface components {
       readonly number: number;
       readonly status: components["schemas"]["RunStatus"];
     };
+    readonly EarlierFile: {
+      readonly at: string;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly path: string;
+      readonly run_id: string;
+      readonly size: number;
+    };
     /** @enum {string} */
     readonly Effect: "pure" | "idempotent" | "once";
     readonly EffectAnswered: {
@@ -702,6 +710,25 @@ export interface components {
     };
     readonly FlowsList: {
       readonly flows: readonly components["schemas"]["FlowDocument"][];
+    };
+    readonly FollowedRun: {
+      readonly request: string;
+      readonly run_id: string;
+    };
+    readonly Follows: {
+      readonly answer: string;
+      readonly request: string;
+      readonly run_id: string;
+      readonly sources: readonly components["schemas"]["Source"][];
+    };
+    readonly FollowUp: {
+      readonly flow?: string | null;
+      readonly limits?: components["schemas"]["LimitsBody"];
+      readonly model?: string | null;
+      readonly options?: {
+        readonly [key: string]: unknown;
+      };
+      readonly request: string;
     };
     readonly ForkBody: {
       readonly at: number;
@@ -1137,9 +1164,11 @@ export interface components {
       readonly by: string;
       readonly detached: boolean;
       readonly documents?: string;
+      readonly earlier?: readonly components["schemas"]["EarlierFile"][];
       readonly flow: string;
       readonly flow_file: string;
       readonly flow_version: number;
+      readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
       readonly held_back_s: number;
@@ -1167,6 +1196,8 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly finished_at: string | null;
       readonly flow: string;
+      readonly followed_by: readonly string[];
+      readonly follows: components["schemas"]["FollowedRun"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
       readonly last_seq: number;
@@ -1229,6 +1260,7 @@ export interface components {
       readonly failed: number;
       readonly finished_at: string | null;
       readonly flow: string;
+      readonly follows: string | null;
       readonly last_seq: number;
       readonly model: string;
       readonly orphan: boolean;
@@ -1775,6 +1807,7 @@ export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
 export type DefineWorker = components["schemas"]["DefineWorker"];
 export type Delegate = components["schemas"]["Delegate"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
+export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
 export type EffectAnswered = components["schemas"]["EffectAnswered"];
 export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
@@ -1788,6 +1821,9 @@ export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
 export type FlowDocument = components["schemas"]["FlowDocument"];
 export type FlowsList = components["schemas"]["FlowsList"];
+export type FollowedRun = components["schemas"]["FollowedRun"];
+export type Follows = components["schemas"]["Follows"];
+export type FollowUp = components["schemas"]["FollowUp"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];

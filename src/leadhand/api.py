@@ -221,6 +221,11 @@ class Leadhand(Answering):
         runtime = await self.runtime()
         return Run(runtime, await operator.resume(runtime, run_id, by=user(), **limits), drive=True)
 
+    async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
+        """Start a run that follows up an earlier one. See :meth:`Run.follow_up`, which has the same ``options``."""
+        runtime = await self.runtime()
+        return await Run(runtime, await runtime.load(_id(run_id)), drive=False).follow_up(request, **options)
+
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False, **limits: Unpack[NewLimits]) -> Run:
         """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
 
@@ -248,6 +253,10 @@ class Leadhand(Answering):
     def report_sync(self, topic: str, **options: Any) -> Answer:
         """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
         return self._sync(self._start_report(topic, **options))
+
+    def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
+        """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""
+        return self._sync(self.follow_up(run_id, request, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""

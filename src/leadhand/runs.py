@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
 from typing import Any, Unpack
 
-from leadhand.app import approvals, operator
+from leadhand.app import approvals, follow_ups, operator
 from leadhand.app.approvals import OpenApproval
+from leadhand.app.arguments import check_request
 from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime
@@ -187,6 +188,28 @@ class Run(Answering):
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
         return self._runtime, await approvals.find_approval(self._runtime, question, run_id=self.run_id)
+
+    async def follow_up(
+        self,
+        request: str,
+        *,
+        flow: str = "",
+        model: str | None = None,
+        limits: Mapping[str, float | None] | None = None,
+        **options: Any,
+    ) -> Run:
+        """Start a run that follows up this one, and return at once; it continues in the background of this loop.
+
+        It has the flow, the options, the models, the documents and the limits of this run, where you give no others:
+        ``flow``, ``options`` of the flow, one ``model`` for all roles, and ``limits`` by the names that
+        :class:`~leadhand.Leadhand` gives them. Its planner receives this run's request, answer and sources. Raises
+        UsageError while this run has not ended, and otherwise as :meth:`Leadhand.start` does.
+        """
+        checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
+        earlier = await follow_ups.load_earlier(runtime, self.run_id)
+        settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
+        state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, settings=settings)
+        return Run(runtime, state, drive=True)
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""

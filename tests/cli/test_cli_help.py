@@ -20,7 +20,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flow", "--flows", "--option", "--agent"},
+    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flow", "--flows", "--option", "--agent"},
     "report": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -28,7 +28,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
+    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
     | {"--max-revisions", "--no-review", "--stage"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}

@@ -14,13 +14,14 @@ from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import (
     AgentStoreContract,
     ContextStoreContract,
+    FileIndexContract,
     KeyStoreContract,
     OneStoreContract,
     SharedKeyStoreContract,
 )
 
 
-class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract):
+class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract, FileIndexContract):
     """One process, so only what a store owes to one."""
 
     @pytest.fixture
@@ -29,7 +30,7 @@ class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract):
             yield store
 
 
-class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract):
+class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -41,7 +42,7 @@ class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreCo
             yield store
 
 
-class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract):
+class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract):
     @pytest.fixture
     async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_url)) as store:

@@ -14,7 +14,7 @@ from leadhand.domain.access import UNBOUNDED
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.events import ApprovalExpired, EffectAnswered, RunFinished, RunReopened
 from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import Follows, RunStatus
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import VERSION
@@ -28,6 +28,7 @@ from leadhand.testing.store_contract import (
     tokens,
     tokens_at_most,
     tokens_left,
+    write_file,
 )
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
@@ -47,7 +48,14 @@ async def fill(store: ContextStore) -> None:
     await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
 
 
+BACK_TO_5 = (
+    "DROP INDEX runs_following",
+    "ALTER TABLE runs DROP COLUMN follows",
+    "DROP INDEX events_of_files",
+    "UPDATE meta SET version = 5",
+)
 BACK_TO_4 = (
+    *BACK_TO_5,
     "DROP INDEX runs_of_key",
     "ALTER TABLE runs DROP COLUMN key_id",
     "DROP INDEX api_keys_named",
@@ -71,6 +79,19 @@ def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1)
     """Remove from a database what later schemas added."""
     for statement in statements:
         run_sql(url, statement)
+
+
+async def test_the_files_of_runs_of_the_fifth_schema_are_found(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started(flow="research"))
+        await write_file(store, "run-1", "memory/a.md", "a")
+    make_old(url, run_sql, BACK_TO_5)
+    async with aclosing(await open_store(url)) as store:
+        assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
+        assert [file.path for file in await store.earlier_files("research", "", 9)] == ["memory/a.md"]
+        assert await store.runs(follows="run-1") == []
+        await store.create("run-2", started(follows=Follows(run_id="run-1", request="a")))
+        assert [run.run_id for run in await store.runs(follows="run-1")] == ["run-2"]
 
 
 async def test_a_gate_of_the_third_schema_is_forgotten_since_a_wrong_clock_may_have_set_it(

@@ -36,6 +36,8 @@ FIELDS = {"budget": "budget_nanousd"} | {
     name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
 }
 """The limits that need not be whole numbers, and their names in Limits."""
+LIMITS = frozenset(FIELDS) | (frozenset(RANGES) & frozenset(Limits.model_fields))
+"""The limits of one run, by the names that people use."""
 _OPTIONAL = {"budget", "timeout", "approval_timeout", "batch_size", "max_requests", "max_tokens"}
 
 

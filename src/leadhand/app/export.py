@@ -27,13 +27,15 @@ async def export(
     that cannot be read at all.
     """
     entries, damage = await _readable(runtime, run_id)
-    owner = (await runtime.store.run(run_id)).owner
+    listing = await runtime.store.run(run_id)
+    later = await runtime.followed_by(listing)
     document: dict[str, Any] | None = None
     sound = entries
     while sound and document is None:
         try:
             state = replay(run_id, sound)
-            document = run_document(state, sound, owner=owner, task=runtime.flows.task(state)).as_json()
+            task = runtime.flows.task(state)
+            document = run_document(state, sound, owner=listing.owner, task=task, followed_by=later).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":

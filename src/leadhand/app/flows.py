@@ -191,6 +191,7 @@ class Definition(Value):
     description: str
     Options: type[BaseModel]
     offline: dict[str, Callable[..., Any]]
+    reads_artifacts: bool
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from leadhand.app.arguments import json_arguments, json_value, limits, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
-from leadhand.app.runtime import Runtime, held_back, held_back_s
+from leadhand.app.runtime import Runtime
+from leadhand.app.settings import held_back, held_back_s
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain import events as ev
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused

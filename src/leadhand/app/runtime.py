@@ -10,11 +10,12 @@ from typing import Any, ParamSpec
 
 from leadhand.app.arguments import check_rules
 from leadhand.app.clock import SleepWatch, SystemClock, new_run_id
+from leadhand.app.earlier_runs import files_to_read, followed, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.libraries import Libraries
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.role_checks import check_roles
-from leadhand.app.settings import Settings, make_home
+from leadhand.app.settings import Settings, held_back, held_back_s, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.dispatch.local import LocalDispatcher
@@ -23,7 +24,7 @@ from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
-from leadhand.domain.limits import Amount, Limits
+from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
@@ -46,10 +47,6 @@ UNLIMITED_PATIENCE_S = 86_400.0
 
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
-HELD_BACK_SHARE = 5
-"""One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
-LONGEST_HELD_BACK_S = 120.0
-"""The most seconds that are kept for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +107,14 @@ class Runtime:
         key_id: str = "",
         once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
+        follows: RunState | None = None,
     ) -> RunState:
         """Create a run. Nothing is carried out until it is driven.
 
         ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
         process. ``by`` is who starts the run, ``key_id`` the API key that it belongs to. ``instructions`` replace the
-        built-in ones, by role. With ``once``, the caller chooses the run's id. Raises UsageError if a run with that id
+        built-in ones, by role. ``follows`` is the run that this one follows up. With ``once``, the caller chooses the
+        run's id. Raises UsageError if a run with that id
         exists, for an unknown flow and for invalid options, and ConfigurationError for a model that cannot be used.
         """
         checked, own = self.flows.options(flow, options or {}), instructions or {}
@@ -126,11 +125,12 @@ class Runtime:
             await self.models.learn(choice.models)
         roles = self.flows.roles(flow, checked)
         check_roles(roles, self.toolbox, self.models, offline=wanted.offline)
+        used, reads = self.flows.get(flow), (flow, key_id, follows)
         definition = RunDefinition(
             request=request,
             flow=flow,
-            flow_version=self.flows.get(flow).version,
-            flow_file=file_of(self.flows.get(flow)),
+            flow_version=used.version,
+            flow_file=file_of(used),
             roles=tuple(role.evolve(instructions=own.get(role.name, role.instructions)) for role in roles),
             options=checked,
             models=self._pinned(choice.models),
@@ -147,6 +147,8 @@ class Runtime:
             by=by,
             key_id=key_id,
             submission=once.submission if once is not None else "",
+            follows=followed(follows) if follows is not None else None,
+            earlier=await files_to_read(self.store, self.artifacts, *reads) if used.reads_artifacts else (),
         )
         run_id = once.run_id if once is not None else new_run_id()
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
@@ -177,8 +179,14 @@ class Runtime:
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
         state, entries = await self.load(run_id), await self.store.read(run_id)
-        state, owner = fold(state, entries[state.seq :]), (await self.store.run(run_id)).owner
-        return run_document(state, entries, owner=owner, task=self.flows.task(state))
+        state, listing = fold(state, entries[state.seq :]), await self.store.run(run_id)
+        task, later = self.flows.task(state), await self.followed_by(listing)
+        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later)
+
+    async def followed_by(self, listing: RunListing) -> list[str]:
+        """Return the newest runs that follow up a run and belong to the same key."""
+        later = await self.store.runs(follows=listing.run_id, key_id=listing.key_id)
+        return [each.run_id for each in later if each.follows == listing.run_id]  # a store may not know this filter
 
     async def take_over(self, run_id: str, *, ended: bool = False, resume_by: str = "") -> RunState:
         """Become the owner of a run that no process drives, and return its state.
@@ -189,6 +197,8 @@ class Runtime:
         """
         before = await self.load(run_id)
         self.check_resumable(before)
+        if before.finished is None:
+            await missing(self.artifacts, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         if resume_by and before.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(run_id).append(ResumeRequested(by=resume_by))
@@ -346,21 +356,6 @@ class Runtime:
                 await close()
         for part in (self.library, self.models, self.store):
             await part.aclose()
-
-
-def held_back(limits: Limits) -> Amount:
-    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens."""
-    requests = limits.max_requests or 0
-    return Amount(
-        requests=min(1 + max(1, requests // 10), max(requests - 1, 0)),
-        tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
-        nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
-    )
-
-
-def held_back_s(limits: Limits) -> float:
-    """The seconds that are kept for reviews and the answer."""
-    return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
 
 
 async def open_runtime(

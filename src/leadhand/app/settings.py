@@ -10,12 +10,16 @@ from typing import Any
 
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.limits import CONCURRENCY, Limits, SharedBudget
+from leadhand.domain.limits import CONCURRENCY, Amount, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
 MOST_AT_ONCE = 100_000
+HELD_BACK_SHARE = 5
+"""One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
+LONGEST_HELD_BACK_S = 120.0
+"""The most seconds that are kept for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,21 @@ def make_home(home: Path) -> Path:
             "Choose another one with --home DIR or LEADHAND_HOME.",
         ) from error
     return home
+
+
+def held_back(limits: Limits) -> Amount:
+    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens."""
+    requests = limits.max_requests or 0
+    return Amount(
+        requests=min(1 + max(1, requests // 10), max(requests - 1, 0)),
+        tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
+        nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
+    )
+
+
+def held_back_s(limits: Limits) -> float:
+    """The seconds that are kept for reviews and the answer."""
+    return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
 
 
 def tilde(path: Path | str) -> str:

@@ -7,11 +7,11 @@ import re
 import shlex
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
-from leadhand.app.arguments import RANGES, USUAL_BUDGET, number
+from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy
 
@@ -41,6 +41,14 @@ SameTools = Annotated[
 Documents = Annotated[
     str | None,
     Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
+]
+Continue = Annotated[
+    str | None,
+    Flag(
+        "Follow up this run, which has ended: with its answer and files, and its flow, options, models, documents and"
+        " limits where you give no others.",
+        "RUN",
+    ),
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
 Debug = Annotated[bool, Flag("Show the traceback of an error.")]
@@ -122,11 +130,15 @@ class ModelFlags:
     ] = False
 
     def __post_init__(self) -> None:
-        named = next((name for name in (self.model, self.lead_model, self.worker_model, self.review_model) if name), "")
-        if self.offline and named and named != "offline":
+        if self.offline and self.named not in ("", "offline"):
             raise UsageError(
-                f"--offline uses the built-in model, and {named} was named", "Give --offline or a model, not both."
+                f"--offline uses the built-in model, and {self.named} was named", "Give --offline or a model, not both."
             )
+
+    @property
+    def named(self) -> str:
+        """A model that the command line names; "" for none."""
+        return next((name for name in (self.model, self.lead_model, self.worker_model, self.review_model) if name), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +152,7 @@ class FlowFlags:
         tuple[str, ...],
         Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
     ] = ()
+    chosen: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +194,15 @@ class LimitFlags:
     max_output_tokens: Annotated[
         int, Flag("Maximum number of tokens of one model reply. Reasoning models need more.", "N")
     ] = 2_000
+    chosen: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
         _check_ranges(self)
+
+    @property
+    def given(self) -> dict[str, float | None]:
+        """The limits of one run that the command line sets."""
+        return {name: getattr(self, name) for name in self.chosen & LIMITS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +267,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     from leadhand.cli.source_files import all_agents, all_flows
 
     for group in groups:
-        settings |= asdict(group)
+        settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
     flows, agents = all_flows(store.flows), all_agents(store.agent)
     return Leadhand(home=store.home, database=store.database, flows=flows, agents=agents, **settings)
 

@@ -112,7 +112,7 @@ def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -
     optional = next((each for each in get_args(hint) if each is not type(None)), hint)
     return _Parameter(
         name=name,
-        flag=f"--{name.replace('_', '-')}" if flag else "",
+        flag=f"--{name.rstrip('_').replace('_', '-')}" if flag else "",
         type=tuple if get_origin(hint) is tuple else optional,
         help=help_,
         default=default,
@@ -171,13 +171,19 @@ def _check(command: Command, parameters: list[_Parameter], given: dict[str, Any]
 
 
 def _grouped(parameters: Iterable[_Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of a call: flags of a group as an instance of its class, if any of them is given."""
+    """Return the keywords of a call: flags of a group as an instance of its class, if any of them is given.
+
+    A class with a field ``chosen`` receives the names of those that are given.
+    """
     keywords: dict[str, Any] = {}
     groups: dict[tuple[str, Any], dict[str, Any]] = {}
     for each in parameters:
         if each.name in given:
             (keywords if each.group is None else groups.setdefault(each.group, {}))[each.name] = given[each.name]
-    return keywords | {name: group(**values) for (name, group), values in groups.items()}
+    for (name, group), values in groups.items():
+        chosen = {"chosen": frozenset(values)} if "chosen" in group.__dataclass_fields__ else {}
+        keywords[name] = group(**values, **chosen)
+    return keywords
 
 
 def _unknown_flag(command: Command, flags: Iterable[str], word: str) -> UsageError:

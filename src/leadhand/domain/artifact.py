@@ -16,6 +16,8 @@ LONGEST_PATH = 500
 """The longest path, in bytes of UTF-8."""
 LONGEST_NAME = 200
 """The longest name of a file or folder, in bytes of UTF-8."""
+MEMORY = "memory/"
+"""The folder whose files later runs of the same flow can read."""
 MAX_DEPTH = 16
 """The maximum number of names in one path."""
 

@@ -13,9 +13,10 @@ from typing import NamedTuple, TypedDict, Unpack
 from . import events as ev
 from .allowance import METERED, Account, Budget
 from .approval import Approval, ApprovalStatus, args_hash
+from .artifact import MEMORY
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
 from .ids import assignment_of
-from .run import ENDED, RunStatus
+from .run import ENDED, EarlierFile, RunStatus
 from .value import Value
 
 
@@ -25,7 +26,8 @@ class RunListing(Value):
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
     ``subtasks`` counts the subtasks of all orders, 0 until the first plan is complete; ``completed`` and ``failed``
     count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens`` and ``nanousd``
-    are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none).
+    are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none),
+    ``follows`` the run that it follows up ("" for none).
     """
 
     run_id: str
@@ -48,6 +50,7 @@ class RunListing(Value):
     tokens: int = 0
     nanousd: int = 0
     key_id: str = ""
+    follows: str = ""
 
 
 class HostLine(Value):
@@ -125,7 +128,8 @@ class RunFilter(TypedDict, total=False):
     """The filters of a list of runs; a run must meet each that is given and not None.
 
     Its ``status``, ``text`` in its request (ignoring case), created at ``since`` or later and before ``until`` (times
-    with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key ``key_id``.
+    with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key ``key_id``, that is a
+    follow-up of the run ``follows``.
     """
 
     status: RunStatus | None
@@ -135,6 +139,7 @@ class RunFilter(TypedDict, total=False):
     asking: bool
     detached: bool | None
     key_id: str | None
+    follows: str | None
 
 
 def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[RunListing]:
@@ -151,7 +156,29 @@ def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[R
         and (run.asking or not asking)
         and detached in (None, run.detached)
         and filters.get("key_id") in (None, run.key_id)
+        and filters.get("follows") in (None, run.follows)
     ]
+
+
+def earlier_file(written: ev.ArtifactWritten, run_id: str, at: datetime) -> EarlierFile:
+    """Return a file that a run wrote as later runs refer to it."""
+    return EarlierFile(
+        path=written.path,
+        digest=written.digest,
+        size=written.size,
+        media_type=written.media_type,
+        run_id=run_id,
+        at=at,
+    )
+
+
+def newest_files(written: Iterable[EarlierFile], limit: int) -> list[EarlierFile]:
+    """Return the files that later runs may read, one for each path: the first that is given."""
+    newest: dict[str, EarlierFile] = {}
+    for file in written:
+        if file.path.startswith(MEMORY) and len(newest) < limit:
+            newest.setdefault(file.path, file)
+    return list(newest.values())
 
 
 class OpenApproval(NamedTuple):
@@ -267,6 +294,7 @@ class RunRecord:
             owner=owner,
             detached=definition.detached,
             key_id=definition.key_id,
+            follows=definition.follows.run_id if definition.follows is not None else "",
         )
 
     @classmethod

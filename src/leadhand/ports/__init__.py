@@ -2,7 +2,17 @@
 
 from leadhand.domain.errors import AllowanceRefused, StaleAttempt
 
-from .stores import AgentStore, AnswerCache, ArtifactStore, ContextStore, HasArtifacts, KeyStore, UpkeepStore
+from .stores import (
+    AgentStore,
+    AnswerCache,
+    ArtifactStore,
+    ContextStore,
+    FileIndex,
+    HasArtifacts,
+    KeepsArtifacts,
+    KeyStore,
+    UpkeepStore,
+)
 from .work import (
     BoundTool,
     Clock,
@@ -29,8 +39,10 @@ __all__ = [
     "Clock",
     "ContextStore",
     "Dispatcher",
+    "FileIndex",
     "FormRefused",
     "HasArtifacts",
+    "KeepsArtifacts",
     "KeyStore",
     "Library",
     "ModelError",

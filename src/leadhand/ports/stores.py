@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, Unpack, runtime_checkable
@@ -10,6 +10,7 @@ from typing import Protocol, Unpack, runtime_checkable
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
+from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 
 
@@ -145,6 +146,26 @@ class HasArtifacts(Protocol):
 
     @property
     def artifacts(self) -> ArtifactStore: ...
+
+
+@runtime_checkable
+class KeepsArtifacts(Protocol):
+    """A store of artifacts in which content can be deleted by another process. Every method may raise StoreError."""
+
+    async def keep(self, digests: Collection[str]) -> set[str]:
+        """Keep content for a while, so that an event can name it, and return which of these digests are stored."""
+        ...
+
+
+@runtime_checkable
+class FileIndex(Protocol):
+    """A context store that finds the files of earlier runs without reading their logs. May raise StoreError."""
+
+    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+        """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
+        newest first.
+        """
+        ...
 
 
 @runtime_checkable

@@ -162,11 +162,11 @@ def require(principal: Principal, scope: Scope) -> None:
     )
 
 
-def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
+def allowed(scope: Scope, *, on_run: Scope | None = None) -> Callable[..., Awaitable[Principal]]:
     """A dependency that returns the principal, who must have the scope and stay within the rate limit.
 
-    If the path names a run, the principal must have the scope for that run. Raises NoSuchRun, and Problem: 401 without
-    a key, 403 without the scope, 429 above the rate limit.
+    If the path names a run, the principal must have the scope for that run, or ``on_run`` instead. Raises NoSuchRun,
+    and Problem: 401 without a key, 403 without the scope, 429 above the rate limit.
     """
 
     async def check(
@@ -183,7 +183,7 @@ def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
         await access.rates.check(principal.key_id)
         run_id = request.path_params.get("run_id")
         if run_id is not None:
-            await access.check_run(principal, run_id, scope)
+            await access.check_run(principal, run_id, on_run or scope)
         return principal
 
     return check

@@ -30,6 +30,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "RunLine": {
         **RUN,
         "orphan": False,
+        "follows": None,
         "subtasks": 1,
         "completed": 1,
         "failed": 0,
@@ -70,6 +71,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "limits": RunLimits(budget_usd=1.0).model_dump(mode="json"),
         "models": {},
         "forked_from": None,
+        "follows": {"run_id": RUN_ID, "request": REQUEST},
+        "followed_by": [],
         "offline": True,
     },
     "EventDocument": {

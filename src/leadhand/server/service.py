@@ -6,14 +6,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Any
 from weakref import WeakValueDictionary
 
 from leadhand.app import operator
+from leadhand.app.follow_ups import models_of
 from leadhand.app.keys import key_store
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, NoSuchRun, RunOwned, UsageError
@@ -31,7 +35,7 @@ from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
-from leadhand.server.start_request import Submission, asked_for, most_of, once
+from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
 
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
@@ -76,26 +80,55 @@ class Service:
         """Return the request and the settings of a run. Raises UsageError, and Problem (403) above a ceiling."""
         return asked_for(submission, self.runtime, await self.agents.models(submission.flow), principal)
 
+    async def asked_to_follow(
+        self, body: FollowUp, earlier: RunState, principal: Principal
+    ) -> tuple[Submission, tuple[str, Settings]]:
+        """Return a follow-up as the request to start a run that it stands for, and what :meth:`asked` returns for it.
+
+        Raises as :meth:`asked` does, and ConfigurationError for a tool of the earlier run that is not here.
+        """
+        before, given = earlier.definition, dict[str, Any](body.options)
+        same = body.flow in (None, before.flow)
+        if same:
+            check_tools(before.tools, self.runtime.toolbox)
+        if not same or "agents" in given:  # else the stages are those of the earlier run
+            given = dict(await self.agents.options(body.flow or before.flow, given))
+        submission = followed_up(body, given, before, self.runtime.settings, principal)
+        request, settings = await self.asked(submission, principal)
+        if body.model is None and not settings.offline:
+            settings = replace(settings, models=models_of(before.models))
+        return submission, (request, settings)
+
     async def start(
-        self, submission: Submission, asked: tuple[str, Settings], principal: Principal, key: str | None
+        self,
+        submission: Submission,
+        asked: tuple[str, Settings],
+        principal: Principal,
+        key: str | None,
+        *,
+        follows: RunState | None = None,
     ) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
-        ``asked`` is what :meth:`asked` returns. Raises UsageError and ConfigurationError for an invalid request, and
-        Problem (422) for a key of another request.
+        ``asked`` is what :meth:`asked` returns; the options of a run that ``follows`` another are complete. Raises
+        UsageError and ConfigurationError for an invalid request, and Problem (422) for a key of another request.
         """
         request, settings = asked
+        options = submission.options
+        if follows is None:
+            options = await self.agents.options(submission.flow, options)
         try:
             state = await self.runtime.start(
                 request,
                 flow=submission.flow,
-                options=await self.agents.options(submission.flow, submission.options),
+                options=options,
                 detached=True,
                 asked=settings,
                 by=principal.name,
                 key_id=principal.key_id or "",
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(submission.flow),
+                follows=follows,
             )
         except UsageError:
             earlier = await self.started_before(submission, principal, key)

@@ -13,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from ulid import ULID
 
 from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
+from leadhand.app.follow_ups import options_of
 from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, usd
+from leadhand.domain.run import RunDefinition
 from leadhand.domain.tool import ApprovalPolicy
 from leadhand.server.access import Principal, require
 from leadhand.server.problems import Problem, invalid
@@ -110,6 +112,45 @@ class Submission(Body):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
     )
+
+
+class FollowUp(Body):
+    """A request to start a run that follows up another one. What is missing is as in that run."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"request": "And the day after?"}]})
+
+    request: str = Field(description="The request in natural language.", min_length=1)
+    flow: str | None = Field(None, description="Another flow.")
+    model: str | None = Field(None, description="Another model of every role, as provider:name.")
+    limits: LimitsBody = Field(default_factory=LimitsBody)
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Options of the flow, each in place of that of the earlier run."
+    )
+
+
+def followed_up(
+    body: FollowUp, options: Mapping[str, Any], earlier: RunDefinition, usual: Settings, principal: Principal
+) -> Submission:
+    """Return a follow-up as a request to start a run, which may only have what the principal may ask for.
+
+    ``options`` are those given. The limits of the earlier run are lowered to the highest that are allowed.
+    """
+    before = earlier.limits.within(most_of(principal, usual))
+    plain = limits(principal.ceilings.narrow(usual.limits))
+    kept = {name: getattr(before, FIELDS.get(name, name)) for name in LimitsBody.model_fields}
+    kept = {name: value for name, value in kept.items() if value != getattr(plain, FIELDS.get(name, name))}
+    if kept.get("budget") is not None:
+        kept["budget"] = usd(kept["budget"])
+    offline = earlier.offline and body.model is None
+    given = {
+        "request": body.request,
+        "flow": body.flow or earlier.flow,
+        "model": body.model or (None if offline or usual.offline else earlier.models.default),
+        "offline": offline,
+        "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
+        "options": options_of(earlier, body.flow or "", options),
+    }
+    return Submission.model_validate(given)
 
 
 def asked_for(

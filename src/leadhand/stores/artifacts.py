@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Awaitable, Callable, Collection, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -58,11 +59,19 @@ class FileArtifacts:
         """Whether content with this digest is stored, even if it is damaged."""
         return await asyncio.to_thread(self._in_file, digest, _is_file) or False
 
+    async def keep(self, digests: Collection[str]) -> set[str]:
+        """Keep content for a while, and return which of these digests are stored. Raises StoreError."""
+        return await asyncio.to_thread(self._keep, digests)
+
+    def _keep(self, digests: Collection[str]) -> set[str]:
+        with self._locked(fcntl.LOCK_SH):
+            return {digest for digest in digests if self._in_file(digest, _touch)}
+
     def delete_others(self, kept: Collection[str], *, older_than: float) -> None:
         """Delete content whose digest is not in ``kept`` and that was last put before ``older_than``, in seconds since
         1970. Raises StoreError.
         """
-        with self._explained("delete"):
+        with self._explained("delete"), self._locked(fcntl.LOCK_EX):
             for path in self._folder.glob("??/*"):
                 name = ALGORITHM + path.parent.name + path.name
                 if name not in kept and path.lstat().st_mtime < older_than:
@@ -73,6 +82,7 @@ class FileArtifacts:
         with self._explained("write"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with opened(self._folder) as folder:
+                fcntl.flock(folder, fcntl.LOCK_SH)  # so that content is not deleted that is put again
                 shard, name = _place(digest)
                 with suppress(FileExistsError):
                     os.mkdir(shard, 0o700, dir_fd=folder)
@@ -101,6 +111,14 @@ class FileArtifacts:
         return None
 
     @contextmanager
+    def _locked(self, kind: int) -> Generator[None]:
+        """Hold the folder's lock, if there is a folder: those who delete are alone."""
+        with ExitStack() as stack:
+            with suppress(FileNotFoundError):
+                fcntl.flock(stack.enter_context(opened(self._folder)), kind)
+            yield
+
+    @contextmanager
     def _explained(self, what: str) -> Generator[None]:
         try:
             yield
@@ -119,17 +137,24 @@ class FileArtifacts:
 class DatabaseArtifacts:
     """Rows in the table of payloads, for databases that several machines share.
 
-    ``keep`` writes content by digest if it is not there, ``find`` reads it and raises KeyError.
+    ``write`` writes content by digest if it is not there, ``find`` reads it and raises KeyError; ``keep`` is as in
+    :class:`~leadhand.ports.KeepsArtifacts`.
     """
 
-    def __init__(self, keep: Callable[[str, bytes], Awaitable[None]], find: Callable[[str], Awaitable[bytes]]) -> None:
-        self._keep = keep
+    def __init__(
+        self,
+        write: Callable[[str, bytes], Awaitable[None]],
+        find: Callable[[str], Awaitable[bytes]],
+        keep: Callable[[Collection[str]], Awaitable[set[str]]],
+    ) -> None:
+        self._write = write
         self._find = find
+        self.keep = keep
 
     async def put(self, content: bytes) -> str:
         """Keep content and return its digest once it is committed. Raises StoreError."""
         digest = digest_of(content)
-        await self._keep(digest, content)
+        await self._write(digest, content)
         return digest
 
     async def get(self, digest: str) -> bytes:
@@ -176,6 +201,11 @@ def _read(name: str, folder: int) -> bytes | None:
 
 def _is_file(name: str, folder: int) -> bool:
     return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _touch(name: str, folder: int) -> bool:
+    os.utime(name, dir_fd=folder, follow_symlinks=False)
+    return _is_file(name, folder)
 
 
 def _write(name: str, content: bytes, folder: int) -> None:

@@ -4,22 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from leadhand.domain.errors import no_such_run
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
-from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.events import ArtifactWritten
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo, earlier_file, newest_files
+from leadhand.domain.run import ENDED, EarlierFile, RunStatus
 
 from .codec import EPOCH, moment, read_moment, stored
-from .connection import Connection, Database, Hold, Row
+from .connection import Connection, Database, Dialect, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 """A run with one of these statuses should have an owner; without an owner it is an orphan."""
 
+VERSIONS_READ = 5_000
+"""The newest versions of files among which those of earlier runs are looked for."""
+
 COLUMNS = (
-    "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, subtasks,"
-    " completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
+    "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
+    " subtasks, completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
 SELECT = f"SELECT {COLUMNS}, (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
 FIELDS = (*(column.rpartition(" ")[2] for column in COLUMNS.split(", ")), "asking")
@@ -52,6 +57,7 @@ def run_listings(
         "created_at >= ?": stored(filters.get("since")),
         "created_at < ?": stored(filters.get("until")),
         "key_id = ?": filters.get("key_id"),
+        "follows = ?": filters.get("follows"),
         "detached = ?": None if detached is None else int(detached),
         "(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)": before,
     }
@@ -61,6 +67,28 @@ def run_listings(
         f"{SELECT} WHERE {where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*given.values(), limit]
     )
     return _lines(rows, connection, hold)
+
+
+def earlier_files(connection: Connection, dialect: Dialect, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+    """Return the files of runs as :meth:`leadhand.ports.FileIndex.earlier_files` does; damaged entries are left out."""
+    written = (
+        "SELECT events.run_id AS run_id, events.at AS at, events.body AS body"
+        " FROM events JOIN runs ON runs.run_id = events.run_id"
+        " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ?"
+        " ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?"
+    )
+    rows = f"SELECT {dialect.rows.format('run_id, at, body')} FROM ({written}) AS found"
+    ((text,),) = connection.execute(rows, (flow, key_id, VERSIONS_READ))
+    return newest_files(_files(json.loads(text) if text else ()), limit)
+
+
+def _files(rows: Iterable[Row]) -> Iterator[EarlierFile]:
+    for run_id, at, body in rows:
+        try:
+            written = ArtifactWritten.model_validate_json(body)
+            yield earlier_file(written, run_id, moment(at))
+        except (ValueError, ArithmeticError):  # damage must not keep a run from starting
+            continue
 
 
 def _lines(rows: Sequence[Row], connection: Connection, hold: Hold) -> list[RunListing]:

@@ -202,4 +202,9 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         """,
         "ALTER TABLE reservations ADD COLUMN shared TEXT NOT NULL DEFAULT ''",
     ),
+    (  # 6: which run a follow-up continues, and the files that runs wrote, newest first
+        "ALTER TABLE runs ADD COLUMN follows TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> ''",
+        "CREATE INDEX events_of_files ON events (at, run_id, seq) WHERE type = 'artifact_written'",
+    ),
 )

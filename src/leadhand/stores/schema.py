@@ -6,7 +6,7 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 5
+VERSION = 6
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
@@ -18,6 +18,7 @@ LATER_TABLES: dict[int, frozenset[str]] = {
     3: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
     4: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
     5: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
+    6: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
 }
 """The tables that each later schema adds."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
@@ -17,7 +18,7 @@ from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.value import Json
 
 from .codec import moment, read_moment
-from .connection import Connection, Dialect, Row
+from .connection import Connection, Dialect, Row, among
 
 CLEANING_INTERVAL_S = 60.0
 LONGEST_S = 1e10
@@ -78,6 +79,18 @@ class Keeper:
             self._clean_at = time.monotonic() + CLEANING_INTERVAL_S
             connection.execute(f"DELETE FROM cache WHERE expires_at <= {now}")
         return bool(kept)
+
+    def keep_blobs(self, connection: Connection, digests: Sequence[str], ttl_s: float) -> set[str]:
+        """Keep artifacts for ``ttl_s`` seconds, and return which of them are stored."""
+        for digest in digests:
+            self.keep(connection, f"artifact {digest}", "null", ttl_s)
+        if not self._dialect.alone:  # wait for a process that is deleting artifacts
+            connection.execute("LOCK TABLE blobs IN ROW EXCLUSIVE MODE")
+        found: set[str] = set()
+        for condition, parameters in among("digest", [(digest,) for digest in digests]):
+            rows = connection.execute(f"SELECT digest FROM blobs WHERE {condition}", parameters)
+            found |= {digest for (digest,) in rows}
+        return found
 
 
 def free_at(now: str) -> str:

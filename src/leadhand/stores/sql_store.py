@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
+from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 from leadhand.ports import ArtifactStore
 
@@ -25,7 +26,7 @@ from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries, stored
 from .connection import Database, ReadOnly, Row, close_in_forked_child
 from .followers import Followers, Poller
-from .listings import host_lines, run_listing, run_listings, store_info
+from .listings import earlier_files, host_lines, run_listing, run_listings, store_info
 from .schema import check_current
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
@@ -81,7 +82,11 @@ class SqlContextStore:
     def artifacts(self) -> ArtifactStore:
         """The artifacts of this database: files in ``<database>.artifacts`` for SQLite, rows for PostgreSQL."""
         folder = self._database.artifact_folder
-        return FileArtifacts(folder) if folder is not None else DatabaseArtifacts(self._keep_blob, self.blob)
+        return (
+            FileArtifacts(folder)
+            if folder is not None
+            else DatabaseArtifacts(self._keep_blob, self.blob, self._keep_blobs)
+        )
 
     async def open(self, *, reading: bool = False) -> None:
         """Open the database: once, before anything else. Raises StoreError or ConfigurationError.
@@ -151,6 +156,9 @@ class SqlContextStore:
     ) -> list[RunListing]:
         return await self._query(run_listings, self._hold, filters, limit, before)
 
+    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+        return await self._query(earlier_files, self._database.dialect, flow, key_id, limit)
+
     async def hosts(self) -> list[HostLine]:
         return await self._query(host_lines, self._hold)
 
@@ -167,6 +175,9 @@ class SqlContextStore:
         await self.cache(f"artifact {digest}", None, UNNAMED_S)
         insert = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
         await self._change(f"6 {digest}", insert, digest, body)
+
+    async def _keep_blobs(self, digests: Collection[str]) -> set[str]:
+        return await self._write_beside("3 artifact", self._keeper.keep_blobs, sorted(digests), UNNAMED_S)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         await self._write_beside(f"1 {run_id}", side_tables.save_snapshot, run_id, seq, schema, body)

@@ -85,7 +85,7 @@ Operation = Create | Append | Claim | Release
 
 RUNS = Table(
     "runs",
-    "run_id, flow, request, searched, model, created_at, detached, key_id,"
+    "run_id, flow, request, searched, model, created_at, detached, key_id, follows,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
@@ -111,7 +111,7 @@ def _on_conflict(key: str, changing: Sequence[str]) -> str:
     return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
 
 
-FIXED = 8
+FIXED = 9
 """The number of columns, the first ones, of a run's row that never change."""
 CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[FIXED:])
 CHANGE_SHARED = _on_conflict("scope", SHARED.columns.split(", ")[1:])
@@ -147,7 +147,8 @@ class RunRow:
         return cls(
             (
                 run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
-                definition.key_id, *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                definition.key_id, definition.follows.run_id if definition.follows is not None else "",
+                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
                 0, 0, 0, 0, 0, 0,
             ),

@@ -13,8 +13,18 @@ from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_ke
 from leadhand.domain.allowance import Account
 from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import UsageError, no_such_run
-from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, RunRecord, StoreInfo, matching
+from leadhand.domain.events import AnyEvent, ArtifactWritten, Entry, RunStarted
+from leadhand.domain.listing import (
+    HostLine,
+    RunFilter,
+    RunListing,
+    RunRecord,
+    StoreInfo,
+    earlier_file,
+    matching,
+    newest_files,
+)
+from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
 
@@ -119,6 +129,16 @@ class MemoryStore:
             self._record(before)
             newest_first = newest_first[newest_first.index(before) + 1 :]
         return matching((self._records[run_id].listing for run_id in newest_first), **filters)[:limit]
+
+    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+        written = [
+            earlier_file(entry.event, run_id, entry.at)
+            for run_id, record in self._records.items()
+            if (record.listing.flow, record.listing.key_id) == (flow, key_id)
+            for entry in record.entries
+            if isinstance(entry.event, ArtifactWritten)
+        ]
+        return newest_files(sorted(written, key=lambda file: file.at)[::-1], limit)
 
     async def hosts(self) -> list[HostLine]:
         driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self.host)

@@ -7,9 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Approve, Detach, Job
-from leadhand.cli.options import Documents, DriverFlags, Flag, LimitFlags, ModelFlags, Output, Tools, flow_options
+from leadhand.cli.options import (
+    Continue,
+    Documents,
+    DriverFlags,
+    Flag,
+    LimitFlags,
+    ModelFlags,
+    Output,
+    Tools,
+    flow_options,
+)
 from leadhand.domain.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
@@ -37,6 +48,7 @@ async def report(
     documents: Documents = None,
     approve: Approve = (),
     detach: Detach = False,
+    continue_: Continue = None,
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
     output: Output = Output(),
@@ -59,8 +71,15 @@ async def report(
         limits=limits,
         output=output,
         store=store,
+        continues=continue_,
     )
-    return await job.run(topic, REPORT, lambda lead: {**options, "agents": stages(settings, lead.agents)}, EXAMPLE)
+
+    def options_of(lead: Leadhand) -> dict[str, Any]:
+        if continue_ is not None and not settings:
+            return options  # the stages are those of the earlier run
+        return {**options, "agents": stages(settings, lead.agents)}
+
+    return await job.run(topic, REPORT, options_of, EXAMPLE)
 
 
 def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:

@@ -112,7 +112,8 @@ async def runs_show(
         elif json:
             write_json((await runtime.document(state.run_id)).as_json())
         else:
-            write(_text(_page(state, listing, store)))
+            later = await runtime.store.runs(follows=state.run_id)
+            write(_text(_page(state, listing, later, store)))
 
 
 async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, Any]:
@@ -130,9 +131,10 @@ def _text(lines: Iterable[str]) -> str:
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
-def _page(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[str]:
+def _page(state: RunState, listing: RunListing, later: Iterable[RunListing], store: StoreFlags) -> Iterator[str]:
     yield from [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
     yield from _facts(state, listing, store)
+    yield from (f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later)
     yield ""
     yield from _work(state, driven=listing.owner is not None)
     finished = state.finished
@@ -170,10 +172,12 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[
 
 
 def _history(state: RunState) -> Iterator[str]:
-    """The run that this one is a fork of, and its earlier answers."""
-    origin = state.definition.forked_from
+    """The run that this one is a fork or a follow-up of, and its earlier answers."""
+    origin, follows = state.definition.forked_from, state.definition.follows
     if origin is not None:
         yield f"fork     of {origin.run_id} at event {origin.seq}"
+    if follows is not None:
+        yield f"follows  {follows.run_id}: {shortened(one_line(follows.request), LONGEST_LINE)}"
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         which = f"number {state.finished.number}" if state.finished is not None else "pending"

@@ -39,6 +39,7 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
     reason = choice.why if why is None else why
     rows = [
         ("run", run_id),
+        *([("follows", definition.follows.run_id)] if definition.follows is not None else []),
         ("model", models_line(definition) + (f" ({reason})" if reason else "")),
         *(("window", line) for line in window_lines(runtime, definition)),
         ("limits", limits_line(definition)),

@@ -28,15 +28,20 @@ from . import shapes
 
 
 def run_document(
-    state: RunState, entries: Iterable[Entry], *, owner: str | None, task: dict[str, Json] | None = None
+    state: RunState,
+    entries: Iterable[Entry],
+    *,
+    owner: str | None,
+    task: dict[str, Json] | None = None,
+    followed_by: Iterable[str] = (),
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is what the flow of the run shows of
-    it; its progress is added from the log.
+    it; its progress is added from the log. ``followed_by`` are the runs that follow it up.
     """
     entries = list(entries)
-    definition, finished = state.definition, state.finished
+    definition, finished, follows = state.definition, state.finished, state.definition.follows
     limits, budget = definition.limits, definition.limits.budget_nanousd
     states = tuple(work_state(state, order) for order in state.orders.values())
     return shapes.RunDocument(
@@ -76,6 +81,8 @@ def run_document(
         model=definition.models.default,
         models=definition.models.roles,
         forked_from=definition.forked_from,
+        follows=None if follows is None else shapes.FollowedRun(run_id=follows.run_id, request=follows.request),
+        followed_by=tuple(followed_by),
         offline=definition.offline,
         detached=definition.detached,
         created_at=state.created_at,
@@ -86,9 +93,11 @@ def run_document(
 
 def run_line(listing: RunListing) -> shapes.RunLine:
     """A run in a list; its process releases it only some time after its end."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "owner", "key_id"})
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "owner", "key_id", "follows"})
     owner = None if listing.status in ENDED else listing.owner
-    return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), owner=owner, **same)
+    return shapes.RunLine(
+        last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), owner=owner, follows=listing.follows or None, **same
+    )
 
 
 def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine:

@@ -187,6 +187,13 @@ class RunLimits(Limits):
     budget_usd: float | None = Field(default=None, ge=0)
 
 
+class FollowedRun(Document):
+    """The earlier run that a follow-up continues."""
+
+    run_id: str
+    request: str
+
+
 class RunDocument(Document):
     """A run: its request, work orders, evidence and answer as of ``last_seq``."""
 
@@ -214,6 +221,8 @@ class RunDocument(Document):
     model: str
     models: dict[str, str] = Field(description="The models of single roles, where they differ from `model`.")
     forked_from: ForkPoint | None
+    follows: FollowedRun | None = Field(description="The run that this one follows up.")
+    followed_by: tuple[str, ...] = Field(description="The runs that follow up this one, of the same key, newest first.")
     offline: bool
     detached: bool
     created_at: Moment
@@ -242,6 +251,7 @@ class RunLine(Document):
     requests: int
     tokens: int
     cost_usd: float | None = Field(description="US dollars; null if unknown.")
+    follows: str | None = Field(description="The run that this one follows up.")
 
 
 class ApprovalCard(Document):

@@ -8,6 +8,7 @@ from typing import Any
 from leadhand.domain.days import WEEKDAYS
 from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
+from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.work_order.context_budget import context_budget, tokens
 
 from .judging import judged
@@ -28,7 +29,7 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     facts: dict[str, Any] = {"topic": report.run.request}
     match stage.name:
         case "planner":
-            return {**facts, **_today(report), "most": MOST_QUESTIONS}
+            return {**facts, **earlier_facts(report.state), **_today(report), "most": MOST_QUESTIONS}
         case "researcher":
             return {**facts, **_today(report), "question": given["question"]}
         case "writer":

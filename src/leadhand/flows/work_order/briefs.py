@@ -14,6 +14,7 @@ from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json, compact_json, is_object, lean_schema
 from leadhand.domain.work_order import Assignment, Subtask
+from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.flow import result_facts
 
 from .answer_checks import planned, refused_answer
@@ -52,7 +53,13 @@ def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
 def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
-    facts: dict[str, Any] = {"tools": _tools(state.definition.tools), **today(state), **asked(state), "page": page}
+    facts: dict[str, Any] = {
+        "tools": _tools(state.definition.tools),
+        **today(state),
+        **earlier_facts(state),
+        **asked(state),
+        "page": page,
+    }
     first = assignment.input.get("first", 0)
     if first:
         latest = [

@@ -1,4 +1,4 @@
-"""Control runs: cancel, pause, resume, retry, skip, supply and fork."""
+"""Control runs: cancel, pause, resume, retry, skip, supply, fork and follow up."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from leadhand.app import operator
 from leadhand.app.arguments import limits
+from leadhand.app.follow_ups import load_earlier
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.decide.operator_requests import ACTED, asks_people, retriable
 from leadhand.domain.document import RunDocument
@@ -20,9 +21,9 @@ from leadhand.domain.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
-from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
+from leadhand.server.routes.dependencies import RunId, Runner, RunnerReader, TheAccess, TheService, Words
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, WholeRunLimits, check_ceilings, loosens, most_of
+from leadhand.server.start_request import Body, FollowUp, WholeRunLimits, check_ceilings, loosens, most_of
 
 router = APIRouter(
     route_class=Route,
@@ -223,5 +224,23 @@ async def fork_run(
     async with service.starting(access.rates, principal):
         with conflicts():
             state = await service.fork(run_id, body.at, principal, given)
+    response.headers["location"] = f"/api/runs/{state.run_id}"
+    return await service.runtime.document(state.run_id)
+
+
+@router.post("/follow_up", status_code=202)
+async def follow_up_run(
+    run_id: RunId, service: TheService, access: TheAccess, principal: RunnerReader, body: FollowUp, response: Response
+) -> RunDocument:
+    """Start a run that follows up this one, which must have ended: with its flow, options, models and limits.
+
+    What the body names is changed. Limits stay within those that the caller may ask for. The new run belongs to the
+    caller's key.
+    """
+    with conflicts():
+        earlier = await load_earlier(service.runtime, run_id)
+    submission, asked = await service.asked_to_follow(body, earlier, principal)
+    async with service.starting(access.rates, principal):
+        state, _ = await service.start(submission, asked, principal, None, follows=earlier)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     return await service.runtime.document(state.run_id)

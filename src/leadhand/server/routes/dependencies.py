@@ -26,6 +26,7 @@ TheService = Annotated[Service, Depends(_service)]
 Reader = Annotated[Principal, Depends(allowed(Scope.READ))]
 ReaderOfAll = Annotated[Principal, Depends(allowed(Scope.READ_ALL))]
 Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]
+RunnerReader = Annotated[Principal, Depends(allowed(Scope.RUN, on_run=Scope.READ))]
 Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 

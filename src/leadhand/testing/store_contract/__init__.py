@@ -15,7 +15,8 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
 
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
 of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of role settings
-:class:`AgentStoreContract`, stores of artifacts :class:`ArtifactStoreContract`.
+:class:`AgentStoreContract`, stores of artifacts :class:`ArtifactStoreContract`, stores that find the files of earlier
+runs :class:`FileIndexContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -27,6 +28,8 @@ from .allowance import AllowanceContract, SharedAllowanceContract
 from .asking import AskingContract, SharedAskingContract
 from .asking import asks as asks
 from .asking import says as says
+from .files import FileIndexContract as FileIndexContract
+from .files import write_file as write_file
 from .keeping import AgentStoreContract as AgentStoreContract
 from .keeping import ArtifactStoreContract as ArtifactStoreContract
 from .keeping import KeepingContract, SharedKeepingContract

@@ -11,7 +11,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.errors import RunOwned, UsageError
 from leadhand.domain.limits import Usage
 from leadhand.domain.listing import HostLine
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import Follows, RunStatus
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
 
@@ -136,6 +136,13 @@ class RunsContract(Contract):
         assert [run.run_id for run in await store.runs(detached=False)] == ["run-1"]
         assert [run.run_id for run in await store.runs(detached=None)] == ["run-2", "run-1"]
         assert await store.runs(detached=True, text="a") == []
+
+    async def test_runs_can_be_looked_for_by_the_run_that_they_follow(self, store: ContextStore) -> None:
+        await store.create("run-1", started("a"))
+        await store.create("run-2", started("b", follows=Follows(run_id="run-1", request="a")))
+        assert [(run.run_id, run.follows) for run in await store.runs()] == [("run-2", "run-1"), ("run-1", "")]
+        assert [run.run_id for run in await store.runs(follows="run-1")] == ["run-2"]
+        assert await store.runs(follows="run-2") == []
 
     async def test_a_listing_says_what_was_spent_and_not_what_is_reserved(self, store: ContextStore) -> None:
         await store.create("run-1", started())

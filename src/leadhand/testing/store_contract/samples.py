@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping
+from typing import Any
 
 import pytest
 
@@ -35,16 +36,19 @@ def started(
     limits: Limits = UNLIMITED,
     held_back: Amount = NOTHING,
     detached: bool = False,
+    flow: str = "work-order",
+    **more: Any,
 ) -> ev.RunStarted:
     """The first event of a run."""
     return ev.RunStarted(
         definition=RunDefinition(
             request=request,
-            flow="work-order",
+            flow=flow,
             models=ModelChoice(default="offline"),
             limits=limits,
             held_back=held_back,
             detached=detached,
+            **more,
         )
     )
 

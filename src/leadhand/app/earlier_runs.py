@@ -1,0 +1,76 @@
+"""What a new run takes from earlier ones: the answer of the run that it follows, and files under ``memory/``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+
+from leadhand.domain.listing import newest_files
+from leadhand.domain.run import EarlierFile, Follows
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import Source
+from leadhand.ports import ArtifactStore, ContextStore, FileIndex, KeepsArtifacts
+
+LOGGER = logging.getLogger("leadhand")
+MOST_FILES = 200
+"""Files of earlier runs that a run may read, at most."""
+
+
+def followed(earlier: RunState) -> Follows:
+    """Return what a follow-up records of the run that it follows."""
+    finished = earlier.finished
+    return Follows(
+        run_id=earlier.run_id,
+        request=earlier.definition.request,
+        answer=finished.answer if finished is not None else "",
+        sources=tuple(Source(title=each.title, url=each.url) for each in finished.sources) if finished else (),
+    )
+
+
+async def files_to_read(
+    store: ContextStore, artifacts: ArtifactStore, flow: str, key_id: str, earlier: RunState | None
+) -> tuple[EarlierFile, ...]:
+    """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
+
+    Their content is kept until the run is created. What is no longer stored is left out, with a warning.
+    """
+    found = list(_files_of(earlier)) if earlier is not None else []
+    if isinstance(store, FileIndex):
+        found += await store.earlier_files(flow, key_id, MOST_FILES)
+    files = newest_files(found, MOST_FILES)
+    lost = await missing(artifacts, files)
+    return tuple(file for file in files if file not in lost)
+
+
+def _files_of(run: RunState) -> Iterator[EarlierFile]:
+    for path, versions in run.artifacts.items():
+        latest = versions[-1]
+        yield EarlierFile(
+            path=path,
+            digest=latest.digest,
+            size=latest.size,
+            media_type=latest.media_type,
+            run_id=run.run_id,
+            at=latest.at,
+        )
+
+
+async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
+    """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
+    there = await _stored(artifacts, {file.digest for file in files})
+    lost = [file for file in files if file.digest not in there]
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        LOGGER.warning(
+            "the run continues without %s of run %s%s: the content is no longer stored",
+            lost[0].path,
+            lost[0].run_id,
+            more,
+        )
+    return lost
+
+
+async def _stored(artifacts: ArtifactStore, digests: Iterable[str]) -> set[str]:
+    if isinstance(artifacts, KeepsArtifacts):
+        return await artifacts.keep(sorted(digests)) if digests else set()
+    return {digest for digest in digests if await artifacts.has(digest)}

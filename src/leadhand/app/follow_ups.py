@@ -1,0 +1,104 @@
+"""Follow-ups: new runs that continue an earlier one, with its flow, options, models, documents and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from leadhand.app.arguments import LIMITS
+from leadhand.app.arguments import limits as checked_limits
+from leadhand.app.arguments import name as checked_name
+from leadhand.app.runtime import Runtime
+from leadhand.app.settings import Settings
+from leadhand.app.toolsets import check_tools
+from leadhand.domain.errors import UsageError
+from leadhand.domain.run import ENDED, ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.state import RunState
+
+SETTINGS = {"lead": "plan", "compose": "compose", "review": "review", "worker": "work"}
+"""The settings of models, and the roles of runs that they are for."""
+
+
+async def load_earlier(runtime: Runtime, run_id: str) -> RunState:
+    """Return a run that can be followed up. Raises NoSuchRun, and UsageError for one that has not ended."""
+    earlier = await runtime.load(run_id)
+    if earlier.status not in ENDED:
+        how = f"Resume it first: leadhand runs resume {run_id}"
+        if earlier.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+            how = f"Wait for its end: leadhand runs watch {run_id}"
+        raise UsageError(f"run {run_id} has not ended ({earlier.status.value}), so it cannot be followed up", how)
+    return earlier
+
+
+async def start(
+    runtime: Runtime,
+    earlier: RunState,
+    request: str,
+    *,
+    flow: str = "",
+    options: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    detached: bool = False,
+) -> RunState:
+    """Create a follow-up of a run, and return the state to drive.
+
+    ``flow`` is another flow, ``options`` change single ones of the earlier run. ``settings`` are those of
+    :func:`continued`. Raises as :meth:`Runtime.start` does, and ConfigurationError for a tool of the earlier run that
+    is not in this process.
+    """
+    definition = earlier.definition
+    if flow in ("", definition.flow):
+        check_tools(definition.tools, runtime.toolbox)
+    return await runtime.start(
+        request,
+        flow=flow or definition.flow,
+        options=options_of(definition, flow, options or {}),
+        asked=settings or continued(definition, runtime.settings),
+        detached=detached,
+        follows=earlier,
+    )
+
+
+def options_of(earlier: RunDefinition, flow: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a follow-up: those of the earlier run, if it has the same flow, with what is given."""
+    return {**earlier.options, **given} if flow in ("", earlier.flow) else dict(given)
+
+
+def continued(
+    earlier: RunDefinition,
+    usual: Settings,
+    *,
+    model: str | None = None,
+    models: Mapping[str, str] | None = None,
+    documents: str | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Return the settings of a follow-up: those of the earlier run, where nothing else is given.
+
+    ``model`` is another model of all roles, ``models`` are those of single roles, by setting; ``documents`` is another
+    directory. ``limits`` are single ones, money in dollars and time in seconds. Approvals are not taken over: the
+    policy of this process holds. Raises UsageError for an invalid value.
+    """
+    model = checked_name(model, "model", "Pass provider:name or offline, or leave it out.")
+    changed = limits or {}
+    if unknown := sorted(set(changed) - LIMITS):
+        raise UsageError(f"unknown limit: {unknown[0]}", f"There are: {', '.join(sorted(LIMITS))}.")
+    offline = usual.offline or (earlier.offline and model is None and not models)
+    by_setting = {} if model is not None else models_of(earlier.models)
+    if models and "lead" in models:
+        by_setting.pop("compose", None)  # the lead composes, unless another model does
+    return replace(
+        usual,
+        model="offline" if offline else model or earlier.models.default,
+        models={} if offline else {**by_setting, **(models or {})},
+        offline=offline,
+        documents=earlier.documents if documents is None else documents,
+        limits=checked_limits(earlier.limits, **changed),
+        budget_given=usual.budget_given or "budget" in changed,
+    )
+
+
+def models_of(choice: ModelChoice) -> dict[str, str]:
+    """Return the models of a run by setting."""
+    return {setting: choice.of(role) for setting, role in SETTINGS.items()}

@@ -1,0 +1,56 @@
+"""The files that earlier runs wrote, as a store finds them for a new run."""
+
+from __future__ import annotations
+
+from leadhand.domain.artifact import digest_of
+from leadhand.domain.events import ArtifactWritten
+from leadhand.domain.run import EarlierFile
+from leadhand.ports import ContextStore, FileIndex
+
+from .samples import ATTEMPT, Contract, started
+
+
+async def write_file(store: ContextStore, run_id: str, path: str, content: str) -> None:
+    """Record that a run wrote a file."""
+    digest, size = digest_of(content.encode()), len(content)
+    written = ArtifactWritten(attempt=ATTEMPT, path=path, digest=digest, size=size, media_type="text/markdown")
+    await store.append(run_id, [written])
+
+
+class FileIndexContract(Contract):
+    """The contract of a :class:`~leadhand.ports.FileIndex`. Provide ``store``, on an empty database."""
+
+    async def test_the_newest_version_of_each_file_is_found(self, store: ContextStore) -> None:
+        assert isinstance(store, FileIndex)
+        assert await store.earlier_files("research", "", 9) == []
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started(flow="research"))
+        await write_file(store, "run-1", "memory/a.md", "first")
+        await write_file(store, "run-2", "memory/a.md", "second")
+        await write_file(store, "run-2", "memory/b.md", "b")
+        await write_file(store, "run-1", "memory/a.md", "third")
+        await write_file(store, "run-1", "drafts/a.md", "not for other runs")
+
+        found = await store.earlier_files("research", "", 9)
+
+        assert [(file.run_id, file.path) for file in found] == [("run-1", "memory/a.md"), ("run-2", "memory/b.md")]
+        entry = (await store.read("run-1"))[-2]
+        assert found[0] == EarlierFile(
+            path="memory/a.md",
+            digest=digest_of(b"third"),
+            size=5,
+            media_type="text/markdown",
+            run_id="run-1",
+            at=entry.at,
+        )
+        assert await store.earlier_files("research", "", 1) == found[:1]
+
+    async def test_files_of_other_flows_and_keys_are_not_found(self, store: ContextStore) -> None:
+        assert isinstance(store, FileIndex)
+        owners = {"run-1": ("research", "key-1"), "run-2": ("research", "key-2"), "run-3": ("report", "key-1")}
+        for run_id, (flow, key_id) in owners.items():
+            await store.create(run_id, started(flow=flow, key_id=key_id))
+            await write_file(store, run_id, f"memory/{run_id}.md", run_id)
+        for run_id, owner in owners.items():
+            assert [file.path for file in await store.earlier_files(*owner, 9)] == [f"memory/{run_id}.md"]
+        assert await store.earlier_files("research", "", 9) == []

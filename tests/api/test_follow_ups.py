@@ -1,0 +1,232 @@
+"""A follow-up continues an earlier run: with its settings, its answer as data, and the files that it wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand.app import follow_ups
+from leadhand.app.upkeep import delete_runs
+from leadhand.domain.asks import WriteArtifact
+from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.limits import Usage
+from leadhand.domain.run import RunDefinition
+from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+
+LIE = "The tower is 9,999 m high."
+
+
+@tool
+def look(n: int) -> ToolReturn:
+    """Look at a tower."""
+    return ToolReturn(summary=f"Tower {n} is 324 m high.")
+
+
+class Liar:
+    """A model that answers the first request by itself, and repeats that whatever a tool finds."""
+
+    def __init__(self) -> None:
+        self.briefs: list[dict[str, Any]] = []
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model, free=True)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        facts = json.loads(request.messages[1].text)
+        value: dict[str, Any] | None = None
+        if request.output is not None and request.output.name == "plan":
+            self.briefs.append(facts)
+            value = {"answer": LIE}
+            if facts["request"] != "How high is it?":
+                value = {"goal": "look", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
+        elif request.output is not None:
+            verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
+            value = {"verdicts": verdicts, "complete": True, "answer": LIE}
+        return ModelReply(message=AssistantMessage(text=LIE), value=value, usage=Usage(nanousd=0))
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+async def test_the_plan_knows_the_earlier_answer_and_it_proves_nothing(home: Path) -> None:
+    model = Liar()
+    async with Leadhand(models=model, tools=[look], home=home) as lead:
+        first = await lead.start("How high is it?")
+        said = await first.answer()
+        answer = await (await first.follow_up("Are you sure?")).answer()
+        again = await lead.run("Are you sure?")
+
+    ordinary, brief, other = model.briefs
+    assert brief["earlier"]["request"] == "How high is it?"
+    assert said.text.startswith(LIE)
+    assert brief["earlier"]["answer"] == said.text
+    assert list(ordinary) == list(other) == [name for name in brief if name != "earlier"]
+    assert "the text states 9,999 m, and no result holds that" in answer.gaps[0]["reason"]
+    assert answer.text == again.text, "an earlier answer makes no difference"
+    assert "324 m" in answer.text
+    assert LIE not in answer.text
+
+
+async def test_both_runs_name_each_other_and_the_follow_up_keeps_the_settings(home: Path) -> None:
+    async with Leadhand(models=Liar(), tools=[look], home=home, budget=0.5, max_workers=7, approve="auto") as lead:
+        first = await lead.start("How high is it?")
+        with pytest.raises(UsageError, match="so it cannot be followed up"):
+            await first.follow_up("And now?")
+        await first.answer()
+    async with Leadhand(models=Liar(), tools=[look], home=home) as lead:
+        run = await lead.follow_up(first.run_id, "Look again", limits={"max_workers": 9, "timeout": 60})
+        await run.answer()
+        second = run.state.definition
+        before, after = await (await lead.attach(first.run_id)).document(), await run.document()
+        with pytest.raises(UsageError, match="unknown limit: max_worker"):
+            await run.follow_up("And now?", limits={"max_worker": 1})
+        with pytest.raises(UsageError, match="no option 'depth'"):
+            await run.follow_up("And now?", depth=1)
+
+    assert second.limits == first.state.definition.limits.evolve(max_workers=9, timeout_s=60)
+    assert (second.approve, second.models) == ("ask", first.state.definition.models)
+    assert before["followed_by"] == [run.run_id]
+    assert after["follows"] == {"run_id": first.run_id, "request": "How high is it?"}
+    assert (before["follows"], after["followed_by"]) == (None, [])
+
+
+async def test_a_follow_up_needs_the_tools_of_the_earlier_run(home: Path) -> None:
+    first = Leadhand(models=Liar(), tools=[look], home=home).run_sync("How high is it?")
+    other = Leadhand(models=Liar(), tools=[], home=home)
+    with pytest.raises(ConfigurationError, match="the run needs the tool look"):
+        other.follow_up_sync(first.run_id, "Are you sure?")
+    answer = Leadhand(models=Liar(), tools=[look], home=home).follow_up_sync(first.run_id, "Are you sure?")
+    assert answer.document["follows"]["run_id"] == first.run_id
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+@tool(name="note")
+def note_of(path: str, text: str) -> ToolReturn:
+    """Write a file."""
+    return ToolReturn(raw="written", asks=(WriteArtifact(path=path, content=text),))
+
+
+class Notes(Flow):
+    """Writes one file with a tool, and can read those of earlier runs."""
+
+    name = "notes"
+    reads_artifacts = True
+
+    class Options(Flow.Options):
+        path: str = "memory/a.md"
+
+    def roles(self, options: Any) -> list[Role]:
+        return [Role(name="writer", instructions="Write.", counts=True, tools=("note",))]
+
+    def next(self, run: RunView[Any]) -> Iterable[Any]:
+        if not run.assignments:
+            return [Assign(id="one", role="writer", input={"path": run.options.path, "text": run.request})]
+        return [] if run.open else [Finish()]
+
+    def outcome(self, run: RunView[Any]) -> Outcome:
+        return Outcome(answer="written", uses=["one"])
+
+
+class Writer(Liar):
+    """Calls the tool with its input, and then answers."""
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        facts = json.loads(request.messages[1].text)
+        calls = (ToolCall(id="1", name="note", arguments=facts),) if len(request.messages) == 2 else ()
+        return ModelReply(
+            message=AssistantMessage(text="" if calls else "written", tool_calls=calls), usage=Usage(nanousd=0)
+        )
+
+
+def notes(home: Path) -> Leadhand:
+    return Leadhand(models=Writer(), tools=[note_of], flows=[Notes], home=home)
+
+
+def files(definition: RunDefinition) -> list[tuple[str, str]]:
+    return [(file.path, file.run_id) for file in definition.earlier]
+
+
+async def test_a_run_can_read_the_newest_files_of_earlier_runs_of_its_flow(home: Path) -> None:
+    async with notes(home) as lead:
+        runs = [
+            await lead.start("one", flow="notes"),
+            await lead.start("two", flow="notes"),
+        ]
+        for run in runs:
+            assert (await run.answer()).status is RunStatus.SUCCEEDED
+        outside = await lead.start("not shared", flow="notes", path="drafts/x.md")
+        await outside.answer()
+        third = await lead.start("three", flow="notes", path="memory/b.md")
+        await third.answer()
+        last = await lead.start("four", flow="notes")
+        follow_up = await runs[0].follow_up("five")
+        ordinary = await lead.start("six")
+
+        newest = max(runs, key=lambda run: run.state.artifacts["memory/a.md"][-1].at)
+        assert files(runs[0].state.definition) == []
+        assert files(last.state.definition) == [("memory/b.md", third.run_id), ("memory/a.md", newest.run_id)]
+        assert files(follow_up.state.definition)[0] == ("memory/a.md", runs[0].run_id)
+        assert len(follow_up.state.definition.earlier) == 2
+        assert files(ordinary.state.definition) == []
+
+
+async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) -> None:
+    async with notes(home) as lead:
+        first = await lead.start("one", flow="notes")
+        await first.answer()
+        run = await first.follow_up("two", path="memory/b.md")
+        await run.answer()
+        (file,) = run.state.definition.earlier
+        runtime = await lead.runtime()
+        for content in (home / "leadhand.db.artifacts").glob("??/*"):
+            os.utime(content, (0, 0))  # older than content whose event may still follow
+        await delete_runs(runtime, [first.run_id])
+        assert await runtime.artifacts.get(file.digest) == b"one"
+        third = await lead.start("three", flow="notes")
+        assert files(third.state.definition) == [("memory/b.md", run.run_id)], "the deleted run offers nothing"
+        await third.answer()
+        await delete_runs(runtime, [run.run_id])
+        for content in (home / "leadhand.db.artifacts").glob("??/*"):
+            os.utime(content, (0, 0))
+        await delete_runs(runtime, [third.run_id])
+        assert not await runtime.artifacts.has(file.digest)
+
+
+async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with notes(home) as lead:
+        first = await lead.start("one", flow="notes")
+        await first.answer()
+        for content in (home / "leadhand.db.artifacts").glob("??/*"):
+            content.unlink()  # a backup was restored without the folder
+        run = await first.follow_up("two")
+        assert (await run.answer()).status is RunStatus.SUCCEEDED
+        assert files(run.state.definition) == []
+    lines = [record.message for record in caplog.records if record.name == "leadhand"]
+    assert lines == [f"the run continues without memory/a.md of run {first.run_id}: the content is no longer stored"]
+
+
+def test_models_of_roles_are_kept_and_replaced_one_by_one(tmp_path: Path) -> None:
+    lead = Leadhand(model="offline", home=tmp_path)
+    earlier = RunDefinition.model_validate(
+        {"request": "x", "flow": "work-order", "models": {"default": "a:1", "roles": {"plan": "b:1", "work": "c:1"}}}
+    )
+    kept = follow_ups.continued(earlier, lead.settings)
+    assert (kept.model, dict(kept.models)) == (
+        "a:1",
+        {"lead": "b:1", "compose": "a:1", "review": "a:1", "worker": "c:1"},
+    )
+    one = follow_ups.continued(earlier, lead.settings, models={"lead": "d:1"})
+    assert dict(one.models) == {"lead": "d:1", "review": "a:1", "worker": "c:1"}
+    all_ = follow_ups.continued(earlier, lead.settings, model="e:1")
+    assert (all_.model, dict(all_.models)) == ("e:1", {})

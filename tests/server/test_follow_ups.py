@@ -1,0 +1,142 @@
+"""Follow-ups over HTTP: with the settings of the earlier run, as far as the caller may ask for them and read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.conftest import OpenServer
+from server.doors import OVER, Door
+from server.keys import LOCKED, Keys, keys_of
+from server.teams import Office
+
+from leadhand.domain.access import Scope
+from leadhand.domain.events import ArtifactWritten
+from leadhand.domain.limits import nanousd
+from leadhand.domain.run import RunDefinition
+from leadhand.domain.tool import ApprovalPolicy
+from leadhand.flows import Finish, Flow, Role, RunView
+
+
+class Files(Flow):
+    """Ends at once; its runs can read the files of earlier ones."""
+
+    name = "files"
+    reads_artifacts = True
+
+    def roles(self, options: Any) -> list[Role]:
+        return [Role(name="worker")]
+
+    def next(self, run: RunView[Any]) -> Iterable[Any]:
+        return [Finish()]
+
+
+@pytest.fixture
+async def keys(serve: OpenServer) -> Keys:
+    keys = await keys_of((await serve(doors=LOCKED, flows=[Files])).door)
+    await keys.add("stranger", Scope.RUN, Scope.APPROVE)
+    await keys.add("auditor", Scope.READ_ALL)
+    await keys.add("lead", Scope.RUN, Scope.READ_ALL)
+    return keys
+
+
+async def follow_up(keys: Keys, who: str, run_id: str, **body: Any) -> str:
+    response = await keys.post(who, f"/api/runs/{run_id}/follow_up", {"request": "and now?", **body})
+    assert response.status_code == 202, response.text
+    assert response.headers["location"] == f"/api/runs/{response.json()['run_id']}"
+    assert response.json()["follows"]["run_id"] == run_id
+    return response.json()["run_id"]
+
+
+async def definition(door: Door, run_id: str) -> RunDefinition:
+    return (await door.runtime.load(run_id)).definition
+
+
+async def test_no_key_sees_the_files_of_another_key(keys: Keys) -> None:
+    runtime = keys.door.runtime
+    secret = await keys.started("runner", "x", flow="files")
+    await keys.rests(secret, *OVER)
+    digest = await runtime.artifacts.put(b"secret")
+    written = ArtifactWritten(attempt="a/a1", path="memory/s.md", digest=digest, size=6, media_type="text/markdown")
+    await runtime.store.append(secret, [written])
+
+    async def readable(run_id: str) -> list[str]:
+        await keys.rests(run_id, *OVER)
+        return [file.run_id for file in (await definition(keys.door, run_id)).earlier]
+
+    assert await readable(await keys.started("runner", "y", flow="files")) == [secret]
+    for who in ("stranger", "lead", "admin"):
+        assert await readable(await keys.started(who, "y", flow="files")) == [], who
+
+    for who, status in (("stranger", 404), ("auditor", 403)):
+        refused = await keys.post(who, f"/api/runs/{secret}/follow_up", {"request": "and now?"})
+        assert refused.status_code == status, who
+        assert "secret" not in refused.text
+    assert (await keys.door.post(f"/api/runs/{secret}/follow_up", {"request": "x"})).status_code == 401
+
+    mine = await follow_up(keys, "lead", secret)  # this key may read all runs, and starts its own
+    assert await readable(mine) == [secret]
+    assert (await definition(keys.door, mine)).key_id == keys.ids["lead"]
+    assert await readable(await keys.started("lead", "z", flow="files")) == []
+    assert (await keys.get("runner", f"/api/runs/{mine}")).status_code == 404
+    assert (await keys.get("runner", f"/api/runs/{secret}")).json()["followed_by"] == []
+    own = await follow_up(keys, "runner", secret)
+    assert (await keys.get("runner", f"/api/runs/{secret}")).json()["followed_by"] == [own]
+    listed = (await keys.get("runner", "/api/runs")).json()["runs"]
+    assert {run["run_id"]: run["follows"] for run in listed}[own] == secret
+
+
+async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Keys, tmp_path: Path) -> None:
+    runtime = keys.door.runtime
+    usual = runtime.settings
+    wide = usual.limits.evolve(budget_nanousd=nanousd(7), max_workers=3, timeout_s=None)
+    asked = replace(usual, limits=wide, documents=str(tmp_path), approve=ApprovalPolicy.AUTO)
+    state = await runtime.start("measure Paris", asked=asked)
+    await keys.door.service.drive(state)
+
+    taken = await definition(keys.door, await follow_up(keys, "lead", state.run_id, request="measure Rome"))
+    assert taken.limits == usual.limits.evolve(max_workers=3)
+    assert (taken.documents, taken.approve, taken.detached) == ("", ApprovalPolicy.ASK, True)
+    free = await definition(keys.door, await follow_up(keys, "admin", state.run_id, request="measure Rome"))
+    assert (free.limits, free.documents, free.approve) == (wide, "", ApprovalPolicy.ASK)
+    told = {"limits": {"max_workers": 2, "budget": 0.5}, "request": "measure Rome"}
+    less = await definition(keys.door, await follow_up(keys, "lead", state.run_id, **told))
+    assert (less.limits.max_workers, less.limits.budget_nanousd) == (2, nanousd(0.5))
+
+    path = f"/api/runs/{state.run_id}/follow_up"
+    for body, status, what in (
+        ({"limits": {"budget": 5}}, 403, "limits.budget is above the maximum of 1"),
+        ({"options": {"depth": 1}}, 422, "no option 'depth'"),
+        ({"approve": "auto"}, 422, "approve is not a field"),
+        ({"documents": "/"}, 422, "documents is not a field"),
+        ({"flow": "none"}, 422, "unknown flow 'none'"),
+        ({"request": " "}, 422, "the request is empty"),
+    ):
+        refused = await keys.post("lead", path, {"request": "measure Rome", **body})
+        assert (refused.status_code, what in refused.json()["detail"]) == (status, True), refused.text
+
+
+async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_no_other(
+    keys: Keys, office: Office
+) -> None:
+    run_id = await keys.started("runner", "measure Rome")
+    path, body = f"/api/runs/{run_id}/follow_up", {"request": "measure Paris"}
+    early = await keys.post("runner", path, body)
+    assert (early.status_code, early.json()["code"]) == (409, "conflict")
+    assert early.json()["how"] == f"Wait for its end: GET /api/runs/{run_id}/events"
+    office.gate.set()
+    await keys.rests(run_id, *OVER)
+
+    headers = {**keys.header("runner"), "idempotency-key": "k"}
+    first, again = [await keys.door.post(path, body, headers=headers) for _ in range(2)]
+    assert (first.status_code, first.json()["run_id"]) == (202, again.json()["run_id"])
+    assert again.headers["idempotency-replayed"] == "true"
+    other = await keys.door.post(path, {"request": "measure Nice"}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+    run = await keys.rests(first.json()["run_id"], *OVER)
+    assert run["answer"] == "Paris: 40 dB"
+    missing = await keys.post("runner", "/api/runs/run_0/follow_up", body)
+    assert missing.status_code == 404
