@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from store_processes import process
 
 from leadhand.domain.errors import NoSuchRun, RunOwned, UsageError
-from leadhand.domain.events import ArtifactWritten, ToolCallReturned
+from leadhand.domain.events import ArtifactWritten, RunStarted, ToolCallReturned
+from leadhand.domain.run import EarlierFile
 from leadhand.engine.log import pack
+from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import LATER_TABLES, TABLES, VERSION
 from leadhand.stores.sql_store import SqlContextStore
@@ -98,6 +103,100 @@ async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_
         assert [await store.artifacts.has(each) for each in (own, shared, unnamed)] == [False, True, False]
         await store.delete_runs(["run-2"])
         assert await store.artifacts.has(shared)  # it was put again just now
+
+
+def age(url: str, run_sql: RunSql, folder: Path) -> None:
+    """Make stored artifacts older than content whose event may still be written."""
+    run_sql(url, "DELETE FROM cache")
+    for path in (folder / "leadhand.db.artifacts").glob("??/*"):
+        os.utime(path, (0, 0))
+
+
+def may_read(digest: str, number: int = 0) -> EarlierFile:
+    path = f"memory/{number}-{'x' * 150}.md"
+    return EarlierFile(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
+
+
+async def test_files_that_another_run_may_read_stay_while_that_run_is_there(
+    url: str, run_sql: RunSql, tmp_path: Path
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        assert isinstance(store.artifacts, KeepsArtifacts)
+        await store.create("run-1", started())
+        digests = [await write_artifact(store, "run-1", f"content {number}".encode()) for number in range(200)]
+        await store.release("run-1", 1)
+        age(url, run_sql, tmp_path)
+        unknown = f"sha256:{'0' * 64}"
+        assert await store.artifacts.keep([*digests, unknown]) == set(digests)
+        assert await store.artifacts.keep([]) == set()
+
+        earlier = tuple(may_read(digest, number) for number, digest in enumerate(digests[1:]))
+        await store.create("run-2", started(earlier=earlier))  # a large event, whose digests stay in its row
+        await store.release("run-2", 1)
+        age(url, run_sql, tmp_path)
+        await store.delete_runs(["run-1"])
+        there = [await store.artifacts.has(digest) for digest in digests]
+        assert (there[0], all(there[1:])) == (False, True)
+        (entry,) = await store.read("run-2")
+        assert isinstance(entry.event, RunStarted)
+        assert entry.event.definition.earlier == earlier
+
+        await store.delete_runs(["run-2"])
+        assert not any([await store.artifacts.has(digest) for digest in digests])
+
+
+DELETER = """
+from pathlib import Path
+from leadhand.stores import upkeep
+
+unlink = Path.unlink
+
+def stop():
+    say("deleting")
+    input()
+
+class SlowTable(type(upkeep.BLOBS)):
+    def delete(self, *rows):
+        stop()  # it is known what nobody needs
+        super().delete(*rows)
+
+def unlink_slowly(self, **more):
+    stop()  # the file was found to be old
+    unlink(self, **more)
+
+if url.startswith("postgresql"):
+    upkeep.BLOBS = SlowTable("blobs", "digest")
+Path.unlink = unlink_slowly
+
+async def main():
+    store = await open_store(url)
+    await store.delete_runs(["run-1"])
+    say("deleted")
+    await store.aclose()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_deletes_takes_nothing_that_another_was_promised(
+    url: str, run_sql: RunSql, tmp_path: Path
+) -> None:
+    """A new run asks for content at the very moment at which another process deletes it."""
+    async with aclosing(await open_store(url)) as store:
+        artifacts = store.artifacts
+        assert isinstance(artifacts, KeepsArtifacts)
+        await store.create("run-1", started())
+        digest = await write_artifact(store, "run-1", b"old")
+        await store.release("run-1", 1)
+        age(url, run_sql, tmp_path)
+        async with process(url, DELETER) as deleter:
+            assert await deleter.heard() == ["deleting"]
+            keeping = asyncio.create_task(artifacts.keep([digest]))
+            await asyncio.wait({keeping}, timeout=0.2)  # it waits for the deleter, or has its answer by now
+            await deleter.tell()
+            assert await deleter.heard() == ["deleted"]
+            promised = await keeping
+        assert promised == {each for each in [digest] if await artifacts.has(each)}
 
 
 async def test_a_run_that_is_driven_is_not_deleted(url: str) -> None:
