@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli.commands.run import Job
 from leadhand.cli.options import DriverFlags, LimitFlags, ModelFlags, Output
 from leadhand.cli.parser import Call, parse
 from leadhand.domain.errors import UsageError
@@ -37,14 +38,14 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         "run hello --budget 1e-3 --approve never --detach",
         "run",
         ["hello"],
-        {"limits": LimitFlags(budget=0.001), "approve": ("never",), "detach": True},
+        {"limits": LimitFlags(budget=0.001), "job": Job(approve=("never",), detach=True)},
     ),
     (
         "run hello --approve ask --approve 'tool:send_*=auto' --approval-timeout 60 --allow-unknown-price",
         "run",
         ["hello"],
         {
-            "approve": ("ask", "tool:send_*=auto"),
+            "job": Job(approve=("ask", "tool:send_*=auto")),
             "limits": LimitFlags(approval_timeout=60.0, allow_unknown_price=True),
         },
     ),
@@ -59,7 +60,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         "run",
         ["hello"],
         {
-            "tools": ("a.py", "b.c"),
+            "job": Job(tools=("a.py", "b.c")),
             "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
         },
     ),

@@ -9,18 +9,8 @@ from typing import Annotated, Any
 
 from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
-from leadhand.cli.commands.run import Approve, Detach, Job
-from leadhand.cli.options import (
-    Continue,
-    Documents,
-    DriverFlags,
-    Flag,
-    LimitFlags,
-    ModelFlags,
-    Output,
-    Tools,
-    flow_options,
-)
+from leadhand.cli.commands.run import Groups, Job
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Output, flow_options
 from leadhand.domain.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
@@ -44,11 +34,7 @@ async def report(
         tuple[str, ...],
         Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
     ] = (),
-    tools: Tools = (),
-    documents: Documents = None,
-    approve: Approve = (),
-    detach: Detach = False,
-    continue_: Continue = None,
+    job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
     output: Output = Output(),
@@ -62,24 +48,14 @@ async def report(
         options["max_revisions"] = max_revisions
     if no_review:
         options["review"] = False
-    job = Job(
-        tools=tools,
-        documents=documents,
-        approve=approve,
-        detach=detach,
-        models=models,
-        limits=limits,
-        output=output,
-        store=store,
-        continues=continue_,
-    )
+    groups = Groups(models, limits, output, store)
 
     def options_of(lead: Leadhand) -> dict[str, Any]:
-        if continue_ is not None and not settings:
+        if job.continue_ is not None and not settings:
             return options  # the stages are those of the earlier run
         return {**options, "agents": stages(settings, lead.agents)}
 
-    return await job.run(topic, REPORT, options_of, EXAMPLE)
+    return await job.run(topic, REPORT, options_of, EXAMPLE, groups)
 
 
 def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:

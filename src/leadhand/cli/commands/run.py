@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
@@ -24,6 +24,7 @@ from leadhand.cli.options import (
     LimitFlags,
     ModelFlags,
     Output,
+    StoreFlags,
     Tools,
     approval_settings,
     flow_options,
@@ -38,17 +39,101 @@ from leadhand.domain.state import RunState
 from leadhand.runs import Run
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
-Approve = Annotated[
-    tuple[str, ...],
-    Flag(
-        "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
-        " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
-        "POLICY",
-    ),
-]
-Detach = Annotated[bool, Flag("Run in the background: print the run's id and return.")]
 MAX_INPUT = 1_000_000
 """Bytes of stdin that are read: more than any request may have."""
+
+
+class Groups(NamedTuple):
+    """The other groups of flags of a command that starts a run."""
+
+    models: ModelFlags
+    limits: LimitFlags
+    output: Output
+    store: DriverFlags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """How a command that starts a run carries it out."""
+
+    TITLE: ClassVar[str] = "Flags"
+
+    tools: Tools = ()
+    documents: Documents = None
+    approve: Annotated[
+        tuple[str, ...],
+        Flag(
+            "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
+            " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
+            "POLICY",
+        ),
+    ] = ()
+    detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False
+    continue_: Continue = None
+
+    async def run(
+        self,
+        request: str | None,
+        flow: str,
+        options_of: Callable[[Leadhand], dict[str, Any]],
+        example: str,
+        groups: Groups,
+    ) -> int:
+        """Run a request, in the background or the foreground, and return the exit code.
+
+        ``flow`` is "" for that of the run to follow up.
+        """
+        models, limits, output, store = groups
+        approving = approval_settings(self.approve)
+        if self.detach and output.stream_json:
+            raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
+        text = check_request(_request(request, example), example=example)
+        earlier = None if self.continue_ is None else await self._earlier(self.continue_, store)
+        shown = new_view(output)
+        flags: dict[str, Any] = {
+            "tools": all_tools(self.tools),
+            "documents": self.documents,
+            "on_text": shown.write_draft,
+            **approving,
+        }
+        files: dict[str, Any] = {"tools": self.tools, "output": output, "store": store}
+        own_models = models
+        if earlier is not None and models.model is None and not models.offline:  # no other is looked for
+            own_models = replace(models, model=earlier.definition.models.default)
+        async with open_lead(store, own_models, limits, **flags) as lead:
+            runtime, options, why = await lead.runtime(), options_of(lead), None
+            if earlier is None:
+                state = await runtime.start(text, flow=flow, options=options, detached=self.detach)
+            else:
+                settings = self._continued(earlier, runtime, models, limits)
+                state = await follow_ups.start(
+                    runtime, earlier, text, flow=flow, options=options, settings=settings, detached=self.detach
+                )
+                why = None if models.named or models.offline else "as in the run that it follows up"
+            if self.detach:
+                return await run_in_background(lead, state, **files)
+            if err_is_terminal():
+                await mention_orphans(runtime, store, again=False)
+            return await run_in_foreground(lead, Run(runtime, state, drive=True), shown, why=why, **files)
+
+    async def _earlier(self, given: str, store: StoreFlags) -> RunState:
+        """Return the run to follow up. Raises NoSuchRun, UsageError and ConfigurationError."""
+        async with open_reader(store) as runtime:
+            earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
+        check_tools(earlier.definition.tools, toolbox(all_tools(self.tools)))
+        return earlier
+
+    def _continued(self, earlier: RunState, runtime: Runtime, models: ModelFlags, limits: LimitFlags) -> Settings:
+        """Return the settings of a follow-up: those of the earlier run, where no flag says otherwise."""
+        named = {"lead": models.lead_model, "worker": models.worker_model, "review": models.review_model}
+        return follow_ups.continued(
+            earlier.definition,
+            runtime.settings,
+            model=models.model,
+            models={setting: model for setting, model in named.items() if model is not None},
+            documents=None if self.documents is None else runtime.settings.documents,
+            limits=limits.given,
+        )
 
 
 async def run(
@@ -57,11 +142,7 @@ async def run(
     ] = None,
     /,
     *,
-    tools: Tools = (),
-    documents: Documents = None,
-    approve: Approve = (),
-    detach: Detach = False,
-    continue_: Continue = None,
+    job: Job = Job(),
     flow: FlowFlags = FlowFlags(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
@@ -70,93 +151,9 @@ async def run(
 ) -> int:
     """Run a request and print the answer."""
     options = flow_options(flow.option)
-    job = Job(
-        tools=tools,
-        documents=documents,
-        approve=approve,
-        detach=detach,
-        models=models,
-        limits=limits,
-        output=output,
-        store=store,
-        continues=continue_,
-    )
-    same = continue_ is not None and "flow" not in flow.chosen
-    return await job.run(request, "" if same else flow.flow, lambda _lead: options, EXAMPLE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """The flags of a command that starts a run; ``continues`` is the run that it follows up."""
-
-    tools: tuple[str, ...]
-    documents: str | None
-    approve: tuple[str, ...]
-    detach: bool
-    models: ModelFlags
-    limits: LimitFlags
-    output: Output
-    store: DriverFlags
-    continues: str | None = None
-
-    async def run(
-        self, request: str | None, flow: str, options_of: Callable[[Leadhand], dict[str, Any]], example: str
-    ) -> int:
-        """Run a request, in the background or the foreground, and return the exit code.
-
-        ``flow`` is "" for that of the run that it follows up.
-        """
-        approving = approval_settings(self.approve)
-        if self.detach and self.output.stream_json:
-            raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
-        text = check_request(_request(request, example), example=example)
-        earlier = None if self.continues is None else await self._earlier(self.continues)
-        shown = new_view(self.output)
-        flags: dict[str, Any] = {
-            "tools": all_tools(self.tools),
-            "documents": self.documents,
-            "on_text": shown.write_draft,
-            **approving,
-        }
-        files: dict[str, Any] = {"tools": self.tools, "output": self.output, "store": self.store}
-        models = self.models
-        if earlier is not None and models.model is None and not models.offline:  # no other is looked for
-            models = replace(models, model=earlier.definition.models.default)
-        async with open_lead(self.store, models, self.limits, **flags) as lead:
-            runtime, options = await lead.runtime(), options_of(lead)
-            if earlier is None:
-                state = await runtime.start(text, flow=flow, options=options, detached=self.detach)
-            else:
-                settings = self._continued(earlier, runtime)
-                state = await follow_ups.start(
-                    runtime, earlier, text, flow=flow, options=options, settings=settings, detached=self.detach
-                )
-            if self.detach:
-                return await run_in_background(lead, state, **files)
-            if err_is_terminal():
-                await mention_orphans(runtime, self.store, again=False)
-            why = "as in the run that it follows up" if earlier is not None and not self.models.named else None
-            return await run_in_foreground(lead, Run(runtime, state, drive=True), shown, why=why, **files)
-
-    async def _earlier(self, given: str) -> RunState:
-        """Return the run to follow up. Raises UsageError and ConfigurationError as ``follow_ups`` does."""
-        async with open_reader(self.store) as runtime:
-            earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-        check_tools(earlier.definition.tools, toolbox(all_tools(self.tools)))
-        return earlier
-
-    def _continued(self, earlier: RunState, runtime: Runtime) -> Settings:
-        """Return the settings of a follow-up: those of the earlier run, where no flag says otherwise."""
-        given = self.models
-        named = {"lead": given.lead_model, "worker": given.worker_model, "review": given.review_model}
-        return follow_ups.continued(
-            earlier.definition,
-            runtime.settings,
-            model=given.model,
-            models={setting: model for setting, model in named.items() if model is not None},
-            documents=None if self.documents is None else runtime.settings.documents,
-            limits=self.limits.given,
-        )
+    groups = Groups(models, limits, output, store)
+    same = job.continue_ is not None and "flow" not in flow.chosen
+    return await job.run(request, "" if same else flow.flow, lambda _lead: options, EXAMPLE, groups)
 
 
 def _request(given: str | None, example: str) -> str:
