@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from leadhand.app.model_selection import NamedModels
 from leadhand.domain.errors import UsageError
-from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.domain.run import WILDCARDS, Role
 from leadhand.domain.text import did_you_mean
 from leadhand.ports import Models
 from leadhand.tools.toolbox import Toolbox
@@ -18,7 +18,7 @@ def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offl
     Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.
     """
     for role in roles:
-        if unknown := sorted(name for name in role.tools if name != ALL_TOOLS and toolbox.find(name) is None):
+        if unknown := sorted(name for name in role.tools if name not in WILDCARDS and toolbox.find(name) is None):
             tools = sorted(tool.name for tool in toolbox.known())
             raise UsageError(
                 f"the role {role.name} names the tool {unknown[0]!r}, which does not exist",

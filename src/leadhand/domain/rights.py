@@ -5,7 +5,7 @@ from __future__ import annotations
 from .approval import policy_of
 from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance
-from .run import ALL_TOOLS, Role
+from .run import ALL_TOOLS, OWN_TOOLS, Role
 from .state import AssignmentState, RunState
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .work_order import Assignment
@@ -19,7 +19,14 @@ def tools_of_role(state: RunState, role: Role) -> frozenset[str]:
     names = frozenset(tool.name for tool in state.definition.tools)
     if role.loop == "reply":
         return frozenset()
-    return names if ALL_TOOLS in role.tools else names.intersection(role.tools)
+    if ALL_TOOLS in role.tools:
+        return names
+    own = (tool.name for tool in state.definition.tools if _is_own(tool)) if OWN_TOOLS in role.tools else ()
+    return names.intersection((*role.tools, *own))
+
+
+def _is_own(tool: ToolSpec) -> bool:
+    return tool.effect is Effect.PURE and not tool.delegate and not tool.import_path.startswith("leadhand.")
 
 
 def own_tools(state: RunState, assignment: Assignment) -> frozenset[str]:
@@ -30,7 +37,8 @@ def own_tools(state: RunState, assignment: Assignment) -> frozenset[str]:
 
 
 def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
-    """Return the tools of an assignment: those of its role, restricted by the assignment itself and by its ancestors.
+    """Return the tools of an assignment: those of its role, restricted by the assignment itself and by its ancestors,
+    unless the role of its parent delegates to its role.
 
     A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. A tool whose
     call created the assignment, or one of its ancestors, is excluded to prevent recursion.
@@ -42,7 +50,7 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
     if (subtask := assignment.subtask) is not None:
         allowed -= {tool.name for tool in state.definition.tools if _is_unasked(state, tool)} - {subtask.tool}
     parent = parent_of(assignment)
-    if parent is not None:
+    if parent is not None and not may_delegate(state, parent, assignment.role):
         above = state.assignments[parent]
         allowed &= tools_of(state, above.assignment)
         call_id = call_of(assignment.assignment_id)
@@ -50,6 +58,12 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         if call is not None:
             allowed -= {call.tool}
     return allowed
+
+
+def may_delegate(state: RunState, parent: str, role: str) -> bool:
+    """Whether the role of an assignment lets it delegate to another role of the flow, with the tools of that role."""
+    own = state.role(state.assignments[parent].assignment.role)
+    return own is not None and role in own.delegates and role not in state.workers
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:

@@ -7,6 +7,7 @@ import operator
 import re
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -18,6 +19,9 @@ from .value import Value, is_object, shown
 
 ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
+OWN_TOOLS = "*own"
+"""In a role's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
+WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
 
 
 def output_schema(output: Any) -> dict[str, Any] | None:
@@ -34,13 +38,16 @@ class Role(Value):
 
     ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
     is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
-    assignments may use at most; ``("*",)`` means every tool of the run. With ``loop="turns"``, a model is called until
+    assignments may use at most; ``("*",)`` means every tool of the run, ``("*own",)`` those that the run was given and
+    that only read. With ``loop="turns"``, a model is called until
     it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
     code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
     the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
     model writes them, so that a flow can use them before the whole answer is there. ``max_turns`` and ``max_requests``
     limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
-    in US dollars. ``code`` is where the code of a role comes from, ``fingerprint`` a digest of its source.
+    in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
+    children have no tool that their parent lacks. ``max_children`` is how often one assignment may delegate. ``code``
+    is where the code of a role comes from, ``fingerprint`` a digest of its source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
@@ -55,6 +62,8 @@ class Role(Value):
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
+    delegates: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    max_children: int | None = Field(default=None, ge=0, exclude_if=partial(operator.is_, None))
     code: str = Field(default="", exclude_if=operator.not_)
     fingerprint: str = Field(default="", exclude_if=operator.not_)
 
@@ -81,8 +90,11 @@ class RunStatus(StrEnum):
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
-_LIKE = {"planner": "plan", "researcher": "work", "writer": "compose", "reviewer": "review"}
-"""The roles of a report, by the roles of a work order whose models they use."""
+_LIKE = {"planner": "plan", "researcher": "work", "writer": "compose", "reviewer": "review"} | {
+    "lead": "plan",
+    "subagent": "work",
+}
+"""The roles of reports and research, by the roles of a work order whose models they use."""
 _FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
 _ANY_FLAG = re.compile(r"\(--(?:lead-|worker-)?model\)")
 

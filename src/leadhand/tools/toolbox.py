@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from leadhand.domain.errors import UsageError
-from leadhand.domain.run import ALL_TOOLS
+from leadhand.domain.run import WILDCARDS
 from leadhand.domain.tool import ToolSpec
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import Tool
@@ -49,13 +49,13 @@ class Toolbox:
 
     def specs(self, named: Iterable[str] = ()) -> tuple[ToolSpec, ...]:
         """The specification of every tool, in the order of addition, and of those on request that are ``named``."""
-        extra = [name for name in dict.fromkeys(named) if name not in self._tools and name != ALL_TOOLS]
+        extra = [name for name in dict.fromkeys(named) if name not in self._tools and name not in WILDCARDS]
         found = [self._on_request[name] for name in extra if name in self._on_request]
         return tuple(bound.spec for bound in (*self._tools.values(), *found))
 
     def known(self) -> tuple[ToolSpec, ...]:
-        """The specification of every tool, those on request last."""
-        return self.specs(self._on_request)
+        """The specification of every tool, those on request last; without those that only research runs can use."""
+        return self.specs(name for name, each in self._on_request.items() if each.spec.toolset != "research")
 
     def find(self, name: str) -> BoundTool | None:
         return self._tools.get(name) or self._on_request.get(name)

@@ -13,7 +13,7 @@ from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArt
 from leadhand.domain.errors import UsageError
 from leadhand.domain.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.domain.limits import Ceiling, nanousd
-from leadhand.domain.rights import MAX_DEPTH, call_of, depth_of, tools_of, tools_of_role
+from leadhand.domain.rights import MAX_DEPTH, call_of, depth_of, may_delegate, tools_of, tools_of_role
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.value import shown
@@ -21,6 +21,8 @@ from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, Op
 
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
+NO_MORE_CHILDREN = "no more of these may be started: go on with what the others found"
+"""Why a delegation beyond ``max_children`` of a role is refused."""
 
 
 def due_asks(state: RunState) -> Iterator[do.Command]:
@@ -31,13 +33,20 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
     taken: set[str] = set()
     for key in state.parked:
         assignment = state.assignments[key]
-        attempt = assignment.attempt
+        attempt, room = assignment.attempt, _children_left(state, assignment)
+        left = room
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or call.kind not in ("child", "asks") or call.call_id in attempt.answers:
                 continue
             children = children_of(state, call.call_id)
             if not children:
-                claims = [_claims(key, ask) for ask in _asks_of(state, assignment, call)]
+                wanted = _asks_of(state, assignment, call)
+                claims = [_claims(key, ask) for ask in wanted]
+                started = sum(isinstance(ask, Delegate) for ask in wanted)
+                if left is not None and room is not None:
+                    if left < min(started, room):
+                        continue  # it is decided once the others have begun
+                    left -= started
                 if all(taken.isdisjoint(others) for _, others in claims):
                     yield do.DecideAsks(assignment=key, call_id=call.call_id)
                 taken = taken.union(*(own for own, _ in claims))
@@ -146,6 +155,9 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
                 return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
             if depth_of(state, assignment.assignment) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
+            left = _children_left(state, assignment)
+            if left is not None and left < beside.keys.total():
+                return NO_MORE_CHILDREN
             name = ask.role or assignment.assignment.role
             if state.role(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
@@ -175,6 +187,14 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
             if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
                 return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
             return ""
+
+
+def _children_left(state: RunState, parent: AssignmentState) -> int | None:
+    """Return how many more children an assignment may have; None if its role sets no limit."""
+    role = state.role(parent.assignment.role)
+    if role is None or role.max_children is None:
+        return None
+    return role.max_children - sum(parent_of(each.assignment) == parent.key for each in state.assignments.values())
 
 
 def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
@@ -219,6 +239,8 @@ def _child(
 ) -> Assignment:
     role = state.role(ask.role or parent.assignment.role)
     mine = tools_of(state, parent.assignment) - {call.tool}
+    if role is not None and may_delegate(state, parent.key, role.name):
+        mine = tools_of_role(state, role)
     tools = None
     if role is None or ask.tools is not None or not tools_of_role(state, role) <= mine:
         tools = tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools)))

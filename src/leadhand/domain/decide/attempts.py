@@ -17,7 +17,7 @@ from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.rights import is_work, tools_of_role
-from leadhand.domain.run import ALL_TOOLS, RunStatus, advised
+from leadhand.domain.run import WILDCARDS, RunStatus, advised
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.waits import LONGEST_WAIT_S
@@ -43,7 +43,7 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         raise do.Refused(
             f"the assignment {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
         )
-    missing = sorted(set(role.tools) - {ALL_TOOLS} - {tool.name for tool in state.definition.tools})
+    missing = sorted(set(role.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
         raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
