@@ -220,13 +220,17 @@ class AssignmentState(NamedTuple):
 
 
 class ArtifactVersion(NamedTuple):
-    """One version of a file of the run, by the digest of its content; ``by`` is the assignment that wrote it."""
+    """One version of a file of the run, by the digest of its content; ``by`` is the assignment that wrote it.
+
+    ``run_id`` is the earlier run that a file comes from ("": this run).
+    """
 
     digest: str
     size: int
     media_type: str
     by: str
     at: datetime
+    run_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.rights import approved_tools, own_tools, scopes_of
 from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.domain.state import ArtifactVersion, RunState
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
 from leadhand.flows.flow import Flow, FlowPolicy, with_roles
@@ -298,7 +298,18 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         code=policy.code(state, assignment),
         draft=policy.draft(state, assignment),
         deadline=state.deadline,
+        todos=state.todos,
+        artifacts=_artifacts(state),
     )
+
+
+def _artifacts(state: RunState) -> dict[str, ArtifactVersion]:
+    """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
+    earlier = {
+        each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
+        for each in state.definition.earlier
+    }
+    return earlier | {path: versions[-1] for path, versions in state.artifacts.items()}
 
 
 def lost_attempts(state: RunState) -> Iterator[do.Command]:

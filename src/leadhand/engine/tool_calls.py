@@ -27,7 +27,18 @@ from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
-from leadhand.ports import ArtifactStore, BoundTool, Clock, Library, StaleAttempt, Toolbox, ToolContext, Web
+from leadhand.ports import (
+    ArtifactStore,
+    BoundTool,
+    Clock,
+    Files,
+    Library,
+    StaleAttempt,
+    Toolbox,
+    ToolContext,
+    Web,
+    Work,
+)
 
 LOGGER = logging.getLogger("leadhand.tools")
 THREADS = 32
@@ -78,13 +89,14 @@ class ToolCalls:
         *,
         offline: bool,
         documents: str = "",
+        work: Work | None = None,
     ) -> ToolResult:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
         Failures are returned, never raised.
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
-        refused if the attempt is no longer current.
+        refused if the attempt is no longer current. The tool sees the todos and files of ``work``.
         """
         result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         bound = self._toolbox.find(tool.name)
@@ -105,6 +117,8 @@ class ToolCalls:
             now=self._clock.now,
             documents=documents,
             library=None if self._library is None else self._library(offline, documents),
+            todos=work.todos if work is not None else (),
+            files=Files() if work is None or self._artifacts is None else Files(work.artifacts, self._artifacts.get),
             emit=partial(log.note, attempt),
         )
         began_at = time.monotonic()

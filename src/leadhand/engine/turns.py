@@ -270,7 +270,7 @@ class Turns:
         tool, run = self.rules.specs[turn.calls[position].name], self._work.definition
         attempt = self._work.attempt.attempt
         result = await self._tools.call(
-            self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents
+            self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents, work=self._work
         )
         self.rules.note(result)
         turn.done[position] = result

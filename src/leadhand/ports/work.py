@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from leadhand.domain.asks import Todo
 from leadhand.domain.commands import ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import AttemptState, ModelTurn
+from leadhand.domain.state import ArtifactVersion, AttemptState, ModelTurn
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
@@ -32,7 +33,8 @@ class Work:
     for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
     text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
-    value proposes. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text
+    value proposes. ``todos`` and ``artifacts`` (the latest version by path) are those of the run when the attempt was
+    scheduled. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text
     of that field is shown while it is written. ``code`` does the work instead of a model.
     """
 
@@ -55,6 +57,8 @@ class Work:
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None
     deadline: datetime | None = None
+    todos: tuple[Todo, ...] = ()
+    artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
 
     @property
     def instructions(self) -> str:
@@ -175,13 +179,30 @@ class Library(Protocol):
         ...
 
 
+async def _no_content(digest: str) -> bytes:
+    raise KeyError(digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that a tool can read: ``entries`` has their latest versions, ``content`` finds content by digest."""
+
+    entries: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
+    content: Callable[[str], Awaitable[bytes]] = _no_content
+
+    async def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises KeyError if there is none."""
+        return await self.content(self.entries[path].digest)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
     ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
     send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
-    the directory of the run's documents ("" for none), ``library`` finds and reads documents.
+    the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
+    are the todo list and the artifacts of the run, as they were when the worker made the call.
     """
 
     run_id: str
@@ -191,6 +212,8 @@ class ToolContext:
     now: Callable[[], datetime]
     documents: str = ""
     library: Library | None = None
+    todos: tuple[Todo, ...] = ()
+    files: Files = Files()
     emit: Callable[[str], None] = lambda _message: None
     """Report what the tool is doing, as a line in the log of the run."""
 
