@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError
+from leadhand.domain.passages import message_of
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
@@ -43,7 +44,9 @@ async def test_a_role_that_names_the_tools_has_them(tmp_path: Path) -> None:
     assert [tool.name for tool in model.requests[0].tools if tool.name.startswith("we")] == ["web_search", "web_fetch"]
     assert answer.sources[0]["url"] == "leadhand:samples/coffee-brewing.md"
     content = model.requests[1].messages[-1].model_dump()["content"]
-    assert json.loads(content)["raw"]["results"][0]["passages"], "what was found is data in a tool's result, as JSON"
+    assert message_of(json.loads(content))["results"][0]["passages"], (
+        "what was found is data in a tool's result, as JSON"
+    )
 
 
 async def test_no_other_run_has_them(tmp_path: Path) -> None:

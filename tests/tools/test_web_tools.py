@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand.domain.errors import ToolError
+from leadhand.domain.passages import message_of
 from leadhand.domain.tool import ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
@@ -23,7 +24,7 @@ def offline(sample: ToolContext) -> ToolContext:
 
 
 def shown(returned: ToolReturn) -> Any:
-    return returned.raw
+    return message_of(returned.raw)
 
 
 async def test_a_search_returns_sources_with_passages_and_their_ids(offline: ToolContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -34,17 +35,32 @@ def passages_in(result: ToolResult) -> list[Passage]:
     """
     if not result.ok:
         return []
-    found = [each for source in _sources(result.raw) for each in _passages_of(source)]
-    if found or _sources(result.raw) or (is_object(result.raw) and result.raw.get("results") == []):
+    returned = message_of(result.raw)
+    found = [each for source in _sources(returned) for each in _passages_of(source)]
+    if found or _sources(returned) or (is_object(returned) and returned.get("results") == []):
         return found
-    raw = result.raw if isinstance(result.raw, str) else json.dumps(result.raw, ensure_ascii=False, default=str)
-    text = (result.summary or ("" if result.raw is None else raw)).strip()[:LONGEST_PASSAGE]
+    raw = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False, default=str)
+    text = (result.summary or ("" if returned is None else raw)).strip()[:LONGEST_PASSAGE]
     if not text:
         return []
     credited = result.sources[0] if len(result.sources) == 1 else None
     title, url = (credited.title, credited.url) if credited is not None else (result.tool, "")
     source = digest_of(text)
     return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
+
+
+def message_of(raw: Json) -> Json:
+    """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
+
+    The data of other tools is returned as it is.
+    """
+    if not is_object(raw) or raw.keys() != {"isError", "message"} or not isinstance(raw["message"], str):
+        return raw
+    message: str = raw["message"]
+    if message[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(message)
+    return message
 
 
 def digest_of(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
+from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
@@ -56,6 +57,11 @@ def _content(result: ToolResult) -> str:
     failure = result.failure
     if failure is not None:
         return compact_json({"isError": True, "message": failure.message, "class": failure.class_.value})
+    if is_object(result.raw) and "isError" in result.raw:  # a primitive tool, which has its own form
+        return compact_json(result.raw)
+    if is_object(result.raw) and "summary" in result.raw and any(isinstance(ask, Delegate) for ask in result.asks):
+        shown = {name: value for name, value in result.raw.items() if name != "passages" and value is not None}
+        return compact_json(shown)  # the answer of the worker, without what code added for the run
     fields = {"summary": result.summary, "raw": result.raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]

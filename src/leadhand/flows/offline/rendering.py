@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.passages import message_of
 from leadhand.domain.value import is_object, object_of, text_of
 
 _MOST_FIELDS, _LONGEST = 8, 600
@@ -42,6 +43,7 @@ def result_words(result: ToolMessage) -> str:
         return short(result.content, 800) or "it returned nothing"
     fields = object_of(content)
     if result.ok:
-        return text_of(fields.get("summary")) or f"{result.name} returned {render(fields.get('raw', content))}"
+        raw = message_of(fields.get("raw", content))
+        return text_of(fields.get("summary")) or f"{result.name} returned {render(raw)}"
     error = fields.get("error", content)
     return (text_of(error) or text_of(object_of(error).get("message")))[:800] or render(content)

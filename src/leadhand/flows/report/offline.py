@@ -172,7 +172,7 @@ def _result(message: ToolMessage) -> ToolResult:
     except ValueError:
         content = {}
     sources = tuple(Source.model_validate(each) for each in objects_of(content.get("sources")))
-    raw, summary = content.get("raw"), content.get("summary")
+    raw, summary = content.get("raw", content if "isError" in content else None), content.get("summary")
     return ToolResult(call_id="", tool=message.name, raw=raw, summary=summary, sources=sources)
 
 
