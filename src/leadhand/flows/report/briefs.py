@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.days import WEEKDAYS
 from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
 from leadhand.flows.earlier_facts import earlier_facts
+from leadhand.flows.work_order.briefs import today
 from leadhand.flows.work_order.context_budget import context_budget, tokens
 
-from .judging import judged
+from .judging import CitingTexts, judged
 from .options import REVIEWER, WRITER, Stage
 from .progress import Item, Report, revises, used_research
 from .shapes import MOST_QUESTIONS
@@ -29,23 +29,18 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     facts: dict[str, Any] = {"topic": report.run.request}
     match stage.name:
         case "planner":
-            return {**facts, **earlier_facts(report.state), **_today(report), "most": MOST_QUESTIONS}
+            return {**facts, **earlier_facts(report.state), **today(report.state), "most": MOST_QUESTIONS}
         case "researcher":
-            return {**facts, **_today(report), "question": given["question"]}
+            return {**facts, **today(report.state), "question": given["question"]}
         case "writer":
             most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-            return {**facts, **_today(report), "most_words": most, **_writing(report, assignment)}
+            return {**facts, **today(report.state), "most_words": most, **_writing(report, assignment)}
         case "reviewer" if "sentences" in given:
-            return _citations(report, given["number"], given["sentences"])
+            return citations(report, given["number"], given["sentences"])
         case "reviewer":
             return {**facts, **_outline(report), **_sentences(report, given["number"], REVIEWER)}
         case _:
-            return {**facts, **_today(report), **_stage(report, stage, given.get("number", 0))}
-
-
-def _today(report: Report) -> dict[str, Any]:
-    created = report.state.created_at
-    return {"today": f"{created:%Y-%m-%d}, {WEEKDAYS[created.weekday()]}, UTC"}
+            return {**facts, **today(report.state), **_stage(report, stage, given.get("number", 0))}
 
 
 def _outline(report: Report) -> dict[str, Any]:
@@ -75,7 +70,7 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
         problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
         facts = {"draft": report.text(number), "problems": problems}
     room = context_budget(report.state, WRITER) - tokens(facts)
-    return {**facts, "passages": _shown(passages, items, room)}
+    return {**facts, "passages": shown_passages(passages, [item.passages for item in items], room)}
 
 
 def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[dict[str, Any]]:
@@ -95,13 +90,13 @@ def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[di
     ]
 
 
-def _shown(passages: Mapping[str, Passage], items: Iterable[Item], room: int) -> dict[str, Any]:
-    """Return the passages as a writer sees them; if they do not fit, those that findings name first, in turns."""
+def shown_passages(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]], room: int) -> dict[str, Any]:
+    """Return the passages as a writer sees them; if they do not fit, those that ``items`` name first, in turns."""
     shown = {name: {"text": passage.text, "source": passage.title or passage.url} for name, passage in passages.items()}
     if tokens(shown) <= room:
         return shown
     names = {passage.id: name for name, passage in passages.items()}
-    queues = [[names[passage.id] for passage in item.passages] for item in items]
+    queues = [[names[passage.id] for passage in item if passage.id in names] for item in items]
     kept: dict[str, None] = {}
     for place in range(max(map(len, queues), default=0)):
         for name in dict.fromkeys(queue[place] for queue in queues if place < len(queue)):
@@ -115,7 +110,7 @@ def _sentences(report: Report, number: int, before: str) -> dict[str, Any]:
     return {"sentences": [{"n": each.index, "text": each.text} for each in report.statements(number, before)]}
 
 
-def _citations(report: Report, number: int, indexes: Iterable[int]) -> dict[str, Any]:
+def citations(report: CitingTexts, number: int, indexes: Iterable[int]) -> dict[str, Any]:
     """Return some sentences beside the passages that they cite."""
     statements = {each.index: each for each in report.statements(number, REVIEWER)}
     passages = report.citable(number)
@@ -134,6 +129,6 @@ def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
     passages = report.citable(number)
     statements = report.statements(number, stage.name)
     used = dict.fromkeys(name for each in statements for name in each.passages if name in passages)
-    shown = _shown({name: passages[name] for name in used}, (), context_budget(report.state, stage.name))
+    shown = shown_passages({name: passages[name] for name in used}, (), context_budget(report.state, stage.name))
     text = _sentences(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
     return {**text, "passages": shown}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.outcome import CHECK, gap, next_action
+from leadhand.domain.passages import Passage
 from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState
+from leadhand.domain.state import AssignmentState, RunState
 
-from .judging import CODE, judged
+from .judging import CODE, Judged, judged
 from .progress import Report, revises, stage_key, used_research
 from .rendering import Numbered, body, findings_as_text, in_words, numbered, source_list, uncited
 
@@ -105,20 +106,29 @@ def _writing_gaps(report: Report) -> Iterator[Gap]:
 
 def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
     """The findings that are still open, and what nobody reviewed."""
-    verdict, passages = judged(report, number), report.citable(number)
+    yield from verdict_gaps(report.state, judged(report, number), report.citable(number), "the report")
+
+
+def verdict_gaps(state: RunState, verdict: Judged, passages: Mapping[str, Passage], whole: str) -> Iterator[Gap]:
+    """The gaps of a text after its last review; ``whole`` is what people call the text."""
     for each in verdict.remarks:
-        name = "the report" if not each.sentence else f"“{_short(uncited(each.sentence))}”"
+        name = whole if not each.sentence else f"“{_short(uncited(each.sentence))}”"
         problem = in_words(each.problem, passages)
         said = problem if each.by == CODE else f"{each.by}: {problem}"
         yield Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=said, next_action=CHECK)
     for what, review in verdict.unreviewed:
-        yield _failed(report, f"the review of {what}", review, "", "unreviewed: ")
+        yield failure_gap(state, f"the review of {what}", review, "", "unreviewed: ")
 
 
-def _failed(report: Report, name: str, assignment: AssignmentState, more: str = "", before: str = "") -> Gap:
+def _failed(report: Report, name: str, assignment: AssignmentState, more: str = "") -> Gap:
+    return failure_gap(report.state, name, assignment, more)
+
+
+def failure_gap(state: RunState, name: str, assignment: AssignmentState, more: str = "", before: str = "") -> Gap:
+    """The gap of what an assignment did not do."""
     failure = assignment.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
     reason = f"{before}{failure.message}{more}"
-    return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(report.state, failure))
+    return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(state, failure))
 
 
 def _short(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -52,7 +52,17 @@ class Judged(NamedTuple):
         return {each.number: each.problem for each in self.remarks if each.refutes and each.number is not None}
 
 
-def shards(report: Report, number: int) -> list[list[int]]:
+class CitingTexts(Protocol):
+    """Texts that cite passages, by their numbers: the drafts of a report, or the answers of a research run."""
+
+    def citable(self, number: int) -> Mapping[str, Passage]: ...
+
+    def statements(self, number: int, before: str = "") -> Sequence[Statement]: ...
+
+    def shards(self, number: int) -> Sequence[AssignmentState]: ...
+
+
+def shards(report: CitingTexts, number: int) -> list[list[int]]:
     """Return the sentences whose citations a reviewer judges, in groups.
 
     Left out are sentences in which code found something, and those that were judged in an earlier draft.
@@ -71,7 +81,7 @@ def _claim(statement: Statement, passages: Mapping[str, Passage]) -> tuple[str, 
     return (statement.text, *(passages[name].id for name in statement.passages if name in passages))
 
 
-def _supported(report: Report, number: int) -> Iterator[tuple[str, ...]]:
+def _supported(report: CitingTexts, number: int) -> Iterator[tuple[str, ...]]:
     """The sentences of a draft, with the passages that they cite, that a reviewer found supported."""
     statements = {each.index: each for each in report.statements(number, REVIEWER)}
     passages = report.citable(number)
@@ -103,14 +113,20 @@ def judged(report: Report, number: int) -> Judged:
     return Judged(verdict, tuple(remarks), tuple(unreviewed))
 
 
-def _by_code(report: Report, number: int) -> Iterator[Remark]:
+def unsupported(report: CitingTexts, number: int, text: str = "draft") -> Iterator[Remark]:
+    """Return what code found in the sentences of a text, and whether it cites nothing."""
     statements = report.statements(number)
     for each in statements:
         if each.status is Status.UNSUPPORTED:
             problem = "; ".join(each.problems) or "the passages that it cites do not support it"
             yield Remark(CODE, each.index, each.text, problem, refutes=True)
     if statements and report.citable(number) and not any(each.passages for each in statements):
-        yield Remark(CODE, None, "", "the draft cites no passage")
+        yield Remark(CODE, None, "", f"the {text} cites no passage")
+
+
+def _by_code(report: Report, number: int) -> Iterator[Remark]:
+    yield from unsupported(report, number)
+    statements = report.statements(number)
     for heading in _missing(report, number) if statements else ():
         yield Remark(CODE, None, "", f"the section “{heading}” of the plan is missing or has no text")
 
@@ -152,25 +168,16 @@ def _read(
     stage: Stage, review: AssignmentState, sentences: dict[int, str]
 ) -> tuple[list[Remark], bool, list[tuple[str, AssignmentState]]]:
     """Return what a review found, whether it asks for a revision, and what it left without a verdict."""
-    covers: list[int] = list(review.assignment.input.get("sentences", ()))
-    what = f"the citations of {len(covers)} sentences" if covers else "the draft"
+    if review.assignment.input.get("sentences"):
+        found, missing = refused_citations(stage.name, review, sentences)
+        return found, bool(found), missing
     given: Any = review.value if review.ok else None
     if stage.agent:
         given = {name: object_of(given).get(name) or () for name in ("verdict", "findings")}
     try:
-        if covers:
-            support = [each for each in CitationReview.model_validate(given).support if each.sentence in covers]
-            refused = [each for each in support if not each.supported]
-            why = "the passages that it cites do not say this"
-            found = [
-                Remark(stage.name, each.sentence, sentences.get(each.sentence, ""), each.why or why, refutes=True)
-                for each in refused
-            ]
-            left = len(set(covers) - {each.sentence for each in support})
-            return found, bool(found), [(f"the citations of {left} sentences", review)] if left else []
         draft = DraftReview.model_validate(given)
     except ValidationError:
-        return [], False, [(what, review)]
+        return [], False, [("the draft", review)]
     found = [
         Remark(
             stage.name, each.sentence, sentences.get(-1 if each.sentence is None else each.sentence, ""), each.problem
@@ -181,6 +188,26 @@ def _read(
     if wants and not found:
         found = [Remark(stage.name, None, "", f"the {stage.name} asks for a revision")]
     return found, wants, []
+
+
+def refused_citations(
+    by: str, review: AssignmentState, sentences: Mapping[int, str]
+) -> tuple[list[Remark], list[tuple[str, AssignmentState]]]:
+    """Return what a review of citations refused, and what it left without a verdict."""
+    covers: list[int] = list(review.assignment.input["sentences"])
+    given: Any = review.value if review.ok else {"support": ()}
+    try:
+        support = [each for each in CitationReview.model_validate(given).support if each.sentence in covers]
+    except ValidationError:
+        support = []
+    why = "the passages that it cites do not say this"
+    found = [
+        Remark(by, each.sentence, sentences.get(each.sentence, ""), each.why or why, refutes=True)
+        for each in support
+        if not each.supported
+    ]
+    left = len(set(covers) - {each.sentence for each in support})
+    return found, [(f"the citations of {left} sentences", review)] if left else []
 
 
 def problems(stage_covers: Sequence[int], value: Any, sentences: Sequence[int]) -> list[str]:
