@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.flows import DEFAULT, REPORT, FlowRegistry
+from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
 from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
 from leadhand.app.report_agents import bound_agents
@@ -198,6 +198,14 @@ class Leadhand(Answering):
     ) -> Run:
         return await self.start(topic, flow=REPORT, agents=list(self.agents if agents is None else agents), **options)
 
+    async def research(self, question: str, *, max_turns: int = 60, **options: Any) -> Answer:
+        """Answer a question by research: a lead plans, has subagents search in parallel, and answers with citations.
+
+        ``max_turns`` limits the turns of the lead; ``options`` are further options of the flow ``research``. Raises as
+        :meth:`start` does.
+        """
+        return await self.run(question, flow=RESEARCH, max_turns=max_turns, **options)
+
     async def attach(self, run_id: str) -> Run:
         """Return a run: follow it while another process drives it, or resume it if its process died.
 
@@ -257,6 +265,10 @@ class Leadhand(Answering):
     def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
         """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""
         return self._sync(self.follow_up(run_id, request, **options))
+
+    def research_sync(self, question: str, **options: Any) -> Answer:
+        """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
+        return self._sync(self.start(question, flow=RESEARCH, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""

@@ -30,6 +30,15 @@ FLAGS: dict[str, set[str]] = {
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
     | {"--max-revisions", "--no-review", "--stage"},
+    "research": COMMON
+    | OUTPUT
+    | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
+    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
+    | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--attempt-timeout", "--model-patience"}
+    | {"--budget-per-day", "--budget-total"}
+    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
+    | {"--max-turns", "--max-revisions", "--no-review"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}

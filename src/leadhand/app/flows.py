@@ -32,6 +32,10 @@ GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
 DEFAULT = "work-order"
 REPORT = "report"
+RESEARCH = "research"
+LATE = (REPORT, RESEARCH)
+"""The built-in flows that are loaded when they are named: most processes need neither, and their checks take long to
+import."""
 OPTIONS = "Pass options that are plain JSON; put long material into files."
 
 
@@ -46,8 +50,7 @@ class FlowRegistry:
         self._add(WorkOrderFlow())
         for each in flows:
             flow = checked_flow(each)
-            if flow.name == REPORT:
-                self._load_report()
+            self._load_late(flow.name)
             self._add(flow)
 
     def _add(self, flow: Flow) -> None:
@@ -63,19 +66,24 @@ class FlowRegistry:
 
     def _find(self, name: str) -> dict[int, Flow]:
         """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
-        if name == REPORT:
-            self._load_report()
-        elif name not in self._flows:
+        self._load_late(name)
+        if name not in self._flows:
             self._load_installed()
         return self._flows.get(name, {})
 
-    def _load_report(self) -> None:
-        """Load the report flow, once: most processes run no report, and its checks take long to import."""
-        if REPORT not in self._flows:
-            from leadhand.flows.report.flow import ReportFlow
-
-            self._add(ReportFlow(self._agents))
+    def _load_late(self, name: str) -> None:
+        """Load a built-in flow, once, when it is named."""
+        if name not in LATE or name in self._flows:
+            return
+        flow = self._report() if name == REPORT else _research()
+        self._add(flow)
+        if flow.offline:
             self._rules.insert(0, self._rules.pop())  # before those of the program's flows
+
+    def _report(self) -> Flow:
+        from leadhand.flows.report.flow import ReportFlow
+
+        return ReportFlow(self._agents)
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
@@ -83,7 +91,7 @@ class FlowRegistry:
             return
         self._installed = True
         for point in entry_points(GROUP):
-            if point.name not in (*self._flows, REPORT):
+            if point.name not in (*self._flows, *LATE):
                 try:
                     self._add(checked_flow(point.load()))
                 except Exception as error:
@@ -95,7 +103,7 @@ class FlowRegistry:
     def names(self) -> list[str]:
         """The names of all flows."""
         self._load_installed()
-        return sorted({*self._flows, REPORT})
+        return sorted({*self._flows, *LATE})
 
     def get(self, name: str) -> Flow:
         """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
@@ -181,6 +189,12 @@ class FlowRegistry:
     def offline_rules(self) -> list[Rules]:
         """Return the flows' rules for the built-in rule-based model. The list grows when further flows are loaded."""
         return self._rules
+
+
+def _research() -> Flow:
+    from leadhand.flows.research.flow import ResearchFlow
+
+    return ResearchFlow()
 
 
 class Definition(Value):

@@ -29,10 +29,11 @@ def shipped_tools() -> list[Tool[..., Any]]:
 
 
 def tools_on_request() -> list[Tool[..., Any]]:
-    """``web_search`` and ``web_fetch``: a run has them only if a role of its flow names them."""
+    """The tools of the web and of the research flow: a run has them only if a role of its flow names them."""
+    from leadhand.tools import research
     from leadhand.tools.web import web_fetch, web_search
 
-    return [web_search, web_fetch]
+    return [web_search, web_fetch, *(getattr(research, name) for name in research.__all__)]
 
 
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:

@@ -66,6 +66,15 @@ COMMANDS = (
         'leadhand report --agent checks.py:FactChecker --no-review "Heat pumps in old houses"',
     ),
     _command(
+        "research",
+        "Answer a question by research.",
+        "A lead plans the research and has subagents search, in parallel. It reads what they found, asks for more where"
+        " something is missing, and answers. Each sentence of the answer is checked against the passages that it cites."
+        " The answer goes to stdout, progress to stderr. Exit codes are those of run.",
+        'leadhand research "How do heat pumps perform in old houses?"',
+        'leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"',
+    ),
+    _command(
         "serve",
         "Serve the HTTP API and the console.",
         "Runs started here survive the server: the next server on the same database resumes them. To listen on an"

@@ -1,0 +1,35 @@
+"""``leadhand research``: answer a question by research and print the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from leadhand.app.flows import RESEARCH
+from leadhand.cli.commands.run import Groups, Job
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Output, flow_options
+
+EXAMPLE = 'leadhand research "How do heat pumps perform in old houses?"'
+
+
+async def research(
+    question: Annotated[str | None, Flag("What you want to know. If it is missing or -, stdin is read.")] = None,
+    /,
+    *,
+    max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
+    no_review: Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")] = False,
+    option: Annotated[
+        tuple[str, ...],
+        Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
+    ] = (),
+    job: Job = Job(),
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    output: Output = Output(),
+    store: DriverFlags = DriverFlags(),
+) -> int:
+    """Answer a question by research and print the answer."""
+    options = flow_options(option)
+    given = {"max_turns": max_turns, "max_revisions": max_revisions, "review": False if no_review else None}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return await job.run(question, RESEARCH, lambda _lead: options, EXAMPLE, Groups(models, limits, output, store))

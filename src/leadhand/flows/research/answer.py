@@ -1,0 +1,92 @@
+"""The end of a research run: the text of its answer, its sources and its gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from leadhand.domain.commands import Cited, Outcome
+from leadhand.domain.decide.asks import NO_MORE_CHILDREN
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.outcome import CHECK, gap_of
+from leadhand.domain.run import Gap
+from leadhand.domain.state import AssignmentState
+from leadhand.flows.report.final import failure_gap, verdict_gaps
+from leadhand.flows.report.rendering import Numbered, body, numbered
+
+from .options import LEAD
+from .progress import LISTED, Research, answer_key
+
+_FILE_MARK = re.compile(r"[ \t]*\[memory/[^\[\]\n]*\](?!\()")
+ALONE = "it rests on no source: the model wrote it without research"
+
+
+def outcome(research: Research) -> Outcome:
+    """Return the outcome of a run as it is now."""
+    number = LISTED if research.last is None else research.last
+    text = research.text(number)
+    cited = numbered(text, research.passages)
+    whole = body(text, research.statements(number), research.judged(number).refuted, cited)
+    return Outcome(
+        answer=_FILE_MARK.sub("", whole),
+        uses=_keys(research),
+        gaps=[_asking_again(each) for each in _gaps(research, number)],
+        sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
+    )
+
+
+def _keys(research: Research) -> list[str]:
+    """The assignments that the answer rests on; of one that rests on no source, the one that wrote it."""
+    keys = [key for key, found in research.found.items() if found.passages]
+    keys += [LEAD] if research.files else []
+    if keys:
+        return keys
+    return [answer_key(research.last)] if research.last is not None else list(research.found)
+
+
+def _finder(research: Research, source: Numbered) -> str:
+    """Return the assignment that found a source."""
+    found = (key for key, each in research.found.items() for at in each.passages if (at.title, at.url) == source[:2])
+    return next(found, LEAD)
+
+
+# --- gaps ------------------------------------------------------------------------------------------------------------
+
+
+def _gaps(research: Research, number: int) -> Iterator[Gap]:
+    state, lead = research.state, research.lead
+    if lead is not None and lead.closed and not lead.ok:
+        yield _ended_early(research, lead)
+    for each in research.unanswered:
+        yield gap_of(state, each)
+    if lead is not None and any(NO_MORE_CHILDREN in call.error for call in lead.made):
+        most = research.run.options.max_subagents
+        reason = f"the lead wanted more than {most} subagents, which is the limit"
+        action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
+        yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
+    if research.direct and research.text(number):
+        yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=ALONE, next_action=CHECK)
+        for name in research.invented:
+            reason = f"it cites {name}, which does not exist"
+            yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)
+    yield from verdict_gaps(state, research.judged(number), research.passages, "the answer")
+    for each in research.answers:
+        if each.closed and not each.ok:
+            revises = "revises" in each.assignment.input
+            instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
+            yield failure_gap(state, "the revision" if revises else "the answer", each, instead)
+
+
+def _ended_early(research: Research, lead: AssignmentState) -> Gap:
+    failure = lead.failure or Failure.of("it gave no answer", "no_answer", FailureClass.INVALID)
+    more = "; the answer is written from what was found until then" if research.last is not None else ""
+    found = failure_gap(research.state, "the research", lead, more)
+    if failure.type == "max_turns":
+        most = research.run.options.max_turns
+        return found.evolve(next_action=f"raise --max-turns (it was {most}), and ask again")
+    return found
+
+
+def _asking_again(found: Gap) -> Gap:
+    """Return a gap with advice for a run whose assignments cannot be repeated by themselves."""
+    return found.evolve(next_action=found.next_action.replace("and resume the run", "and ask again"))

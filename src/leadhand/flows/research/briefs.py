@@ -1,0 +1,74 @@
+"""The briefs of the roles of a research run: each contains only what the role uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.value import compact_json
+from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, shown_passages
+from leadhand.flows.work_order.briefs import today
+from leadhand.flows.work_order.context_budget import context_budget, tokens
+
+from .citing import renumbered
+from .options import LEAD, REVIEWER, SUBAGENT, WRITER
+from .progress import Research
+
+MOST_FILES = 50
+"""Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
+
+
+def brief(research: Research, assignment: AssignmentState) -> dict[str, Any]:
+    """Return what the worker of an assignment receives."""
+    given, state = assignment.assignment.input, research.state
+    asked = {"question": research.run.request, **today(state)}
+    match assignment.assignment.role:
+        case role if role == LEAD:
+            return {**asked, "max_subagents": research.run.options.max_subagents, **_earlier(research)}
+        case role if role == SUBAGENT:
+            return {"task": dict(given), **today(state)}
+        case role if role == REVIEWER:
+            return citations(research, given["number"], given["sentences"])
+        case _:
+            most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
+            return {**asked, "most_words": most, **_writing(research, given)}
+
+
+def _earlier(research: Research) -> dict[str, Any]:
+    """Return what earlier runs left: their answer and sources for a follow-up, and the paths of their files."""
+    facts: dict[str, Any] = {}
+    if (follows := research.run.earlier) is not None:
+        facts["earlier"] = follows.model_dump(mode="json", include={"request", "answer", "sources"})
+    if files := [each.path for each in research.state.definition.earlier]:
+        facts["files"] = files[:MOST_FILES]
+    return facts
+
+
+def _writing(research: Research, given: Any) -> dict[str, Any]:
+    """Return what an answer is written from; of a revision, the answer before it and what has to change in it."""
+    room = context_budget(research.state, WRITER)
+    if "revises" in given:
+        remarks = research.judged(given["revises"]).remarks
+        problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
+        facts: dict[str, Any] = {"draft": research.text(given["revises"]), "problems": problems}
+    else:
+        findings = _findings(research, with_details=True)
+        if 2 * tokens(findings) > room:  # the other half is for passages
+            findings = _findings(research, with_details=False)
+        facts = {"findings": findings}
+        if missing := [each.assignment.name for each in research.unanswered]:
+            facts["missing"] = missing
+    found = [each.passages for each in research.found.values()]
+    return {**facts, "passages": shown_passages(research.passages, found, room - tokens(facts))}
+
+
+def _findings(research: Research, *, with_details: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for key, each in research.found.items():
+        facts = {"task": research.state.assignments[key].assignment.name}
+        facts["summary"] = renumbered(each.summary, research.names)
+        if with_details and each.detail is not None:
+            detail = each.detail if isinstance(each.detail, str) else compact_json(each.detail)
+            facts["detail"] = renumbered(detail, research.names)
+        found.append(facts)
+    return found

@@ -1,0 +1,196 @@
+"""The research flow: a lead that plans, dispatches subagents and answers, in a loop that it ends itself.
+
+::
+
+    lead ─▶ todos, files, subagents (its children, in parallel) ─▶ answer ─▶ code checks its citations ─▶ review
+      │                                                                 ▲                                   │
+      └── a limit ends it ─▶ answer-1, from what was found              └── answer-n ◀── not supported ◀────┘
+                                                                           at most max_revisions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leadhand.domain.commands import Assign, Command, Finish, Outcome
+from leadhand.domain.errors import UsageError
+from leadhand.domain.passages import message_of, passages_in
+from leadhand.domain.run import Role
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.tool import ToolResult
+from leadhand.domain.value import Json, compact_json, object_of, text_of
+from leadhand.flows.flow import Flow, Result
+from leadhand.flows.report import judging
+from leadhand.flows.run_view import AssignmentView, RunView
+
+from .answer import outcome
+from .briefs import brief
+from .citing import cited_ids, cited_names
+from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
+from .progress import Research, answer_key, shard_key
+from .roles import roles
+from .shapes import Found, memory_path
+
+MOST_PASSAGES = 40
+"""Passages that are recorded of one subagent."""
+LONGEST_FILE = 20_000
+"""Characters of a file of an earlier run that are kept as what an answer cites."""
+MORE = "\n\n[… "
+"""How the note begins with which filesystem_read ends a part of a long file."""
+
+
+class ResearchFlow(Flow):
+    """Answer a question by research: a lead plans and dispatches subagents, which search; the answer cites passages."""
+
+    name = "research"
+    version = 1
+    description = "Answer a question by research: a lead with todos and files dispatches subagents that search."
+    Options = Options
+    reads_artifacts = True
+
+    def roles(self, options: Options) -> Sequence[Role]:
+        return roles(options)
+
+    def next(self, run: RunView[Options]) -> Sequence[Command]:
+        return _next(Research(run))
+
+    def brief(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any]:
+        return brief(Research(run), assignment)
+
+    def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
+        if assignment.role == SUBAGENT:
+            return _subagent_problems(result)
+        if assignment.role == REVIEWER:
+            return judging.problems(assignment.input["sentences"], result.value, ())
+        return []
+
+    def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
+        if assignment.role == SUBAGENT:
+            return _with_passages(result)
+        if assignment.role == LEAD:
+            return _with_files(result, run.state.artifacts)
+        return result.value
+
+    def outcome(self, run: RunView[Options]) -> Outcome:
+        return outcome(Research(run))
+
+
+# --- what happens next -----------------------------------------------------------------------------------------------
+
+
+def _next(research: Research) -> Sequence[Command]:
+    lead = research.lead
+    if lead is None:
+        return [Assign(id=LEAD, role=LEAD, title="lead", answers=True)]
+    if research.run.open:
+        return []
+    number = research.last
+    if number is None:
+        if research.answers or not research.found:
+            return [Finish(failure=lead.failure)]
+        return [_answer(1, "answer from what was found", {})]
+    if research.direct:
+        return [Finish()]
+    if research.run.options.review and (reviews := _reviews(research, number)):
+        return reviews
+    refused = len(research.answers) > number  # the revision of this answer failed
+    again = research.revisions < research.run.options.max_revisions and not research.ran_out(number) and not refused
+    if again and research.judged(number).remarks:
+        return [_answer(number + 1, f"revision {research.revisions + 1} of the answer", {"revises": number})]
+    return [Finish()]
+
+
+def _answer(number: int, title: str, given: dict[str, Any]) -> Assign:
+    return Assign(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
+
+
+def _reviews(research: Research, number: int) -> Sequence[Command]:
+    """Return the reviews of the citations of an answer that are not assigned yet."""
+    groups = judging.shards(research, number)
+    return [
+        Assign(
+            id=shard_key(number, shard),
+            role=REVIEWER,
+            title="citations of the answer" + (f", part {shard}" if len(groups) > 1 else ""),
+            input={"number": number, "sentences": group},
+            judges=answer_key(number),
+        )
+        for shard, group in enumerate(groups, start=1)
+        if research.of(shard_key(number, shard)) is None
+    ]
+
+
+# --- what subagents and the lead found -------------------------------------------------------------------------------
+
+
+def _subagent_problems(result: Result) -> list[str]:
+    value = object_of(result.value)
+    recorded = value.get("passages")
+    known = {each["id"] for each in recorded} if recorded is not None else _returned(result).keys()
+    named = cited_ids(_said(value))
+    found = [f"it names the passage {name}, which no tool returned" for name in named if name not in known]
+    if len(named) > MOST_PASSAGES:
+        found.append(f"it names {len(named)} passages, and the limit is {MOST_PASSAGES}")
+    if path := text_of(value.get("artifact_path")):
+        written = [name for name, _ in _written(result.calls)]
+        if _path(path) not in written:
+            there = f"it wrote {', '.join(written)}" if written else "it wrote no file"
+            found.append(f"artifact_path names {path}, which this subagent did not write: {there}")
+    return found[:8]
+
+
+def _with_passages(result: Result) -> Json:
+    """Return the result of a subagent with the passages that it and its files name, as the tools returned them."""
+    value = object_of(result.value)
+    returned = _returned(result)
+    named = cited_ids("\n".join([_said(value), *(content for _, content in _written(result.calls))]))
+    passages = [returned[name] for name in named if name in returned][:MOST_PASSAGES]
+    path = text_of(value.get("artifact_path"))
+    found = Found(
+        summary=text_of(value.get("summary")),
+        detail=value.get("detail"),
+        artifact_path=_path(path) if path else None,
+        passages=tuple(passages),
+    )
+    return found.model_dump(mode="json")
+
+
+def _said(value: dict[str, Any]) -> str:
+    detail = value.get("detail")
+    return f"{text_of(value.get('summary'))}\n{detail if isinstance(detail, str) else compact_json(detail)}"
+
+
+def _returned(result: Result) -> dict[str, Any]:
+    return {passage.id: passage for call in result.calls for passage in passages_in(call)}
+
+
+def _written(calls: Sequence[ToolResult]) -> list[tuple[str, str]]:
+    """Return the files that a subagent wrote, each with its content."""
+    return [
+        (_path(text_of(call.args.get("path"))), text_of(call.args.get("content")))
+        for call in calls
+        if call.tool == "filesystem_write" and call.ok
+    ]
+
+
+def _path(given: str) -> str:
+    try:
+        return memory_path(given)
+    except UsageError:
+        return given
+
+
+def _with_files(result: Result, own: Any) -> Json:
+    """Return the files of earlier runs that an answer cites, as the lead read them; None without any."""
+    cited = cited_names(result.text)
+    read: dict[str, str] = {}
+    for call in result.calls:
+        path = _path(text_of(call.args.get("path")))
+        if call.tool == "filesystem_read" and call.ok and path in cited and path not in own:
+            said = message_of(call.raw)
+            text = said if isinstance(said, str) else compact_json(said)
+            text = text.rpartition(MORE)[0] if MORE in text and text.endswith("]") else text
+            read[path] = read.get(path, "") + text
+    files = [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]
+    return {"files": files} if files else None

@@ -1,0 +1,22 @@
+"""The options of the research flow: the limits of its lead, and the review of its answer."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from leadhand.flows.flow import Flow
+
+LEAD, SUBAGENT, REVIEWER, WRITER = "lead", "subagent", "reviewer", "writer"
+
+
+class Options(Flow.Options):
+    """The options of a research run."""
+
+    max_turns: int = Field(default=60, ge=1, le=1_000)
+    """Turns of the lead, at most. After the last one, the answer is written from what was found."""
+    max_subagents: int = Field(default=40, ge=0, le=1_000)
+    """Subagents that the lead can run, at most."""
+    review: bool = True
+    """Whether a model checks the citations of the answer, besides code."""
+    max_revisions: int = Field(default=1, ge=0, le=10)
+    """How often an answer is written again because of sentences that its sources do not support."""

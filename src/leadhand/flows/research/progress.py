@@ -1,0 +1,223 @@
+"""What a run of the research flow has so far: what its subagents found, its answers, and the checks of their citations.
+
+Everything is computed from the state of the run. Answer 0 is the lead's; further ones are the writer's: an answer from
+what was found where the lead gave none, or a revision of the answer before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import count
+
+from pydantic import ValidationError
+
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.passages import Passage, digest_of
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.flows.report.citations import Statement, Status, check
+from leadhand.flows.report.judging import Judged, refused_citations, unsupported
+from leadhand.flows.report.shapes import Verdict
+from leadhand.flows.run_view import RunView
+
+from .citing import cited_names, numbers, renumbered, unknown_files
+from .options import LEAD, REVIEWER, SUBAGENT, Options
+from .shapes import Found, same_task
+
+LISTED = -1
+
+
+class Research:
+    """A run of the research flow, read from its state."""
+
+    def __init__(self, run: RunView[Options]) -> None:
+        self.run = run
+        self.state: RunState = run.state
+
+    def of(self, key: str) -> AssignmentState | None:
+        return self.state.assignments.get(key)
+
+    @property
+    def lead(self) -> AssignmentState | None:
+        return self.of(LEAD)
+
+    # --- what was found ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def subagents(self) -> Sequence[AssignmentState]:
+        """The subagents so far, in the order in which they were started."""
+        return [each for each in self.state.assignments.values() if each.assignment.role == SUBAGENT]
+
+    @cached_property
+    def found(self) -> Mapping[str, Found]:
+        """The results of the subagents, by assignment."""
+        return {each.key: _found(each) for each in self.subagents if each.ok}
+
+    @property
+    def unanswered(self) -> list[AssignmentState]:
+        """The subagents that failed, and whose task no later one carried out."""
+        return [
+            each
+            for at, each in enumerate(self.subagents)
+            if each.closed
+            and not each.ok
+            and not any(_given_again(each, other) for other in self.subagents[at + 1 :] if other.ok)
+        ]
+
+    @cached_property
+    def files(self) -> Mapping[str, Passage]:
+        """The files of earlier runs that the answer of the lead cites, by path, as passages."""
+        lead = self.lead
+        given = objects_of(object_of(lead.value).get("files")) if lead is not None and lead.ok else []
+        return {text_of(each.get("path")): file_passage(each) for each in given}
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of all files that there are."""
+        return frozenset((*self.state.artifacts, *(each.path for each in self.state.definition.earlier)))
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The numbers of everything that an answer can cite, ``p1``, ``p2``, …, by what the lead calls it.
+
+        They are in the order in which the lead cites them.
+        """
+        lead = self.lead
+        said = lead.data.summary if lead is not None and lead.ok and lead.data is not None else ""
+        return numbers([*(name for name in cited_names(said) if name in self._by_name), *self._by_name])
+
+    @cached_property
+    def passages(self) -> Mapping[str, Passage]:
+        """Everything that an answer can cite, by its number."""
+        return {number: self._by_name[name] for name, number in self.names.items()}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Passage]:
+        return {passage.id: passage for each in self.found.values() for passage in each.passages} | dict(self.files)
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> list[AssignmentState]:
+        """The answers of the writer so far, in order."""
+        found = (self.of(answer_key(number)) for number in count(1))
+        return list(iter(lambda: next(found), None))
+
+    def text(self, number: int) -> str:
+        """Return an answer with the numbers of its passages; "" for one that does not exist.
+
+        :data:`LISTED` is what the subagents found, as a list: for a run in which no model could write an answer.
+        """
+        if number == LISTED:
+            parts = [
+                f"## {self.state.assignments[key].assignment.name}\n\n{each.summary}"
+                for key, each in self.found.items()
+            ]
+            return renumbered("\n\n".join(parts), self.names)
+        answer = self.of(answer_key(number))
+        if answer is None or not answer.ok or answer.data is None:
+            return ""
+        return renumbered(answer.data.summary, self.names)
+
+    @cached_property
+    def last(self) -> int | None:
+        """The number of the latest answer, None without one."""
+        return next((number for number in range(len(self.answers), -1, -1) if self.text(number)), None)
+
+    @property
+    def revisions(self) -> int:
+        """How often an answer was written again."""
+        return sum(1 for each in self.answers if "revises" in each.assignment.input)
+
+    @property
+    def direct(self) -> bool:
+        """Whether there is nothing that an answer could cite."""
+        return not self.passages
+
+    def citable(self, number: int) -> Mapping[str, Passage]:
+        """Return the passages that an answer can cite: those of all subagents."""
+        return self.passages
+
+    def statements(self, number: int, before: str = "") -> Sequence[Statement]:
+        """Return the sentences of an answer with what code found about them."""
+        if self.direct:
+            return ()
+        found = _checked(self.text(number), tuple(self.passages.values()), self.run.request)
+        return [_with_files(each, self.paths) for each in found]
+
+    def shards(self, number: int) -> list[AssignmentState]:
+        """Return the reviews of the citations of an answer so far, in order."""
+        found = (self.of(shard_key(number, shard)) for shard in count(1))
+        return list(iter(lambda: next(found), None))
+
+    def judged(self, number: int) -> Judged:
+        """Return the verdict on an answer from everything that judged it so far."""
+        remarks = list(unsupported(self, number, "answer"))
+        sentences = {each.index: each.text for each in self.statements(number)}
+        missing: list[tuple[str, AssignmentState]] = []
+        for review in self.shards(number):
+            if review.closed:
+                refused, left = refused_citations(REVIEWER, review, sentences)
+                remarks += refused
+                missing += left
+        verdict = Verdict.NEEDS_REVISION if remarks else None if missing else Verdict.APPROVED
+        return Judged(verdict, tuple(remarks), tuple(missing))
+
+    def ran_out(self, number: int) -> bool:
+        """Whether a review of an answer ended because a limit of the run is used up."""
+        failures = (review.failure for review in self.shards(number))
+        return any(each is not None and each.class_ is FailureClass.EXHAUSTED for each in failures)
+
+    @property
+    def invented(self) -> list[str]:
+        """What an answer that rests on no source cites all the same."""
+        text = self.text(self.last) if self.direct and self.last is not None else ""
+        return [*cited_names(text), *unknown_files(text, {*self.paths, *cited_names(text)})]
+
+
+def _given_again(failed: AssignmentState, later: AssignmentState) -> bool:
+    """Whether a later subagent had the task of one that failed: its name or its prompt."""
+    one, other = failed.assignment, later.assignment
+    if one.title.strip().casefold() == other.title.strip().casefold():
+        return True
+    prompts = [same_task(text_of(each.input.get("prompt"))) for each in (one, other)]
+    return prompts[0] == prompts[1]
+
+
+def file_passage(given: Mapping[str, object]) -> Passage:
+    """Return a file of an earlier run as a passage."""
+    path, text = text_of(given.get("path")), text_of(given.get("text"))
+    source = digest_of(text)
+    return Passage(id=f"{source}.0", text=text, title=path, source=source)
+
+
+def answer_key(number: int) -> str:
+    return LEAD if number == 0 else f"answer-{number}"
+
+
+def shard_key(number: int, shard: int) -> str:
+    return f"review-{number}-c{shard}"
+
+
+def _found(subagent: AssignmentState) -> Found:
+    """Return the result of a subagent; of one that a person supplied, its text as the only passage."""
+    try:
+        return Found.model_validate(subagent.value)
+    except ValidationError:
+        text, by = subagent.data.summary if subagent.data is not None else "", f"supplied by {subagent.by}"
+        source = digest_of(text)
+        return Found(summary=text, passages=(Passage(id=f"{source}.1", text=text, title=by, source=source),))
+
+
+@lru_cache(maxsize=64)
+def _checked(text: str, passages: tuple[Passage, ...], given: str) -> Sequence[Statement]:
+    return tuple(check(text, {f"p{number}": passage for number, passage in enumerate(passages, start=1)}, given))
+
+
+def _with_files(statement: Statement, known: frozenset[str]) -> Statement:
+    """Return a sentence with the files that it names and that do not exist among its problems."""
+    unknown = [f"{path} does not exist" for path in unknown_files(statement.text, known)]
+    if not unknown:
+        return statement
+    return statement.evolve(status=Status.UNSUPPORTED, problems=(*statement.problems, *unknown))

@@ -1,0 +1,41 @@
+"""The roles of a research run: the lead, its subagents, the reviewer of citations, and the writer."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from leadhand.domain.run import OWN_TOOLS, Role
+from leadhand.flows.report.roles import instructions as of_report
+from leadhand.flows.report.shapes import CitationReview
+
+from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
+from .shapes import SubagentResult
+
+PARALLEL = "parallel_tool_call"
+LEAD_TOOLS = ("todo_list_read", "todo_list_write", "filesystem_read", "filesystem_tree", "subagent_run", PARALLEL)
+SUBAGENT_TOOLS = ("web_search", "filesystem_write", PARALLEL, OWN_TOOLS)
+"""A subagent reads no files; it has the tools of the run that only read."""
+
+
+@cache
+def instructions(name: str) -> str:
+    """Return the built-in instructions from ``prompts/<name>.md``."""
+    return (files(__package__ or "leadhand.flows.research") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def roles(options: Options) -> list[Role]:
+    """Return the roles of a run with these options."""
+    return [
+        Role(
+            name=LEAD,
+            instructions=instructions(LEAD),
+            tools=LEAD_TOOLS,
+            max_turns=options.max_turns,
+            delegates=(SUBAGENT,),
+            max_children=options.max_subagents,
+        ),
+        Role(name=SUBAGENT, instructions=instructions(SUBAGENT), tools=SUBAGENT_TOOLS, output=SubagentResult),
+        Role(name=REVIEWER, instructions=of_report("citations"), output=CitationReview, loop="reply"),
+        Role(name=WRITER, instructions=instructions(WRITER), loop="reply"),
+    ]

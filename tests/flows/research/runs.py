@@ -1,0 +1,104 @@
+"""Research runs with a scripted model: two sources, and roles whose answers a test can replace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from leadhand import Answer, Leadhand, ToolReturn, tool
+from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
+
+QUESTION = "What does a heat pump in an old house cost?"
+PASSAGES = {
+    "aaaaaaaa.1": "A heat pump in a house of 1930 needs 9 kW.",
+    "bbbbbbbb.1": "The installation costs 18,000 euros.",
+}
+SOUND = "A heat pump in a house of 1930 needs 9 kW [aaaaaaaa.1]. The installation costs 18,000 euros [bbbbbbbb.1]."
+WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
+
+
+def source(name: str) -> dict[str, Any]:
+    """One source as web_search returns it."""
+    passages = [{"id": id_, "text": text} for id_, text in PASSAGES.items() if id_.startswith(name)]
+    return {"title": f"Source {name[0]}", "url": f"https://example.org/{name[0]}", "source": name, "passages": passages}
+
+
+@tool
+async def search(query: str) -> ToolReturn:
+    """Find sources."""
+    found = source("aaaaaaaa" if "size" in query else "bbbbbbbb")
+    credit = {"title": found["title"], "url": found["url"]}
+    return ToolReturn.model_validate({"raw": {"results": [found]}, "summary": "1 source", "sources": [credit]})
+
+
+def task(name: str, prompt: str = "", **more: Any) -> dict[str, Any]:
+    """The arguments of subagent_run."""
+    given = {"task_name": name, "prompt": prompt or f"Which {name}?", "description": "for the answer", "tool_budget": 5}
+    return {"task": {**given, **more}}
+
+
+def both(request: ModelRequest) -> Any:
+    """What a lead asks for: two tasks at once."""
+    return calls(
+        "parallel_tool_call",
+        calls=[{"tool": "subagent_run", "args": task("size")}, {"tool": "subagent_run", "args": task("costs")}],
+    )
+
+
+def lead(*steps: Any) -> Callable[[ModelRequest], Any]:
+    """Return a lead that replies with these steps, one for each turn of its conversation; the last one stays."""
+
+    def reply(request: ModelRequest) -> Any:
+        turn = sum(message.role == "assistant" for message in request.messages)
+        return steps[min(turn, len(steps) - 1)]
+
+    return reply
+
+
+def subagent(request: ModelRequest) -> Any:
+    """Search, write a file, and report."""
+    name = brief_of(request)["task"]["task_name"]
+    passage = "aaaaaaaa.1" if "size" in name else "bbbbbbbb.1"
+    found = f"{PASSAGES[passage]} [{passage}]"
+    turn = sum(message.role == "assistant" for message in request.messages)
+    if turn == 0:
+        return calls("search", query=name)
+    if turn == 1:
+        return calls("filesystem_write", path=f"{name}.md", content=f"# {name}\n\n{found}")
+    return {"summary": found, "artifact_path": f"memory/{name}.md"}
+
+
+def review(request: ModelRequest) -> Any:
+    return {"support": [{"sentence": each["sentence"], "supported": True} for each in brief_of(request)["sentences"]]}
+
+
+def model(**answers: Any) -> ScriptedModel:
+    """Return a model with which a run succeeds; ``answers`` replace those of roles, or of subagents by task."""
+    given = {"lead": lead(both, SOUND), "subagent": subagent, "reviewer": review, **answers}
+
+    def answer(request: ModelRequest) -> Any:
+        name = brief_of(request)["task"]["task_name"] if request.role == "subagent" else ""
+        said = given.get(name, given[request.role])
+        while callable(said):
+            said = said(request)
+        return said
+
+    return ScriptedModel(answer)
+
+
+def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> Answer:
+    """Carry out a research run; ``more`` are options of the flow, and settings of Leadhand."""
+    options = {
+        name: more.pop(name) for name in ("max_turns", "max_subagents", "review", "max_revisions") if name in more
+    }
+    lead = Leadhand(home=home, models=scripted or model(), tools=[search], **more)
+    return lead.research_sync(QUESTION, **options)
+
+
+def told(scripted: ScriptedModel, role: str = "lead") -> list[Any]:
+    """What the tools said to a role in its last request, as JSON."""
+    request = next(each for each in reversed(scripted.requests) if each.role == role)
+    return [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]
