@@ -14,7 +14,7 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
-from leadhand.flows.work_order.context_budget import TOKENS_PER_SUBTASK
+from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
 from leadhand.flows.work_order.results import subtasks
 from leadhand.testing.steps import results_of
 

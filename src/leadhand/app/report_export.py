@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from leadhand.app.flows import REPORT
 from leadhand.app.formatting import count
 from leadhand.app.markdown_html import Sentence, link_html, markdown_html, table_html, text_html
 from leadhand.domain.outcome import SAMPLE
@@ -41,7 +42,7 @@ class ReportPage:
     @classmethod
     def of(cls, document: dict[str, Any]) -> ReportPage | None:
         """Return the parts of the page of a run; None if it is not a report."""
-        return cls(document) if document["flow"] == "report" and document.get("task") is not None else None
+        return cls(document) if document["flow"] == REPORT and document.get("task") is not None else None
 
     @property
     def drafted(self) -> bool:

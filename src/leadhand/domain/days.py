@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -72,6 +72,11 @@ def read_date(value: object) -> date | None:
         return date.fromisoformat(value[:10]) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+def dated(moment: datetime) -> str:
+    """Return a moment in UTC as briefs name the current day: its date and weekday."""
+    return f"{moment:%Y-%m-%d}, {WEEKDAYS[moment.weekday()]}, UTC"
 
 
 def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from leadhand.app.arguments import name as checked_name
 from leadhand.app.arguments import text
-from leadhand.app.flows import DEFAULT
+from leadhand.app.flows import DEFAULT, REPORT
 from leadhand.app.runtime import Runtime
 from leadhand.domain.access import AgentSettings
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -37,7 +37,6 @@ ROLES = (
     Role("reviewer", "Judges the results against the evidence.", "review", "review"),
     Role("composer", "Writes the answer.", "compose", "compose"),
 )
-REPORT = "report"
 PREFIX = f"{REPORT}."
 """The names of the stages of the report flow begin with this."""
 STAGES = {

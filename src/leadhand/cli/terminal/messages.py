@@ -21,7 +21,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
-from leadhand.flows.work_order.context_budget import ASSUMED_WINDOW
+from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.stores.opening import database_at
 
 MAX_REASON = 1_000

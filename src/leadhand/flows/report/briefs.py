@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from leadhand.domain.days import dated
 from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
+from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.earlier_facts import earlier_facts
-from leadhand.flows.work_order.briefs import today
-from leadhand.flows.work_order.context_budget import context_budget, tokens
 
 from .judging import CitingTexts, judged
 from .options import REVIEWER, WRITER, Stage
@@ -27,20 +27,21 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     if stage.agent:
         return {"task": task(report)}
     facts: dict[str, Any] = {"topic": report.run.request}
+    today = {"today": dated(report.state.created_at)}
     match stage.name:
         case "planner":
-            return {**facts, **earlier_facts(report.state), **today(report.state), "most": MOST_QUESTIONS}
+            return {**facts, **earlier_facts(report.state), **today, "most": MOST_QUESTIONS}
         case "researcher":
-            return {**facts, **today(report.state), "question": given["question"]}
+            return {**facts, **today, "question": given["question"]}
         case "writer":
             most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-            return {**facts, **today(report.state), "most_words": most, **_writing(report, assignment)}
+            return {**facts, **today, "most_words": most, **_writing(report, assignment)}
         case "reviewer" if "sentences" in given:
             return citations(report, given["number"], given["sentences"])
         case "reviewer":
             return {**facts, **_outline(report), **_sentences(report, given["number"], REVIEWER)}
         case _:
-            return {**facts, **today(report.state), **_stage(report, stage, given.get("number", 0))}
+            return {**facts, **today, **_stage(report, stage, given.get("number", 0))}
 
 
 def _outline(report: Report) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 
 from .judging import CODE, Judged, judged
-from .progress import Report, revises, stage_key, used_research
+from .progress import Report, draft_key, revises, stage_key, used_research
 from .rendering import Numbered, body, findings_as_text, in_words, numbered, source_list, uncited
 
 LONGEST_NAME = 100
@@ -41,7 +41,7 @@ def final_report(report: Report) -> str:
 
 def _keys(report: Report) -> list[str]:
     """The assignments whose findings the report uses."""
-    draft = report.of(f"draft-{report.last}")
+    draft = report.of(draft_key(report.last))
     keys = report.research if draft is None else used_research(draft)
     return [item.key for item in report.items(keys) if item.passages]
 

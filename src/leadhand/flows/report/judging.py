@@ -94,6 +94,12 @@ def _supported(report: CitingTexts, number: int) -> Iterator[tuple[str, ...]]:
 
 def judged(report: Report, number: int) -> Judged:
     """Return the verdict on a draft from everything that judged it so far."""
+    if number not in report.judgements:
+        report.judgements[number] = _judged(report, number)
+    return report.judgements[number]
+
+
+def _judged(report: Report, number: int) -> Judged:
     remarks = list(_by_code(report, number))
     unreviewed: list[tuple[str, AssignmentState]] = []
     asked, waits = bool(remarks), False
@@ -179,10 +185,8 @@ def _read(
     except ValidationError:
         return [], False, [("the draft", review)]
     found = [
-        Remark(
-            stage.name, each.sentence, sentences.get(-1 if each.sentence is None else each.sentence, ""), each.problem
-        )
-        for each in draft.findings
+        Remark(stage.name, at, "" if at is None else sentences.get(at, ""), each.problem)
+        for at, each in ((each.sentence, each) for each in draft.findings)
     ]
     wants = draft.verdict is Verdict.NEEDS_REVISION
     if wants and not found:

@@ -50,6 +50,9 @@ class Report:
         """The stages that follow the writer in every round."""
         self.after: Sequence[Stage] = stages[end + 1 :]
         self.stages: Mapping[str, Stage] = {stage.name: stage for stage in stages}
+        self._items: dict[tuple[str, ...], Sequence[Item]] = {}
+        self.judgements: dict[int, Any] = {}
+        """The verdicts on drafts that were computed already, by number: see :func:`~.judging.judged`."""
 
     def of(self, key: str) -> AssignmentState | None:
         return self.state.assignments.get(key)
@@ -89,8 +92,13 @@ class Report:
                 keys += [key for key in own if self.done(key) is not None]
         return tuple(keys)
 
-    def items(self, keys: Sequence[str]) -> list[Item]:
+    def items(self, keys: Sequence[str]) -> Sequence[Item]:
         """Return what these assignments found. What a stage of code gives replaces what was found before it."""
+        if tuple(keys) not in self._items:
+            self._items[tuple(keys)] = self._found(keys)
+        return self._items[tuple(keys)]
+
+    def _found(self, keys: Sequence[str]) -> Sequence[Item]:
         found: list[Item] = []
         for key in keys:
             assignment = self.state.assignments[key]

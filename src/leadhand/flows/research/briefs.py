@@ -6,9 +6,9 @@ from typing import Any
 
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.value import compact_json
+from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, shown_passages
 from leadhand.flows.work_order.briefs import today
-from leadhand.flows.work_order.context_budget import context_budget, tokens
 
 from .citing import renumbered
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from leadhand.domain.citations import as_data
-from leadhand.domain.days import WEEKDAYS
+from leadhand.domain.days import dated
 from leadhand.domain.outcome import next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json, compact_json, is_object, lean_schema
 from leadhand.domain.work_order import Assignment, Subtask
+from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.flow import result_facts
 
 from .answer_checks import planned, refused_answer
-from .context_budget import context_budget, fitting, page_size, tokens
 from .results import all_gaps, answer_sources, answerable_results, is_exact, is_verified, ran_out, section_numbers
 from .roles import RoleName
 
@@ -39,7 +39,7 @@ def _tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
 
 def today(state: RunState) -> dict[str, Any]:
     """Return the date on which the run was created, with the weekday and the time zone."""
-    return {"today": f"{state.created_at:%Y-%m-%d}, {WEEKDAYS[state.created_at.weekday()]}, UTC"}
+    return {"today": dated(state.created_at)}
 
 
 def asked(state: RunState, most: int | None = None) -> dict[str, Any]:

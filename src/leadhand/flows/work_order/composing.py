@@ -16,10 +16,10 @@ from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.outcome import next_action, own_sources, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 
 from . import briefs
 from .answer_checks import answer_problems, refused_answer
-from .context_budget import context_budget, grouped, is_too_large, tokens
 from .results import answer_sources, answerable_results, composed_text, own_text
 from .roles import RoleName, instructions, with_role
 

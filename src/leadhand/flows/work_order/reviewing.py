@@ -9,10 +9,10 @@ from leadhand.domain import commands as do
 from leadhand.domain.ids import event_number
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
+from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 
 from . import briefs
 from .answer_checks import answer_problems
-from .context_budget import context_budget, grouped, is_too_large, tokens
 from .results import is_verified, ran_out
 from .roles import RoleName, with_role
 

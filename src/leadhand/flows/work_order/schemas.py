@@ -13,9 +13,9 @@ from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import is_list, is_object, lean_schema, object_of, text_of
 from leadhand.domain.work_order import Assignment
+from leadhand.flows.context_budget import page_size
 
 from .briefs import is_last_order, review_tools
-from .context_budget import page_size
 
 Schema = dict[str, Any]
 
