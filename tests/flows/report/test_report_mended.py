@@ -113,14 +113,29 @@ async def test_research_that_is_added_to_a_finished_report_leads_to_a_new_draft(
     assert "18,000 euros [2]." in answer.text
 
 
+class Small(ScriptedModel):
+    """A model with a small window."""
+
+    def profile(self, model: str) -> ModelProfile:
+        return super().profile(model).evolve(window=4_096)
+
+
+def test_a_revision_in_a_small_window_gets_the_first_problems_and_the_passages(home: Path) -> None:
+    long = SOUND.replace("[p2].", "[p2]. " + "The costs are 19,000 euros [p2]. " * 12)
+    scripted = Small().on(lambda _: True, always=answering(draft_1=long))
+    answer = report(home, scripted)
+
+    brief = next(brief_of(each) for each in scripted.requests if assignment_of(each) == "draft-2")
+    found = len(answer.document["task"]["drafts"][0]["findings"])
+    assert 1 < len(brief["problems"]) < found == 12
+    assert set(brief["passages"]) == {"p1", "p2"}, "they have the other half"
+    assert answer.status is RunStatus.SUCCEEDED
+
+
 def test_a_writer_with_a_small_window_gets_the_first_findings_of_each_section_and_their_passages(home: Path) -> None:
     def many(request: Any) -> Any:
         said = research(request)
         return {**said, "findings": said["findings"] * 40} if isinstance(said, dict) else said
-
-    class Small(ScriptedModel):
-        def profile(self, model: str) -> ModelProfile:
-            return super().profile(model).evolve(window=4_096)
 
     scripted = Small().on(lambda _: True, always=answering(researcher=many))
     assert report(home, scripted).status is RunStatus.SUCCEEDED

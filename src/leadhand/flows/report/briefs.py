@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from leadhand.domain.days import dated
 from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
-from leadhand.flows.context_budget import context_budget, tokens
+from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.earlier_facts import earlier_facts
 
 from .judging import CitingTexts, judged
@@ -56,6 +56,7 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
     """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
     keys = used_research(draft)
     passages, items = report.passages(keys), report.items(keys)
+    order = list(in_turns(passages, [item.passages for item in items]))
     if not revises(draft):
         findings = _findings(items, passages)
         most = max((len(each["statements"]) for each in findings), default=0)
@@ -67,11 +68,15 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
         facts = {**_outline(report), "findings": findings}
     else:
         number = draft.assignment.input["number"] - 1
-        remarks = judged(report, number).remarks
+        remarks, written = judged(report, number).remarks, report.text(number)
         problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
-        facts = {"draft": report.text(number), "problems": problems}
+        room = (context_budget(report.state, WRITER) - tokens(written)) // 2  # the other half is for passages
+        facts = {"draft": written, "problems": fitting(problems, room) or problems[:1]}
+        statements, wrong = report.statements(number), {each.number for each in remarks}
+        cited = [*(each for each in statements if each.index in wrong), *statements]
+        order = [*(name for each in cited for name in each.passages if name in passages), *order]
     room = context_budget(report.state, WRITER) - tokens(facts)
-    return {**facts, "passages": shown_passages(passages, [item.passages for item in items], room)}
+    return {**facts, "passages": shown_passages(passages, order, room)}
 
 
 def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[dict[str, Any]]:
@@ -91,19 +96,25 @@ def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[di
     ]
 
 
-def shown_passages(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]], room: int) -> dict[str, Any]:
-    """Return the passages as a writer sees them; if they do not fit, those that ``items`` name first, in turns."""
+def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:
+    """Yield the first passage of each item, then the second ones, and so on."""
+    names = {passage.id: name for name, passage in passages.items()}
+    queues = [[names[passage.id] for passage in item if passage.id in names] for item in items]
+    for place in range(max(map(len, queues), default=0)):
+        yield from (queue[place] for queue in queues if place < len(queue))
+
+
+def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: int) -> dict[str, Any]:
+    """Return the passages as a writer sees them; if they do not fit, the first ones in this order."""
     shown = {name: {"text": passage.text, "source": passage.title or passage.url} for name, passage in passages.items()}
     if tokens(shown) <= room:
         return shown
-    names = {passage.id: name for name, passage in passages.items()}
-    queues = [[names[passage.id] for passage in item if passage.id in names] for item in items]
-    kept: dict[str, None] = {}
-    for place in range(max(map(len, queues), default=0)):
-        for name in dict.fromkeys(queue[place] for queue in queues if place < len(queue)):
-            room -= tokens({name: shown[name]})
-            if room >= 0:
-                kept[name] = None
+    kept: set[str] = set()
+    for name in dict.fromkeys(order):
+        room -= tokens({name: shown[name]})
+        if room < 0:
+            break
+        kept.add(name)
     return {name: facts for name, facts in shown.items() if name in kept}
 
 
@@ -130,6 +141,6 @@ def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
     passages = report.citable(number)
     statements = report.statements(number, stage.name)
     used = dict.fromkeys(name for each in statements for name in each.passages if name in passages)
-    shown = shown_passages({name: passages[name] for name in used}, (), context_budget(report.state, stage.name))
+    shown = shown_passages({name: passages[name] for name in used}, used, context_budget(report.state, stage.name))
     text = _sentences(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
     return {**text, "passages": shown}

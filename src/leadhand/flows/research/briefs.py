@@ -7,7 +7,7 @@ from typing import Any
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.value import compact_json
 from leadhand.flows.context_budget import context_budget, tokens
-from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, shown_passages
+from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, in_turns, shown_passages
 from leadhand.flows.work_order.briefs import today
 
 from .citing import renumbered
@@ -58,7 +58,7 @@ def _writing(research: Research, given: Any) -> dict[str, Any]:
         facts = {"findings": findings}
         if missing := [each.assignment.name for each in research.unanswered]:
             facts["missing"] = missing
-    found = [each.passages for each in research.found.values()]
+    found = in_turns(research.passages, [each.passages for each in research.found.values()])
     return {**facts, "passages": shown_passages(research.passages, found, room - tokens(facts))}
 
 
