@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,3 +171,24 @@ async def test_who_started_a_run_is_in_its_log(api: Door) -> None:
     run_id = await api.started("measure Paris", headers=await api.key("ann"))
 
     assert (await api.events(run_id))[0]["definition"]["by"] == "ann"
+
+
+async def test_nobody_chooses_the_documents_of_a_run_or_of_a_call_over_http(
+    open_door: OpenDoor, tmp_path: Path
+) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("# Secret\n\nThe door opens with 1234.\n")
+    api = await open_door(documents=folder, offline=True)
+
+    run = {"request": "measure Paris"}
+    for more in ({"documents": "/"}, {"options": {"documents": "/"}}, {"limits": {"documents": "/"}}):
+        assert (await api.post("/api/runs", {**run, **more})).status_code == 422, more
+    call = {"args": {"query": "door"}}
+    for more in ({"documents": "/"}, {"args": {"query": "door", "documents": "/"}}):
+        assert (await api.post("/api/tools/web_search/call", {**call, **more})).status_code == 422, more
+    read = (await api.post("/api/tools/web_fetch/call", {"args": {"url": "document:../secret.md"}})).json()
+    assert (read["ok"], read["error"]["type"]) == (False, "no_such_document")
+
+    run_id = (await api.post("/api/runs", run)).json()["run_id"]
+    assert (await api.events(run_id))[0]["definition"]["documents"] == str(folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.report.reports import TOPIC, WRONG, assignment_of, lead, model
+from leadhand.testing.scripted_model import calls
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
 
@@ -25,8 +27,20 @@ def note(line: str) -> None:
     os.close(descriptor)
 
 
+def research_of_documents(request: Any) -> Any:
+    """Search the documents of the run, and name the first passage."""
+    if len(request.messages) == 2:
+        return calls("web_search", query="boiler Mill Lane")
+    found = re.search(r"[0-9a-f]{8}\.\d+", request.messages[-1].content)
+    return {"summary": "", "findings": [{"statement": "The boiler is old.", "passages": [found[0] if found else ""]}]}
+
+
 async def live() -> None:
     scripted = model(draft_1=WRONG)
+    more: dict[str, Any] = {}
+    if CONFIG.get("searches"):
+        scripted = model(researcher=research_of_documents, writer="# Heat pumps\n\nThe boiler is old [p1].")
+        more = {"offline": True, "documents": CONFIG.get("documents")}
     ask = scripted.ask
 
     async def noted(request: Any, on_text: Any = None) -> Any:
@@ -37,13 +51,14 @@ async def live() -> None:
         return await ask(request, on_text)
 
     scripted.ask = noted
-    async with lead(Path(CONFIG["home"]), scripted) as opened:
+    async with lead(Path(CONFIG["home"]), scripted, **more) as opened:
         resumed = CONFIG.get("resume")
         run = await (opened.resume(resumed) if resumed else opened.start(TOPIC, flow="report"))
         print(json.dumps({"run_id": run.run_id}), flush=True)
         answer = await run.answer()
         task = answer.document["task"]
-        print(json.dumps({"status": answer.status.value, "answer": answer.text, "drafts": len(task["drafts"])}))
+        ended = {"status": answer.status.value, "answer": answer.text, "drafts": len(task["drafts"])}
+        print(json.dumps({**ended, "sources": [source["url"] for source in answer.sources]}))
 
 
 asyncio.run(live())

@@ -55,3 +55,17 @@ def test_killed_in_a_stage(tmp_path: Path, stage: str) -> None:
     again = asked(tmp_path)[len(before) :]
     assert [each for each in again if each.startswith(tuple(finished))] == []
     assert stage in again
+
+
+def test_a_run_that_another_process_resumes_searches_the_documents_that_it_was_started_with(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "boiler.md").write_text("# Boiler\n\nThe boiler in Mill Lane is old.\n", encoding="utf-8")
+    with life(tmp_path, hold="research-1", searches=True, documents=str(documents)) as process:
+        assert process.stdout is not None
+        first = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.kill()
+
+    with life(tmp_path, searches=True, resume=next(each["run_id"] for each in first if "run_id" in each)) as process:
+        out, _ = process.communicate(timeout=90)
+    assert json.loads(out.splitlines()[-1])["sources"] == ["document:boiler.md"]
