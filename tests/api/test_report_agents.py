@@ -37,6 +37,10 @@ class FactChecker(Agent):
         assert self.count == 1, "an instance was used twice"
         assert task.topic == TOPIC
         assert task.draft
+        before = [(each.agent, each.message) for each in task.events]
+        assert before[0] == ("planner", "plan: started")
+        assert before[-1][0] in ("writer", "reviewer", "fact-checker")
+        assert (("fact-checker", "checking draft 1") in before) is (task.revisions > 0)
         self.emit(f"checking draft {task.revisions + 1}")
         if task.revisions:
             return AgentResult(verdict=Verdict.APPROVED)

@@ -12,13 +12,14 @@ import contextlib
 import hashlib
 import inspect
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from leadhand.domain.commands import FlowError
 from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
+from leadhand.domain.document.progress_lines import lines_before
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
 from leadhand.domain.run import output_schema
 from leadhand.domain.state import ModelTurn
@@ -169,6 +170,9 @@ class CodeDesk:
     @property
     def feedback(self) -> str:
         return self._work.attempt.feedback
+
+    async def lines(self) -> Sequence[Mapping[str, Any]]:
+        return lines_before(self.name, await self._in_engine(self._log.entries()))
 
     async def run(self, code: Code) -> Json:
         """Run the code, and return its result as JSON. Raises Unfit for what JSON cannot represent."""

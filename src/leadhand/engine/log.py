@@ -39,6 +39,10 @@ class RunLog:
         """Record what code of users reports."""
         self.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
+    async def entries(self) -> Sequence[Entry]:
+        """Return the entries of the run so far."""
+        return await self._store.read(self.run_id)
+
     def redacted(self, text: str) -> str:
         """Return a text as the log holds it."""
         return self._redactor.text(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from leadhand.domain.tool import ToolResult
@@ -25,6 +25,10 @@ class Desk(Protocol):
     @property
     def brief(self) -> Mapping[str, Any]:
         """The input of the assignment."""
+        ...
+
+    async def lines(self) -> Sequence[Mapping[str, Any]]:
+        """Return what was reported before this assignment: ``timestamp``, ``agent`` (a role) and ``message``."""
         ...
 
     @property

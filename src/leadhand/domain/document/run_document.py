@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import (
-    AssignmentIssued,
     AttemptSettled,
     Entry,
-    NoteEmitted,
     SubtaskBlocked,
     SubtaskResolved,
     SubtaskReused,
@@ -25,6 +23,7 @@ from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.value import Json
 
 from . import shapes
+from .progress_lines import progress_lines
 
 
 def run_document(
@@ -65,7 +64,7 @@ def run_document(
         context_store=shapes.ContextStore(
             events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))
         ),
-        task=None if task is None else {**task, "events": [*_progress(state, entries)]},
+        task=None if task is None else {**task, "events": _progress(state, entries)},
         todos=state.todos,
         artifacts=artifact_lines(state),
         approvals=tuple(state.approvals.values()),
@@ -115,21 +114,8 @@ def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine
     )
 
 
-def _progress(state: RunState, entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:
-    """The beginnings and ends of assignments and the notes of their workers, a line each."""
-    for entry in entries:
-        match entry.event:
-            case AssignmentIssued(assignment=given):
-                key, message = given.assignment_id, f"{given.name}: started"
-            case AttemptSettled(attempt=attempt, final=True, failure=failure):
-                key = assignment_of(attempt)
-                ended = "completed" if failure is None else f"failed: {failure.message}"
-                message = f"{state.assignments[key].assignment.name}: {ended}"
-            case NoteEmitted(attempt=attempt, message=message):
-                key = assignment_of(attempt)
-            case _:
-                continue
-        yield {"timestamp": shapes.iso(entry.at), "agent": state.assignments[key].assignment.role, "message": message}
+def _progress(state: RunState, entries: Iterable[Entry]) -> list[dict[str, Json]]:
+    return list(progress_lines({key: each.assignment for key, each in state.assignments.items()}, entries))
 
 
 def work_order(order: OrderState) -> shapes.IssuedOrder:

@@ -37,8 +37,8 @@ class Task(BaseModel):
 
     ``plan`` has a title and sections, ``research`` what was found for each question, ``draft`` the latest text with its
     citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``statements`` are the sentences of the draft
-    with their status, ``passages`` what they can cite, by id. ``events`` is empty here: what stages emit is
-    in the log of the run, and in the task of its document.
+    with their status, ``passages`` what they can cite, by id. ``events`` are the lines that were reported before
+    this stage began.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -178,7 +178,8 @@ class BoundAgent:
         async def carry_out(desk: Desk) -> AgentResult:
             agent = self.new()
             agent._desk = desk  # pyright: ignore[reportPrivateUsage]
-            task = Task.model_validate({"topic": topic, **object_of(desk.brief.get("task"))})
+            events = await desk.lines()
+            task = Task.model_validate({"topic": topic, "events": events, **object_of(desk.brief.get("task"))})
             result = await agent.run(task)
             if not isinstance(cast("Any", result), AgentResult):
                 raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
