@@ -392,3 +392,16 @@ def test_a_cancelled_run_ends_what_others_were_asked_to_do():
 
     assert history.state.status is RunStatus.CANCELLED
     assert not history.attempts(*AttemptStatus)
+
+
+def test_a_call_whose_tasks_fail_is_answered_with_the_cause_of_each():
+    history = working()
+    decided(history, "a", Delegate(role="looker", title="north"), Delegate(role="looker", title="south"))
+    for key in ("a/t1/c0", "a/t1/c0.1"):
+        while key in history.state.live:
+            history.fails(current(history, key), FailureClass.UNAVAILABLE)
+            history.decide_all()
+
+    failure = call_of(history, "a/t1/c0").failure
+    assert failure is not None
+    assert failure.message == "north: it did not work; south: it did not work"

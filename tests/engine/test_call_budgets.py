@@ -10,9 +10,10 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
+from leadhand.domain.approval import args_hash
 from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.events import ToolCallReturned
+from leadhand.domain.events import ApprovalAnswered, ToolCallReturned
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.forking import fork
@@ -126,3 +127,56 @@ async def test_a_call_that_waits_for_a_person_is_part_of_the_budget(open_world: 
 
     assert bench.counts == {"look": 2, "send": 1}
     assert told(of_child(world)[-1])[-1]["message"] == USED_UP
+
+
+async def test_what_an_approved_call_asks_for_is_decided_wherever_the_process_ended(open_world: Any):
+    bench = Bench()
+
+    @tool(approval="ask")
+    async def task() -> ToolReturn:
+        """Have it looked at."""
+        bench.made.append(("task", 0))
+        return ToolReturn(asks=(Delegate(title="look", input={"what": "look"}),))
+
+    world = open_world(models("seen"), [bench.look, task])
+    assert (await world.run()).status is RunStatus.WAITING
+    await world.answer("run_1")
+    whole = await world.take_over("run_1")
+    assert whole.assignments["wo-001.0"].data.summary == "I am told: seen"
+    entries = await world.entries()
+    returned = next(entry.seq for entry in entries if isinstance(entry.event, ToolCallReturned))
+    bench.made.clear()
+    await fork(world.store, "run_1", returned, "fork_1")
+    again = await world.drive("fork_1")
+
+    assert again.assignments["wo-001.0"].data.summary == "I am told: seen"
+    assert bench.made == []
+
+
+async def test_a_call_that_a_person_denied_is_not_asked_about_again_when_the_turn_waits_once_more(open_world: Any):
+    @tool(effect="once")
+    async def order() -> ToolReturn:
+        """Order it."""
+        return ToolReturn(raw="ordered", asks=(Delegate(title="look", input={"what": "look"}),))
+
+    bench = Bench()
+    steps = [calls(("send", {"amount": 1}), ("order", {})), calls(("look", {"n": 1})), "all done"]
+
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if facts.get("subtask", {}).get("name") != "a":
+            return "looked"
+        return steps[sum(message.role == "assistant" for message in request.messages)]
+
+    world = open_world(FakeModels(plan(ask("a")), work=work), [bench.send(), bench.look, order])
+    waiting = await world.run()
+    send, other = waiting.approvals.values()
+    for asked, approve in ((send, False), (other, True)):
+        word = {"args_hash": args_hash(asked.args), "by": "me", "reason": "" if approve else "too much"}
+        await world.append("run_1", ApprovalAnswered(approval_id=asked.approval_id, approve=approve, **word))
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert len(state.approvals) == 2
+    told_last = told([each for each in world.models.requests("work") if "/c" not in each.key][-1])
+    assert told_last[0]["message"] == "a person denied it: too much"
+    assert told_last[1]["summary"] == "looked"

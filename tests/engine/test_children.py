@@ -207,7 +207,7 @@ async def test_a_child_answers_in_the_shape_that_its_delegation_asks_for(open_wo
             assert request.output.schema_ == schema
             return {"hills": "many"} if len(request.messages) == 2 else {"hills": 7}
         said = told(request)
-        return f"there are {said[-1]['raw']['hills']}" if said else calls(("survey", {}))
+        return f"there are {said[-1]['hills']}" if said else calls(("survey", {}))
 
     state = await open_world(FakeModels(plan(ask("a")), work=work), [survey]).run()
 

@@ -89,11 +89,15 @@ class MadeCall(NamedTuple):
 
 
 class CallAnswer(NamedTuple):
-    """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them."""
+    """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them.
+
+    ``decided``: the controller answered it, not a person.
+    """
 
     ok: bool
     content: str
     args: dict[str, Any] | None = None
+    decided: bool = False
 
 
 class AttemptState(NamedTuple):

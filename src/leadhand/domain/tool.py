@@ -18,6 +18,10 @@ GIVES_UP: Final = "CANNOT"
 """The word, before a colon and the reason, by which a worker says so in its answer: it needs no tool for it."""
 
 
+TOOL_ERROR: Final = "tool_error"
+"""The type of failure of a call that returned ``{"isError": true, "message": …}``."""
+
+
 class Effect(StrEnum):
     """What a second call of a tool does."""
 

@@ -59,7 +59,8 @@ class CallRules:
 
     def asks(self, result: ToolResult) -> bool:
         """Whether a call asks for something that the controller has not decided yet."""
-        return bool(result.asks) and result.ok and result.call_id not in self._work.attempt.answers
+        answer = self._work.attempt.answers.get(result.call_id)
+        return bool(result.asks) and result.ok and not (answer is not None and answer.decided)
 
     def rounds(self, turn: Turn) -> tuple[list[int], list[int]]:
         """Return the positions of the open calls of a turn in two rounds, each made in parallel.

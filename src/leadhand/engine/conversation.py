@@ -15,7 +15,7 @@ from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.calls import CHILD_FAILED
 from leadhand.domain.state import ModelTurn
-from leadhand.domain.tool import Effect, ToolResult
+from leadhand.domain.tool import TOOL_ERROR, Effect, ToolResult
 from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
@@ -54,15 +54,17 @@ def content_of(result: ToolResult, keep: int | None = None) -> str:
 
 
 def _content(result: ToolResult) -> str:
-    failure = result.failure
+    failure, raw = result.failure, result.raw
     if failure is not None:
-        return compact_json({"isError": True, "message": failure.message, "class": failure.class_.value})
-    if is_object(result.raw) and "isError" in result.raw:  # a primitive tool, which has its own form
-        return compact_json(result.raw)
-    if is_object(result.raw) and "summary" in result.raw and any(isinstance(ask, Delegate) for ask in result.asks):
-        shown = {name: value for name, value in result.raw.items() if name != "passages" and value is not None}
-        return compact_json(shown)  # the answer of the worker, without what code added for the run
-    fields = {"summary": result.summary, "raw": result.raw}
+        error = {"isError": True, "message": failure.message}
+        own = failure.type in (TOOL_ERROR, CHILD_FAILED)  # the words of the tool, or of another worker
+        return compact_json(error if own else {**error, "class": failure.class_.value})
+    if is_object(raw) and isinstance(raw.get("isError"), bool):
+        return compact_json(raw)
+    tasks = sum(isinstance(ask, Delegate) for ask in result.asks)
+    if tasks and result.summary is None and is_object(raw):  # the structured answers of other workers
+        return compact_json(_answer(raw) if tasks == 1 else {key: _answer(each) for key, each in raw.items()})
+    fields = {"summary": None if _repeats(result.summary, raw) else result.summary, "raw": raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]
     if result.artifacts:
@@ -70,6 +72,19 @@ def _content(result: ToolResult) -> str:
     if result.sample:
         fields["sample"] = True
     return compact_json({key: value for key, value in fields.items() if value is not None})
+
+
+def _repeats(summary: str | None, raw: Json) -> bool:
+    """Whether a summary only repeats the data."""
+    is_json = summary is not None and summary[:1] in ("{", "[")
+    return summary is not None and summary == (compact_json(raw) if is_json else raw)
+
+
+def _answer(value: Json) -> Json:
+    """Return the answer of another worker without the passages that code recorded with it."""
+    if not is_object(value):
+        return value
+    return {key: each for key, each in value.items() if key != "passages" and each is not None}
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from leadhand.domain.asks import Delegate
 from leadhand.domain.errors import ToolError
-from leadhand.domain.tool import ToolReturn
+from leadhand.domain.tool import TOOL_ERROR, ToolReturn
 from leadhand.domain.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw
 
@@ -52,7 +52,7 @@ def returned_value(value: object) -> ToolReturn:
     returned = returned.model_copy(update={"raw": raw})
     match raw:
         case {"isError": True, **rest}:
-            raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
+            raise ToolError(str(rest.get("message", "the tool reports an error")), type=TOOL_ERROR)
         case _:
             return returned
 

@@ -215,8 +215,7 @@ def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
         return f"the same task is already running ({before.assignment.name}): that call receives its result"
     if len(given) < MOST_FAILURES:
         return ""
-    cause = given[-1].failure.message if given[-1].failure is not None else "it has no result"
-    return f"the same task failed {len(given)} times, so it was not started again: {cause}"
+    return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
 
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
@@ -269,9 +268,14 @@ def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
     children = children_of(state, call_id)
     if not children or not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
-    failed = next((child for child in children if not child.ok), None)
-    if failed is not None:
-        message = failed.failure.message if failed.failure is not None else "it has no result"
+    causes = {child.assignment.name: _cause(child) for child in children if not child.ok}
+    if causes:
+        named = [f"{name}: {cause}" for name, cause in causes.items()]
+        message = "; ".join(named) if len(children) > 1 else _cause(children[0])
         return ev.CallAnswered(call_id=call_id, ok=False, content=message)
     summaries = [child.data.summary for child in children if child.data is not None]
     return ev.CallAnswered(call_id=call_id, ok=True, content="\n\n".join(summaries))
+
+
+def _cause(failed: AssignmentState) -> str:
+    return failed.failure.message if failed.failure is not None else "it has no result"

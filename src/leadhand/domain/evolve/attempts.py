@@ -208,11 +208,10 @@ def effect_questioned(state: RunState, _entry: ev.Entry, event: ev.EffectQuestio
 
 def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, calls: tuple[OpenCall, ...]) -> None:
     turns = {_turn_of(call.call_id) for call in calls}
-    kept = {
+    kept = {  # what was decided in the turn that is not over, and what people denied; an approval holds for one attempt
         call_id: answer
         for call_id, answer in attempt.answers.items()
-        if not call_id.endswith(EFFECT)  # such a question may come again
-        and (_turn_of(call_id) in turns or (call_id in state.approvals and not answer.ok))
+        if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
     }
     parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, answers=kept, result=None)
     for place in (state.live, state.unsettled):

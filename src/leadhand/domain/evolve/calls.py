@@ -172,12 +172,13 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))
         state.assignments[key] = assignment._replace(calls=(*kept, evidence))
-    _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content))
+    _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 
 
 def _with_results(state: RunState, evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
     """Return a call with the results of its children: the data of one child, or of several by their ids.
 
+    Texts of children are its summary; a structured answer is data, and is not repeated there.
     The files that a child's own children wrote are part of its result.
     """
     found = {child.key: (child.data, child.value) for child in children if child.data is not None}
@@ -185,9 +186,10 @@ def _with_results(state: RunState, evidence: ToolResult, children: Sequence[Assi
         return evidence
     raws = {key: data.raw if value is None else value for key, (data, value) in found.items()}
     results = [data for data, _ in found.values()]
+    texts = [data.summary for data, value in found.values() if value is None]
     artifacts = tuple(dict.fromkeys(path for key in found for path in artifacts_of(state, key)))
     return evidence._replace(
-        summary="\n\n".join(data.summary for data in results),
+        summary="\n\n".join(texts) if texts else None,
         raw=raws if len(raws) > 1 else next(iter(raws.values())),
         sources=tuple(dict.fromkeys(source for data in results for source in data.sources)),
         sample=any(data.sample for data in results),
