@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
@@ -15,6 +17,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
+from leadhand.engine.conversation import Turn
 from leadhand.engine.forking import fork
 from leadhand.tools.decorator import tool
 
@@ -265,3 +268,19 @@ async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world:
 
     assert "names together, which lists calls" in str(models.requests("plan")[1].messages)
     assert state.status is RunStatus.SUCCEEDED
+
+
+NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
+
+
+@given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
+def test_every_call_has_one_position_whatever_lists_it(reply: list[Any]):
+    message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
+    turn = Turn(number=1, message=message, parallel=frozenset({"together"}))
+    flat: list[tuple[Any, bool]] = []
+    for each in reply:
+        flat += [(args, True) for _, args in each] if isinstance(each, list) else [(each[1], False)]
+
+    assert [(call.arguments, outer is not None) for call, outer in zip(turn.calls, turn.outer, strict=True)] == flat
+    assert [position for span in turn.spans for position in span] == list(range(len(turn.calls)))
+    assert len(turn.spans) == len(message.tool_calls)
