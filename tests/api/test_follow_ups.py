@@ -157,12 +157,10 @@ def files(definition: RunDefinition) -> list[tuple[str, str]]:
 
 async def test_a_run_can_read_the_newest_files_of_earlier_runs_of_its_flow(home: Path) -> None:
     async with notes(home) as lead:
-        runs = [
-            await lead.start("one", flow="notes"),
-            await lead.start("two", flow="notes"),
-        ]
-        for run in runs:
-            assert (await run.answer()).status is RunStatus.SUCCEEDED
+        runs = []
+        for request in ("one", "two"):
+            runs.append(await lead.start(request, flow="notes"))
+            assert (await runs[-1].answer()).status is RunStatus.SUCCEEDED
         outside = await lead.start("not shared", flow="notes", path="drafts/x.md")
         await outside.answer()
         third = await lead.start("three", flow="notes", path="memory/b.md")
@@ -171,9 +169,9 @@ async def test_a_run_can_read_the_newest_files_of_earlier_runs_of_its_flow(home:
         follow_up = await runs[0].follow_up("five")
         ordinary = await lead.start("six")
 
-        newest = max(runs, key=lambda run: run.state.artifacts["memory/a.md"][-1].at)
         assert files(runs[0].state.definition) == []
-        assert files(last.state.definition) == [("memory/b.md", third.run_id), ("memory/a.md", newest.run_id)]
+        assert files(runs[1].state.definition) == [("memory/a.md", runs[0].run_id)]
+        assert files(last.state.definition) == [("memory/b.md", third.run_id), ("memory/a.md", runs[1].run_id)]
         assert files(follow_up.state.definition)[0] == ("memory/a.md", runs[0].run_id)
         assert len(follow_up.state.definition.earlier) == 2
         assert files(ordinary.state.definition) == []
