@@ -24,6 +24,14 @@ from hypothesis import HealthCheck, settings
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# SQLite waits for the disk at every commit, some 30 times in a small test, and nobody pulls the plug here. So the tests
+# have their folders in memory, if the system has a file system there that is large enough and can hold programs.
+MEMORY = Path("/dev/shm")
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+    system = os.statvfs(MEMORY)
+    if system.f_bavail * system.f_frsize > 2 * 1024**3 and not system.f_flag & os.ST_NOEXEC:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
+
 # A signal that is ignored stays so in every process one starts, and whatever is started with "&" or nohup ignores some.
 # The tests go on ignoring them, by a handler of their own; the processes that they start hear them.
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
