@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 METHODS = ("get", "post", "put", "delete")
@@ -33,14 +33,14 @@ Document = Mapping[str, Any]
 def add_api_page(app: FastAPI) -> None:
     """Serve the page and its style sheet, since the content security policy forbids inline styles."""
 
-    async def page() -> Response:
+    async def page(_: Request) -> Response:
         return HTMLResponse("".join(_page(app.openapi())))
 
-    async def style() -> Response:
+    async def style(_: Request) -> Response:
         return Response(STYLE, media_type="text/css")
 
-    app.add_api_route("/docs", page, include_in_schema=False)
-    app.add_api_route(STYLE_PATH, style, include_in_schema=False)
+    app.add_route("/docs", page, include_in_schema=False)
+    app.add_route(STYLE_PATH, style, include_in_schema=False)
 
 
 def _page(document: Document) -> Iterator[str]:

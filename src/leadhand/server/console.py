@@ -41,12 +41,12 @@ def add_console(app: FastAPI, console: Path | None) -> None:
     async def nothing(request: Request) -> Response:
         raise no_route(app, request.method, request.url.path)
 
-    app.add_api_route("/api/{path:path}", nothing, methods=METHODS, include_in_schema=False)
+    app.add_route("/api/{path:path}", nothing, methods=METHODS, include_in_schema=False)
     if console is None:
 
-        async def absent() -> Response:
+        async def absent(_: Request) -> Response:
             return HTMLResponse(ABSENT)
 
-        app.add_api_route("/", absent, include_in_schema=False)
+        app.add_route("/", absent, include_in_schema=False)
         return
     app.frontend("/", directory=console, fallback="index.html")
