@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.fakes import FakeModels, calls, down, judged
+from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.events import AttemptSettled, ToolCallReturned
+from leadhand.domain.events import AnswerRefused, AttemptSettled, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
 from leadhand.tools.decorator import tool
@@ -171,6 +172,45 @@ async def test_a_secret_of_the_environment_is_found_however_json_writes_it(open_
     assert secret not in text
     assert json.dumps(secret)[1:-1] not in text
     assert json.dumps(secret, ensure_ascii=False)[1:-1] not in text
+
+
+NUMBERED = "sk-proj-abcdefghijkl-99887766"
+SECRET_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string"},
+        "password": {"type": "string", "minLength": 40},
+        "n": {"type": "integer"},
+    },
+    "required": ["code"],
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        ({"code": NUMBERED}, ["9988", "abcdefghijkl"]),
+        ({"code": "ok", "password": 87_654_321}, ["87654321"]),
+        ({"code": "ok", "n": NUMBERED}, ["9988", "abcdefghijkl"]),
+        (json.dumps({"code": 'with "quotes" 4711'})[:-1], ["quotes", "4711"]),
+        (r'{"code": "sk\u002dproj\u002dabcdefghijkl\u002d99887766', ["9988", "abcdefghijkl"]),
+        (r'{"code": "postgres:\/\/me:99887766@db', ["9988"]),
+    ],
+    ids=["a part", "a number", "a schema", "quotes", "escapes", "slashes"],
+)
+async def test_why_a_structured_answer_was_refused_names_no_part_of_a_secret(
+    open_world: Any, answer: Any, named: list[str]
+):
+    """The model invented it, or writes it with the escapes of JSON."""
+    subtask = {**ask("a", "measure", n=2), "expected_output": SECRET_SCHEMA}
+    models = FakeModels(plan(subtask), work=answer)
+    world = open_world(models, [Bench().measure], secrets=['with "quotes" 4711'])
+    await world.run()
+
+    refused = [entry.event for entry in await world.entries() if isinstance(entry.event, AnswerRefused)]
+    assert refused
+    text = await everything_of(world)
+    assert [part for part in named if part in text] == []
 
 
 async def test_a_tool_is_called_with_the_true_value_although_the_log_never_shows_it(open_world: Any):

@@ -22,7 +22,15 @@ from leadhand.domain.value import Json, compact_json, is_list, is_object, json_p
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, Turn, asked_again, ordered_call
-from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_flaw, schema_problems, unmet
+from leadhand.engine.gate import (
+    OF_A_SECRET,
+    Unresolved,
+    argument_problems,
+    resolved,
+    schema_flaw,
+    schema_problems,
+    unmet,
+)
 from leadhand.engine.turns import GaveUp, Stuck, Turns
 from leadhand.ports import ModelError, Work
 
@@ -129,7 +137,8 @@ class Attempt:
         made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
         problems = self._problems(made, turn, first=first)
         if not problems:
-            doubt = "" if first else self._unexplained(made, self._stated(turn))  # the first answer is sound
+            stated = "" if first else self._stated(self._turns.as_logged(turn))  # the first answer is sound
+            doubt = self._unexplained(made, stated)
             if self._subtask.output_schema is not None:
                 return self._ok(conversation, compact_json(turn.value), doubt, shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
@@ -137,6 +146,8 @@ class Attempt:
             return self._ok(conversation, text, doubt, None if value == turn.value else value)
         self._objections += 1
         turn.objection = self._asked_again(made, turn, problems)
+        if (logged := self._turns.as_logged(turn)) is not turn:
+            problems = self._problems(made, logged, first=first) or [OF_A_SECRET]
         # A text is asked for again once; code can write the results down instead.
         text = self._one_reply and self._work.shape is None
         if self._objections > (1 if text else self._work.definition.limits.max_repairs):

@@ -29,7 +29,7 @@ from leadhand.domain.value import Json, Unfit, compact_json, is_object, one_line
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
-from leadhand.engine.gate import schema_problems
+from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
@@ -202,6 +202,9 @@ class CodeDesk:
             answer, problems = _read(turn, schema, output)
             if not problems:
                 return answer
+            logged = turn._replace(value=self._log.redacted_value(turn.value))
+            if logged.value != turn.value:  # name no part of a secret
+                turn, problems = logged, _read(logged, schema, output)[1] or [OF_A_SECRET]
             if len(rejected) >= self._work.definition.limits.max_repairs:
                 raise ModelError(Failure.of("; ".join(problems), "malformed_answer", FailureClass.INVALID))
             said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)

@@ -18,6 +18,10 @@ class Unresolved(ValueError):
     """A reference to another subtask's result cannot be resolved."""
 
 
+OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
+"""The problem of a value that has no problem without its secrets."""
+
+
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
     validator = _validator(_Frozen(schema))

@@ -47,6 +47,10 @@ class RunLog:
         """Return a text as the log holds it."""
         return self._redactor.text(text)
 
+    def redacted_value(self, value: Json) -> Json:
+        """Return JSON as the log holds it."""
+        return self._redactor.payload(value)
+
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
         """Return a payload for an event, and the blobs to append with the event, both redacted."""
         return pack(self._redactor.payload(payload))

@@ -55,9 +55,10 @@ _MARKS = (
     *('_pat"', '-pat"', '_dsn"', '-dsn"'),
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
+    r"\\",  # an escape inside a text
 )
-"""One of these, in lower case, is in every text that a pattern or a name matches, but for the first pattern. No event
-field has such a name."""
+"""One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern.
+No event field has such a name."""
 _SK = re.compile(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
@@ -65,6 +66,9 @@ _BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]
 _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
 _SPACE = re.compile(r"\s")
+_ESCAPE = re.compile(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
+"""An escape of JSON, also in a text that was itself escaped."""
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 SHORTEST_SECRET = 8
 """Minimum characters of known values to search for; shorter ones would redact ordinary words. What a pattern matches is
@@ -102,11 +106,15 @@ class Redactor:
 
     def _redacted(self, text: str, stop: int) -> str:
         """``text`` up to ``stop``, with every secret in it redacted, also those that end later."""
-        if (len(text) < SHORTEST_SECRET and "@" not in text) or self._secret.search(text) is None:
+        if len(text) < SHORTEST_SECRET and "@" not in text:
             return text[:stop]
+        spans = list(self._spans(text)) if self._secret.search(text) is not None else []
+        decoded, places = _decoded(text) if "\\" in text else ("", [])
+        if self._secret.search(decoded) is not None:
+            spans += [(places[first], places[last]) for first, last in self._spans(decoded)]
         parts: list[str] = []
         end = 0
-        for first, last in sorted(self._spans(text)):
+        for first, last in sorted(spans):
             if first >= stop:
                 break
             if first >= end:
@@ -162,6 +170,22 @@ class Redactor:
                 return self.text(payload)
             case _:
                 return payload
+
+
+def _decoded(text: str) -> tuple[str, list[int]]:
+    """Return a text, such as JSON, with its escapes decoded, and where each of its characters (and the end) was."""
+    parts: list[str] = []
+    places: list[int] = []
+    end = 0
+    for found in _ESCAPE.finditer(text):
+        places += range(end, found.start())
+        parts += (
+            text[end : found.start()],
+            _ESCAPED.get(found[1], found[1]) if len(found[1]) == 1 else chr(int(found[1][1:], 16)),
+        )
+        places.append(found.start())
+        end = found.end()
+    return "".join([*parts, text[end:]]), [*places, *range(end, len(text) + 1)]
 
 
 def _secrets_of(name: str, value: str) -> Iterator[str]:

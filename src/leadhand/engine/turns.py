@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -134,6 +135,11 @@ class Turns:
         turn = Turn(number=number, message=message, value=reply.value, parallel=parallel_tools(work))
         conversation.turns.append(turn)
         return turn
+
+    def as_logged(self, turn: Turn) -> Turn:
+        """Return a turn as the log holds it: what is said about its value names no part of a secret."""
+        value = self._log.redacted_value(turn.value)
+        return turn if value == turn.value else replace(turn, value=value)
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
