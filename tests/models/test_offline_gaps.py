@@ -238,3 +238,15 @@ async def test_a_plan_that_was_refused_is_not_made_again() -> None:
 
 
 # Whatever is asked
+
+
+@pytest.mark.parametrize(
+    ("request_text", "named"),
+    [
+        ("What is sqrt(2)?", "What is sqrt(2)"),
+        ("Compute f(g(x)) and the weather in Paris", "Compute f(g(x))"),
+        ("What is (2 + 3) * 4?", "(2 + 3) * 4"),
+    ],
+)
+def test_a_gap_names_a_part_with_its_brackets(request_text: str, named: str) -> None:
+    assert [gap.what for gap in planned(request_text).cannot] == [named]

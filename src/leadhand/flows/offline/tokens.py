@@ -64,8 +64,15 @@ class Text(NamedTuple):
         return day_phrase([token.text if token.low else "" for token in window], self.today)
 
     def said(self, start: int, stop: int) -> str:
-        """Return the source text of the tokens from ``start`` to before ``stop``."""
-        return self.source[self.tokens[start].start : self.tokens[stop - 1].end]
+        """Return the source text of the tokens from ``start`` to before ``stop``, with the brackets around or in it."""
+        begin, end = self.tokens[start].start, self.tokens[stop - 1].end
+        for left, right in ("()", "[]"):
+            open_ = self.source.count(left, begin, end) - self.source.count(right, begin, end)
+            if open_ > 0 and self.source.startswith(right * open_, end):
+                end += open_
+            elif open_ < 0 and self.source.endswith(left * -open_, 0, begin):
+                begin += open_
+        return self.source[begin:end]
 
     def ends_sentence(self, index: int) -> bool:
         """Whether the token at ``index`` ends a sentence: not the dot of ``St. Louis`` or ``J. F. Kennedy``."""
