@@ -7,6 +7,7 @@ import pytest
 from flows.scripts import Script, accept, look
 from leadhand.domain.citations import as_data, cited, without_own_sources
 from leadhand.domain.run import RunStatus
+from leadhand.flows.work_order.answer_checks import answer_problems
 
 TRUE = "a is 7 [1], b is 9."
 
@@ -123,3 +124,27 @@ def test_sources_of_something_else_are_no_list_of_sources():
 def test_citations_count_in_every_notation_and_nothing_of_a_tool_becomes_one(text: str, numbers: set[int]):
     assert cited(text) == numbers
     assert cited(as_data(text)) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_honest"),
+    [
+        ("All looked at.", False),
+        ("All the places were looked at.", False),
+        ("Paris looked at, and the others too.", False),
+        ("All 6 looked at.", True),
+        ("All six places were looked at.", True),
+        ("Looked at Paris, Rome, Oslo, Bern, Kyiv and Riga.", True),
+        ("Alles erledigt.", True),
+    ],
+)
+def test_a_text_about_many_results_that_are_alike_names_each_or_their_number(text: str, is_honest: bool):
+    places = ["Paris", "Rome", "Oslo", "Bern", "Kyiv", "Riga"]
+    script = Script(*({**look(f"s{n}"), "args": {"n": place}} for n, place in enumerate(places)), max_steps=1)
+    for n in range(len(places)):
+        script.works(script.attempt(f"wo-001.{n}"), "PLACE looked at")
+    script.decide_all()
+    script.reviewed(accept(*(f"wo-001.{n}" for n in range(len(places)))))
+    problems = answer_problems(script.state, text)
+    assert (problems == []) is is_honest
+    assert is_honest or "say that there are 6" in problems[0]

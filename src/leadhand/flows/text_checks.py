@@ -47,7 +47,8 @@ def text_problems(
         return [f"the text is an error: {error}"]
     found = _unfounded(text, evidence, numbers, _misplaced(text, results, numbers, given))
     if unused := _unused(text, results):
-        found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}")
+        how = f"; name each one, or say that there are {len(results)}" if len(results) >= MANY else ""
+        found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}{how}")
     return found
 
 
@@ -160,9 +161,11 @@ def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:
     if not silent:
         return []
     shared = any(len(word) > 3 and not word.isdigit() for word in said & among.keys())
-    # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these.
+    # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these,
+    # but says how many there are.
     by_args = [_by_args(result, own) for result, own in zip(results, particulars, strict=True)]
     named = any(own & said for own, only in zip(particulars, by_args, strict=True) if only)
+    named = named or (sum(by_args) >= MANY and str(sum(by_args)) not in said)
     return [
         results[index].assignment.name
         for index in silent
