@@ -19,11 +19,11 @@ from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
 from leadhand.app.keys import key_store, user
-from leadhand.domain.document import EventWords
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
 from leadhand.server.contract import KEEPS_ITSELF
+from leadhand.server.event_shapes import EventWords
 from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog

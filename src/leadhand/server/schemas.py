@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadhand.domain.access import Scope
-from leadhand.domain.document import ApprovalCard, EventDocument, Moment, RunLine
+from leadhand.domain.document import ApprovalCard, Moment, RunLine
 from leadhand.domain.document.shapes import Document, unset
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.listing import HostLine
@@ -15,6 +15,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Source, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.flows.report.options import TaskField
+from leadhand.server.event_shapes import EventDocument
 
 
 class RunsPage(Document):

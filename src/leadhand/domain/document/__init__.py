@@ -1,7 +1,5 @@
 """The documents of a run, as scripts, the console and people read them: projections of the log and nothing else."""
 
-from .event_line import EventDocument as EventDocument
-from .event_line import EventWords as EventWords
 from .event_line import event_line as event_line
 from .run_document import artifact_lines as artifact_lines
 from .run_document import run_document as run_document

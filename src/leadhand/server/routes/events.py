@@ -14,11 +14,12 @@ from leadhand.domain.events import Entry
 from leadhand.domain.view import ViewDocument, words
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
+from leadhand.server.event_shapes import EventDocument
 from leadhand.server.feeds import as_json, shortened
 from leadhand.server.pages import Chunk
 from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
-from leadhand.server.schemas import EventDocument, EventsPage
+from leadhand.server.schemas import EventsPage
 from leadhand.server.service import Service
 from leadhand.server.stream import EventStream
 
