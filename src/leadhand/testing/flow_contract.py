@@ -26,6 +26,7 @@ from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow, FlowPolicy
 from leadhand.flows.run_view import AssignmentView
@@ -48,7 +49,10 @@ class FlowContract:
         return {} if role.output is not None else f"{assignment.id} is done"
 
     def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
-        """Return what the last tool call of a worker returned; None for a worker that calls no tool."""
+        """Return what the last tool call of a worker returned; None for a worker that calls no tool.
+
+        If it asks for something, such as another worker, the worker replies once that is decided and carried out.
+        """
         return None
 
     # --- playing -----------------------------------------------------------------------------------------------------
@@ -116,8 +120,8 @@ class FlowContract:
             value=value,
         )
         calls: list[ev.AnyEvent] = []
-        used: list[ToolResult] = []
-        if found is not None:
+        used: list[ToolResult] = list(assignment.evidence)
+        if found is not None and not used:
             call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_role(state, role)))
             given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
             calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
@@ -130,9 +134,13 @@ class FlowContract:
                     summary=given.summary,
                     raw=given.raw,
                     sources=given.sources,
+                    asks=found.asks,
                 )
             )
             used.append(given)
+        if found is not None and found.asks and used[-1].call_id not in assignment.attempt.answers:
+            waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
+            return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
         recorded = FlowPolicy(self.flow, state.definition).accepted(state, assignment, value, text, used)
         result = WorkResult(
             task_name=key,

@@ -310,6 +310,16 @@ def test_without_a_review_code_still_checks_the_citations(home: Path) -> None:
     assert "*(not confirmed by its source)*" in answer.text
 
 
+def test_a_lead_whose_turns_bring_nothing_new_is_ended(home: Path) -> None:
+    scripted = model(
+        lead=lead(both, calls("filesystem_tree")), writer=SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+    )
+    answer = research(home, scripted)
+    assert answer.status is RunStatus.PARTIAL
+    assert "needs 9 kW [1]" in answer.text
+    assert "again and again, although its result did not change" in answer.gaps[0]["reason"]
+
+
 async def test_a_paused_lead_continues_at_its_turn_and_no_subagent_runs_again(home: Path) -> None:
     asked = asyncio.Event()
 
@@ -328,3 +338,30 @@ async def test_a_paused_lead_continues_at_its_turn_and_no_subagent_runs_again(ho
         answer = await (await other.resume(run.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert [each.role for each in second.requests] == ["lead", "reviewer"]
+
+
+def test_a_tool_budget_ends_the_calls_of_a_subagent(home: Path) -> None:
+    def endless(request: ModelRequest) -> Any:
+        turn = sum(message.role == "assistant" for message in request.messages)
+        return calls("search", query=f"size {turn}") if turn < 4 else {"summary": "nothing"}
+
+    scripted = model(lead=lead(calls("subagent_run", **task("size", tool_budget=2)), "No."), size=endless)
+    research(home, scripted)
+    said = told(scripted, "subagent")
+    assert [bool(each.get("isError")) for each in said] == [False, False, True, True]
+    assert "2 calls is used up" in said[-1]["message"]
+
+
+def test_an_unknown_tool_and_malformed_arguments_are_errors_of_their_own_calls(home: Path) -> None:
+    inner = [{"tool": "delete_everything", "args": {}}, {"tool": "subagent_run", "args": {"task": {"prompt": "?"}}}]
+    wrong = calls_all(("no_such_tool", {}), ("subagent_run", "{not json"), ("parallel_tool_call", {"calls": inner}))
+    scripted = model(lead=lead(wrong, both, SOUND))
+    answer = research(home, scripted)
+
+    assert answer.status is RunStatus.SUCCEEDED
+    unknown, malformed, (first, second), results = told(scripted)
+    assert "no tool no_such_tool" in unknown["message"]
+    assert "not a JSON object" in malformed["message"]
+    assert "no tool delete_everything" in first["message"]
+    assert "task_name" in second["message"]
+    assert len(results) == 2

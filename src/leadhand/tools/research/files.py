@@ -26,7 +26,7 @@ MOST_LISTED = 500
 """Entries that ``filesystem_tree`` lists, at most."""
 
 
-@tool(toolset="research", polling=True)
+@tool(toolset="research")
 async def filesystem_read(path: str, offset: int = 0, *, context: ToolContext) -> ToolReturn:
     """Read a file.
 
@@ -52,7 +52,7 @@ async def filesystem_read(path: str, offset: int = 0, *, context: ToolContext) -
     return ToolReturn(raw=said(text[offset:end] + more))
 
 
-@tool(toolset="research", polling=True)
+@tool(toolset="research")
 def filesystem_tree(max_depth: int = 3, *, context: ToolContext) -> ToolReturn:
     """List the files: a JSON list with path and size in bytes; run names the earlier run that a file comes from.
 

@@ -29,7 +29,7 @@ class TodoEntry(BaseModel):
     priority: str | None = None
 
 
-@tool(toolset="research", polling=True)
+@tool(toolset="research")
 def todo_list_read(*, context: ToolContext) -> ToolReturn:
     """Read the todo list: a JSON list of entries with id, content, status and priority."""
     listed = [todo.model_dump(exclude_none=True) for todo in context.todos]

@@ -1,0 +1,45 @@
+"""The research flow keeps the contract of flows: pure, resumed anywhere to the same answer, and no failure hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leadhand import ToolReturn
+from leadhand.domain.run import Role
+from leadhand.flows import AssignmentView
+from leadhand.flows.research.flow import ResearchFlow
+from leadhand.flows.research.shapes import Task
+from leadhand.testing.flow_contract import FlowContract
+from leadhand.tools import research
+from leadhand.tools.research import subagent_run
+from leadhand.tools.web import web_search
+
+from .runs import PASSAGES, QUESTION, SOUND, WRONG, source, task
+
+TOOLS = [getattr(research, name).spec for name in research.__all__]
+
+
+class TestResearch(FlowContract):
+    flow = ResearchFlow()
+    request = QUESTION
+    tools = (web_search.spec, *TOOLS)
+
+    def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
+        match role.name:
+            case "lead":
+                return subagent_run(Task.model_validate(task("size")["task"]))
+            case "subagent":
+                return ToolReturn(raw={"results": [source("aaaaaaaa"), source("bbbbbbbb")]})
+            case _:
+                return None
+
+    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+        match role.name:
+            case "lead":
+                return WRONG
+            case "subagent":
+                return {"summary": " ".join(f"{text} [{id_}]" for id_, text in PASSAGES.items())}
+            case "writer":
+                return SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+            case _:
+                return {"support": [{"sentence": each, "supported": True} for each in assignment.input["sentences"]]}
