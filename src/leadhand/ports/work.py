@@ -191,7 +191,7 @@ class Files:
     content: Callable[[str], Awaitable[bytes]] = _no_content
 
     async def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises KeyError if there is none."""
+        """Return the content of a file. Raises KeyError for another path."""
         return await self.content(self.entries[path].digest)
 
 

@@ -21,7 +21,7 @@ from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, Op
 
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
-NO_MORE_CHILDREN = "no more of these may be started: go on with what the others found"
+NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
 """Why a delegation beyond ``max_children`` of a role is refused."""
 
 

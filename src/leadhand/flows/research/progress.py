@@ -171,7 +171,7 @@ class Research:
 
     @property
     def invented(self) -> list[str]:
-        """What an answer that rests on no source cites all the same."""
+        """What an answer that rests on no source cites anyway."""
         text = self.text(self.last) if self.direct and self.last is not None else ""
         return [*cited_names(text), *unknown_files(text, {*self.paths, *cited_names(text)})]
 
