@@ -1133,11 +1133,13 @@ export interface components {
       readonly budget: number | null;
       readonly code?: string;
       readonly counts: boolean;
+      readonly delegates?: readonly string[];
       readonly elements?: string;
       readonly fingerprint?: string;
       readonly instructions: string;
       /** @enum {string} */
       readonly loop: "turns" | "reply" | "code";
+      readonly max_children?: number | null;
       readonly max_requests: number | null;
       readonly max_tokens: number | null;
       readonly max_turns: number | null;
