@@ -41,6 +41,12 @@ def test_a_heading_stays_with_the_text_below_it() -> None:
     assert cut[-1] == "## Second\nShort."
 
 
+def test_the_row_of_a_table_stays_whole() -> None:
+    rows = [f"| Word {n} | It has a meaning. It also has a second one. | `module_{n}` |" for n in range(30)]
+    text = "\n".join(["| word | meaning | module |", "|---|---|---|", *rows])
+    assert [line for passage in passages(text) for line in passage.splitlines()][2:] == rows
+
+
 def test_abbreviations_end_no_sentence() -> None:
     assert sentences("Dr. Miller measured approx. 30 kWh, e.g. In May. Then he left. J. Smith stayed.") == [
         "Dr. Miller measured approx. 30 kWh, e.g. In May.",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
+from leadhand.domain.relevance import terms
 from leadhand.ports import Page
 
-from .passages import passages, terms
+from .passages import passages
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents(

@@ -8,10 +8,10 @@ same ids everywhere, whichever passages are chosen.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
+
+from leadhand.domain.relevance import fits
 
 MOST_CHARS = 700
 """Characters of a passage."""
@@ -23,20 +23,6 @@ _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+(?=["'“(\[]?[A-Z0
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|(?i:e\.g|i\.e|approx|ca|cf|dr|etc|fig|mr|mrs|ms|no|prof|sec|st|vol|vs))\.$"
 )
-_WORD = re.compile(r"\w+")
-_COMMON = frozenset(
-    """
-    a about after all also an and any are as at be been but by can could did do does each find for from get had
-    has have her his how i if in into is it its me more most much my no not of on or our out over per should so
-    some such tell than that the their them then there these they this to under up us use used was we were what
-    when where which who why will with would you your
-    """.split()  # noqa: SIM905 - a list of a hundred strings reads worse
-)
-"""Words that say nothing about what a text is about."""
-_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "es", "ed", "s", "y", "e")
-_SHORTEST_STEM = 3
-_TERM_WEIGHT, _LENGTH_WEIGHT = 1.2, 0.75
-"""The usual parameters of BM25, k1 and b."""
 
 
 def source_id(text: str) -> str:
@@ -90,7 +76,7 @@ def _pieces(block: str) -> Iterable[str]:
         yield block
         return
     for line in block.split("\n"):
-        for sentence in sentences(line):
+        for sentence in [line] if line.startswith("|") else sentences(line):  # a row of a table stays whole
             while len(sentence) > MOST_CHARS:
                 cut = sentence.rfind(" ", 1, MOST_CHARS + 1)
                 cut = MOST_CHARS if cut < 0 else cut
@@ -111,42 +97,10 @@ def sentences(line: str) -> list[str]:
     return found
 
 
-def terms(text: str) -> list[str]:
-    """Return the words of a text that say what it is about, in lower case."""
-    return [word for word in _WORD.findall(text.casefold()) if word not in _COMMON]
-
-
-def _stems(text: str) -> list[str]:
-    return [_stem(word) for word in terms(text)]
-
-
-def _stem(word: str) -> str:
-    """Return a word without the ending that differs between its forms: ``insulated`` and ``insulation`` are one."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word
-
-
 def best(found: Sequence[str], question: str, count: int = MOST_CHOSEN) -> list[int]:
     """Return the positions of the ``count`` passages that fit a question best (BM25), in the order of the text.
 
     Without words in common, the first passages are taken.
     """
-    asked = set(_stems(question))
-    counted = [Counter(_stems(passage)) for passage in found]
-    usual = sum(each.total() for each in counted) / max(1, len(counted)) or 1.0
-    weights = {
-        term: math.log(1 + (len(counted) - holding + 0.5) / (holding + 0.5))
-        for term in asked
-        if (holding := sum(term in each for each in counted))
-    }
-    scores = [
-        sum(
-            weight * each[term] * (_TERM_WEIGHT + 1)
-            / (each[term] + _TERM_WEIGHT * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.total() / usual))
-            for term, weight in weights.items()
-        )
-        for each in counted
-    ]  # fmt: skip
+    scores = fits(found, question)
     return sorted(sorted(range(len(found)), key=lambda at: (-scores[at], at))[:count])
