@@ -107,6 +107,7 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
         schema=request.output.schema_ if request.output is not None else None,
         results=tuple(message for message in latest if isinstance(message, ToolMessage)),
         objections="\n".join(users[1:]),
+        messages=request.messages,
     )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.conversation import Message, ToolMessage
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, ToolSpec
 
 
@@ -34,7 +34,8 @@ class OfflineRequest(NamedTuple):
     """What a rule receives besides its facts.
 
     ``schema`` is the JSON schema of the requested structured answer, None for text and tool calls. ``results`` are the
-    latest tool results of the conversation, ``objections`` the reasons why earlier answers were not accepted.
+    latest tool results of the conversation, ``objections`` the reasons why earlier answers were not accepted, and
+    ``messages`` the whole conversation.
     """
 
     role: str
@@ -42,6 +43,7 @@ class OfflineRequest(NamedTuple):
     schema: Mapping[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()
     objections: str = ""
+    messages: tuple[Message, ...] = ()
 
     def give_up(self, reason: str) -> Reply:
         """Return the reply that says that it cannot be done: a call of ``give_up`` where that is offered, else text."""

@@ -53,9 +53,9 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not question or "today" not in facts:
         return None
     if not request.results:
-        call = _search(question, request)
+        call = search_call(question, request)
         return call if call is not None else request.give_up("no tool takes a query")
-    found = [passage for result in request.results for passage in passages_in(_result(result))]
+    found = [passage for result in request.results for passage in passages_in(result_of(result))]
     subject = _words(topic)
     wanted = _words(question) - subject or subject
     sentences = [(sentence, passage) for passage in found for sentence in _sentences(passage.text)]
@@ -81,7 +81,7 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """
     if "draft" in facts and "problems" in facts:
         return _rewritten(facts)
-    if "findings" not in facts or "passages" not in facts:
+    if "findings" not in facts or "passages" not in facts or "title" not in facts:
         return None
     written = [f"# {text_of(facts.get('title'))}", BYLINE]
     for heading, statements in _spread(objects_of(list_of(facts["findings"]))):
@@ -153,7 +153,7 @@ def _judged(sentence: Mapping[str, Any], passages: Mapping[str, Any]) -> dict[st
     return {"sentence": sentence["sentence"], "supported": supported, **why}
 
 
-def _search(question: str, request: OfflineRequest) -> Call | None:
+def search_call(question: str, request: OfflineRequest) -> Call | None:
     """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
     tools = sorted((each for each in request.tools if each.name != GIVE_UP), key=lambda each: each.name != "web_search")
     for tool in tools:
@@ -165,7 +165,7 @@ def _search(question: str, request: OfflineRequest) -> Call | None:
     return None
 
 
-def _result(message: ToolMessage) -> ToolResult:
+def result_of(message: ToolMessage) -> ToolResult:
     """Return a result as the engine knows it, so that its passages have the same ids."""
     try:
         content = object_of(json.loads(message.content))
