@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadhand.flows.research.questions import NOTHING_ASKED, answer_at_once, content, parts, refers_back
+from leadhand.flows.research.questions import NOTHING_ASKED, answer_at_once, content, names_nothing, parts, refers_back
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,7 @@ def test_no_part_of_a_long_question_is_lost() -> None:
         ("Good morning! How are you?", NOTHING_ASKED),
         ("", NOTHING_ASKED),
         ("???", NOTHING_ASKED),
+        ("Is 5 > 3?", NOTHING_ASKED),
     ],
 )
 def test_what_needs_no_research_is_answered_at_once(question: str, answer: str) -> None:
@@ -67,7 +68,17 @@ def test_anything_else_is_researched(question: str) -> None:
     assert answer_at_once(question) == ""
 
 
+def test_what_is_asked_twice_is_one_part() -> None:
+    assert parts("What is a fork? " * 100) == ["What is a fork?"]
+
+
 def test_a_question_that_names_nothing_refers_to_what_was_said_before() -> None:
     assert refers_back("And how much does it cost?")
     assert refers_back("Why?")
     assert not refers_back("How much does a heat pump cost?")
+
+
+@pytest.mark.parametrize("question", ["How deep is it?", "How many euros does it cost?", "What is it?"])
+def test_a_question_about_something_that_was_not_said_names_nothing(question: str) -> None:
+    assert names_nothing(question)
+    assert not names_nothing(question.replace(" it", " a heat pump"))

@@ -50,6 +50,19 @@ def test_a_part_without_an_answer_is_named_and_its_todo_remains_open() -> None:
     assert [todo["status"] for todo in desk.todos] == ["pending", "completed"]
 
 
+def test_a_question_that_looks_like_a_citation_is_none() -> None:
+    assert "## What is (p1)?" in Desk().ask("What is a fork? What is [p1]?")
+
+
+def test_a_long_question_makes_short_todos_and_tasks() -> None:
+    desk = Desk()
+    desk.ask(f"What is a fork? {'Where is the wall of ' + 'stones ' * 4_000}?")
+    tasks = [call.args["task"] for turn in desk.turns for call in turn.calls if call.tool == "subagent_run"]
+    assert max(len(task["prompt"]) for task in tasks) < 20_000
+    assert max(len(task["description"]) for task in tasks) <= 2_000
+    assert max(len(todo["content"]) for todo in desk.todos) <= 200
+
+
 def test_a_word_that_nothing_answers_is_researched_once_more_and_then_named() -> None:
     desk = Desk()
     answer = desk.ask("How does Leadhand recover after a crash on Jupiter?")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from leadhand.domain.conversation import AssistantMessage, ToolMessage
+from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import Passage, passages_in
 from leadhand.domain.relevance import is_among, stems
-from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.domain.value import object_of, objects_of, text_of, texts_of
+from leadhand.flows.offline.made import PARALLEL, Made, calls_made, together
+from leadhand.flows.offline.rendering import short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.report import offline as report
 from leadhand.flows.report.sentences import Kind
@@ -22,12 +24,14 @@ from .questions import NOTHING_ASKED, answer_at_once, content, names_nothing, pa
 from .shapes import FOLDER
 
 TREE, READ, WRITE = "filesystem_tree", "filesystem_read", "filesystem_write"
-TODOS, RUN, PARALLEL = "todo_list_write", "subagent_run", "parallel_tool_call"
+TODOS, RUN = "todo_list_write", "subagent_run"
 BUDGET = 6
 """Tool calls of a subagent: its searches, and its file."""
 MOST_FILES = 4
 """Artifacts of earlier runs that are read."""
 MOST_RESULTS = 10
+LONGEST = 5_000
+"""Characters of a question that a subagent is told."""
 FEW = 2
 """Words of a question that are too few to search for, if it is part of another one."""
 NOT_FOUND = "Nothing was found about: "
@@ -36,25 +40,6 @@ UNANSWERED = "No source that was found answers this."
 _SOURCES = "\n\n## Sources\n"
 _MARK = re.compile(r"\s*\[[0-9a-f]{8}\.\d{1,5}(?:, [0-9a-f]{8}\.\d{1,5})*\]")
 _DEFINES = re.compile(r"(?:what|who) (?:is|are|was|were) (?:known about )?(?:an? |the )?(?P<what>[^?]+)", re.IGNORECASE)
-
-
-class Made(NamedTuple):
-    """A call of the conversation, also one inside ``parallel_tool_call``, and what it returned."""
-
-    tool: str
-    args: dict[str, Any]
-    said: Json
-
-    @property
-    def failed(self) -> str:
-        """Why it failed; "" if it did not."""
-        said = object_of(self.said)
-        return (text_of(said.get("message")) or "it failed") if said.get("isError") is True else ""
-
-    @property
-    def message(self) -> Json:
-        """What a tool of the research flow returned: text or JSON."""
-        return _decoded(object_of(self.said).get("message"))
 
 
 def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -70,7 +55,7 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     research = _Research(facts, request)
     wanted = research.wanted()
     if wanted:
-        return _together(wanted, request)
+        return together(wanted, request)
     return research.answer() or request.give_up(f"no source that was found answers: {question}")
 
 
@@ -90,15 +75,15 @@ class _Research:
         before = text_of(object_of(facts.get("earlier")).get("request")).strip()
         most = facts.get("max_subagents")
         self._most = most if isinstance(most, int) else MOST_FILES
-        self._made = list(_calls(request))
+        self._made = list(calls_made(request.messages))
         asked = parts(whole) if not (before and refers_back(whole)) else [whole]
         self._parts: list[_Part] = []
         for part in asked:
             is_rest = len(asked) > 1 and part.rstrip("?").casefold() in whole.casefold()
-            context = [f"It is part of this question: {whole}"] if is_rest else []
-            context += [f"The question before it was: {before}"] if before else []
+            context = [f"It is part of this question: {whole[:LONGEST]}"] if is_rest else []
+            context += [f"The question before it was: {before[:LONGEST]}"] if before else []
             self._parts.append(
-                _Part(_name(part, len(self._parts)), part, "\n\n".join([part, "\n".join(context)]).strip())
+                _Part(_name(part, len(self._parts)), part, "\n\n".join([part[:LONGEST], "\n".join(context)]).strip())
             )
 
     def wanted(self) -> list[Call]:
@@ -179,7 +164,7 @@ class _Research:
             result = self._results.get(part.name)
             done = part in self._answered or (result is not None and not result.failed)
             status = "completed" if done else "in_progress" if running and result is None else "pending"
-            todos.append({"id": str(number), "content": part.question, "status": status})
+            todos.append({"id": str(number), "content": _heading(part.question), "status": status})
         return Call(TODOS, {"todos": todos})
 
     def _changed_todos(self, *, running: bool = False) -> list[Call]:
@@ -200,7 +185,7 @@ class _Research:
             if part in self._follow_ups:
                 blocks += [f"## About: {about}", text] if text else [f"{NOT_FOUND}{about}."]
                 continue
-            blocks += [f"## {part.question}"] if len(self._parts) > 1 else []
+            blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
             blocks.append(text or ("See above." if self._found(part) else UNANSWERED))
         return "\n\n".join([*blocks, report.BYLINE])
 
@@ -227,11 +212,11 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not prompt or "task_name" not in task:
         return None
     question, about = prompt.partition("\n\n")[0], _about(prompt)
-    made = [call for call in _calls(request) if call.tool != PARALLEL]
+    made = [call for call in calls_made(request.messages) if call.tool != PARALLEL]
     searched = [call for call in made if call.tool != WRITE]
     if not searched:
         calls = list(_searches(question, about, request))
-        return _together(calls, request) if calls else request.give_up("no tool takes a query")
+        return together(calls, request) if calls else request.give_up("no tool takes a query")
     passages = [passage for call in searched for passage in _passages(call)]
     asked = f"{question} {about}" if about and refers_back(question) and len(content(question)) != 1 else question
     chosen = choose(asked, passages, about)
@@ -274,29 +259,6 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 # --- calls -----------------------------------------------------------------------------------------------------------
 
 
-def _calls(request: OfflineRequest) -> Iterator[Made]:
-    """Every call of a conversation that has a result, in order."""
-    results = {each.call_id: each for each in request.messages if isinstance(each, ToolMessage)}
-    for message in request.messages:
-        for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
-            result = results.get(call.id)
-            if result is None:
-                continue
-            said, args = _decoded(result.content), object_of(call.arguments)
-            if call.name == PARALLEL:
-                for inner, own in zip(objects_of(args.get("calls")), list_of(said), strict=False):
-                    yield Made(text_of(inner.get("tool")), object_of(inner.get("args")), _decoded(own))
-            else:
-                yield Made(call.name, args, said)
-
-
-def _together(calls: Sequence[Call], request: OfflineRequest) -> Call:
-    """Return one call that makes all of them, if that tool is offered; else the first, and the others follow."""
-    if len(calls) == 1 or all(tool.name != PARALLEL for tool in request.tools):
-        return calls[0]
-    return Call(PARALLEL, {"calls": [{"tool": call.tool, "args": call.args} for call in calls]})
-
-
 def _searches(question: str, about: str, request: OfflineRequest) -> Iterator[Call]:
     """A search for the question, and for what it asks to define, one in glossaries."""
     context = f" {about}" if refers_back(question) or len(content(question)) <= FEW else ""
@@ -320,14 +282,6 @@ def _run(part: _Part) -> Call:
         "tool_budget": BUDGET,
     }
     return Call(RUN, {"task": task})
-
-
-def _decoded(content: Json) -> Json:
-    """Return the JSON of a text; the text itself if it is not JSON."""
-    try:
-        return json.loads(content) if isinstance(content, str) else content
-    except ValueError:
-        return content
 
 
 def _passages(call: Made) -> list[Passage]:
@@ -374,6 +328,11 @@ def _sources(chosen: Chosen) -> str:
     return "\n".join(
         f"- [{key}] {each.title or each.source}{f', {each.url}' if each.url else ''}" for key, each in cited.items()
     )
+
+
+def _heading(question: str) -> str:
+    """A question as a heading or a todo: it cites nothing."""
+    return short(question.translate(str.maketrans("[]", "()")), 200)
 
 
 def _as_passage(path: str, text: str) -> Passage:

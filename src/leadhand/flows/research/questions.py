@@ -17,6 +17,11 @@ _ASKING = word_set(
 )
 """Words that say what kind of answer a question wants, not what it is about."""
 _NO_CONTENT = _ASKING | FUNCTION | GREETINGS
+_MEASURES = word_set(
+    """cost costs price prices pay euro euros dollar dollars expensive cheap deep long high wide big large old new fast
+    hot cold heavy far often happened"""
+)
+"""Words that ask for a property, without the thing that has it."""
 _OPENER = (
     r"(?:how|what|when|where|why|who|whom|whose|which|does|do|did|is|are|was|were|can|could|should|would|will|has|have)"
 )
@@ -50,11 +55,15 @@ def content(text: str) -> list[str]:
     return [word for word in found if word not in _NO_CONTENT] or found
 
 
+def _has_content(text: str) -> bool:
+    return any(word not in _NO_CONTENT and not word.isdecimal() for word in terms(text))
+
+
 def answer_at_once(question: str) -> str:
     """Return the answer to a question that needs no research: a sum, or one that asks about nothing; else ""."""
     found = _SUM.fullmatch(question.strip())
     if found is None:
-        return "" if any(word not in _NO_CONTENT for word in terms(question)) else NOTHING_ASKED
+        return "" if _has_content(question) else NOTHING_ASKED
     one, other, sign = Fraction(found["a"]), Fraction(found["b"]), found["sign"].casefold()
     if sign in "/÷:" and not other:
         return f"{found['a']} / {found['b']} has no result: the divisor is zero."
@@ -71,12 +80,12 @@ def parts(question: str) -> list[str]:
     pieces = [piece for sentence in _END.split(question.strip()) for piece in _AND.split(sentence) if piece.strip()]
     asked: list[str] = []
     for piece in (_NUMBER.sub("", piece.strip(" ,;")) for piece in pieces):
-        if not any(word not in _NO_CONTENT for word in terms(piece)):
+        if not _has_content(piece):
             continue
         if piece.endswith("?") or not _STATEMENT.match(piece) or len(pieces) == 1:
             asked.append(piece)
     asked = asked or [" ".join(question.split())]
-    found = [part for piece in asked for part in (*_sides(piece), _as_sentence(piece))]
+    found = list(dict.fromkeys(part for piece in asked for part in (*_sides(piece), _as_sentence(piece))))
     return [*found[: MOST_PARTS - 1], *([" ".join(found[MOST_PARTS - 1 :])] if len(found) >= MOST_PARTS else [])]
 
 
@@ -103,4 +112,4 @@ def refers_back(question: str) -> bool:
 
 def names_nothing(question: str) -> bool:
     """Whether nobody can know what a question is about: "How deep is it?"."""
-    return _BACK.search(question) is not None and len(content(question)) < 2
+    return _BACK.search(question) is not None and not any(word not in _MEASURES for word in content(question))
