@@ -56,7 +56,7 @@ def test_a_question_that_looks_like_a_citation_is_none() -> None:
 
 def test_a_long_question_makes_short_todos_and_tasks() -> None:
     desk = Desk()
-    desk.ask(f"What is a fork? {'Where is the wall of ' + 'stones ' * 4_000}?")
+    desk.ask(f"What is a fork? {'Where is the wall of ' + 'stones ' * 1_500}?")
     tasks = [call.args["task"] for turn in desk.turns for call in turn.calls if call.tool == "subagent_run"]
     assert max(len(task["prompt"]) for task in tasks) < 20_000
     assert max(len(task["description"]) for task in tasks) <= 2_000

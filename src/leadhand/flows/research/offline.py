@@ -218,8 +218,7 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         calls = list(_searches(question, about, request))
         return together(calls, request) if calls else request.give_up("no tool takes a query")
     passages = [passage for call in searched for passage in _passages(call)]
-    asked = f"{question} {about}" if about and refers_back(question) and len(content(question)) != 1 else question
-    chosen = choose(asked, passages, about)
+    chosen = choose(question, passages, about)
     if not chosen.excerpts:
         failed = [call.failed for call in searched if call.failed]
         why = failed[0] if len(failed) == len(searched) else f"no source that was found answers: {question}"
