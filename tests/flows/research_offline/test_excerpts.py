@@ -53,6 +53,10 @@ def test_the_question_around_a_part_decides_what_the_part_is_about() -> None:
     cost = "What does it cost?"
     assert said(cost, about="I look for a car")[0] == "A car costs more than 20,000 euros."
     assert said(cost, about="I look for a pump")[0] == "The pump costs about 118 euros a year."
+    baths = POND.evolve(id="dddddddd.1", title="Baths", text="The bath of the house needs clean water every day.")
+    kettles = POND.evolve(id="eeeeeeee.1", title="Tea", text="The kettle for the tea needs clean water.")
+    for about, first in (("How do I make tea?", kettles), ("How do I run a bath?", baths)):
+        assert said("What needs clean water?", baths, kettles, about=about)[0] == first.text
 
 
 def test_a_definition_in_a_table_is_read_with_its_word() -> None:
@@ -66,6 +70,7 @@ def test_commands_answer_only_how_something_is_done() -> None:
     )
     assert "`leadhand runs export run_1`." in said("How do I export a run?", shell)
     assert said("What is an export of a run?", shell) == ["An export of a run is a file."]
+    assert said("Where does run_1 export?", shell) == []
 
 
 def test_any_text_is_read() -> None:
