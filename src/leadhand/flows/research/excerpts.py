@@ -26,6 +26,8 @@ _HEADED, _TITLED, _NEAR = 0.7, 0.5, 0.2
 """The weight of a word in the heading, in the title and in the rest of the passage, beside 1 in the sentence."""
 _COVERED = 0.5
 """What a word is still worth that an earlier excerpt has."""
+_ABSENT = 1.0
+"""How rare a word counts that no sentence has."""
 _BONUS, _TECHNICAL = 1.6, 0.9
 _SAME_SUBJECT = 0.8
 """The share of a question that a sentence of another document has, if the title says nothing of the question."""
@@ -169,7 +171,8 @@ class _Choice:
         """The weight of each word: the rarer it is in the sentences, the more it says."""
         held = Counter(stem for line in self._lines for stem in asked if line.has(stem))
         total = len(self._lines)
-        return {stem: 1 + 0.5 * math.log(1 + (total - held[stem] + 0.5) / (held[stem] + 0.5)) for stem in asked}
+        rare = {stem: math.log(1 + (total - held[stem] + 0.5) / (held[stem] + 0.5)) for stem in held}
+        return {stem: 1 + 0.5 * rare.get(stem, _ABSENT) for stem in asked}
 
     def _worth(self, line: _Line, left: Mapping[str, float]) -> float:
         worth = line.worth(left)

@@ -260,8 +260,9 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 def _searches(question: str, about: str, request: OfflineRequest) -> Iterator[Call]:
     """A search for the question, and for what it asks to define, one in glossaries."""
-    context = f" {about}" if refers_back(question) or len(content(question)) <= FEW else ""
-    call = report.search_call(f"{question}{context}"[:500], request)
+    narrow = about and (refers_back(question) or len(content(question)) <= FEW)
+    query = " ".join([*content(question), *content(about)]) if narrow else question
+    call = report.search_call(query[:500], request)
     if call is None:
         return
     tool = next(tool for tool in request.tools if tool.name == call.tool)

@@ -13,7 +13,8 @@ MOST_PARTS = 12
 _ASKING = word_set(
     """difference differences different differ between compare compared comparison versus vs happen happens mean means
     meaning define definition explain describe summarise summarize exactly really possible best good kind kinds way ways
-    make makes know known support supports supported offer offers allow allows"""
+    make makes know known support supports supported offer offers allow allows
+    against another other others without during while through first last next"""
 )
 """Words that say what kind of answer a question wants, not what it is about."""
 _NO_CONTENT = _ASKING | FUNCTION | GREETINGS
