@@ -9,12 +9,12 @@ from real_model.honesty import check_document
 from real_model.servers import MODEL, ModelServer
 
 EXIT_CODES = {"succeeded": {0}, "partial": {3, 5}, "failed": {1, 5}}
-MOST = 6
+MOST = 4
 
 
 async def test_research_of_a_weak_model_ends_honestly_and_within_its_limits(server: ModelServer, tmp_path: Path):
     (tmp_path / "pond.md").write_text("# Pond\n\nThe pond is 1.2 metres deep. Two frogs live in it.\n")
-    limits = ("--max-requests", str(MOST), "--max-output-tokens", "64", "--max-turns", "3", "--timeout", "120")
+    limits = ("--max-requests", str(MOST), "--max-output-tokens", "64", "--max-turns", "3", "--timeout", "90")
     how = ("--model", MODEL, "--documents", str(tmp_path), "--json", *limits)
     run = await leadhand("research", "How deep is the pond?", *how)
 
