@@ -27,6 +27,7 @@ from leadhand.flows.run_view import AssignmentView, RunView
 from .answer import outcome
 from .briefs import brief
 from .citing import cited_ids, cited_names
+from .offline import RULES
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
 from .progress import Research, answer_key, shard_key
 from .roles import roles
@@ -46,6 +47,7 @@ class ResearchFlow(Flow):
     name = "research"
     version = 1
     description = "Answer a question by research: a lead with todos and files dispatches subagents that search."
+    offline = RULES
     Options = Options
     reads_artifacts = True
 
