@@ -31,7 +31,7 @@ MOST_FILES = 4
 """Artifacts of earlier runs that are read."""
 MOST_RESULTS = 10
 LONGEST = 5_000
-"""Characters of a question that a subagent is told."""
+"""Characters of a question in the prompt of a subagent."""
 FEW = 2
 """Words of a question that are too few to search for, if it is part of another one."""
 NOT_FOUND = "Nothing was found about: "
@@ -60,7 +60,7 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 
 class _Part(NamedTuple):
-    """A part of the question: the name of its task, the words of the part, and what the subagent is told."""
+    """A part of the question: the name of its task, the words of the part, and the prompt of its subagent."""
 
     name: str
     question: str
