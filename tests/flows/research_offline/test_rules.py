@@ -42,6 +42,12 @@ def test_the_parts_of_a_question_are_researched_in_parallel() -> None:
     assert "The water should have 90 to 96 °C." in answer
 
 
+def test_the_rest_of_a_question_hides_no_source_of_a_part() -> None:
+    answer = Desk().ask("How do I brew coffee, and how hot should the water be, on Jupiter?")
+    assert "cold brew" in answer
+    assert "Nothing was found about: Jupiter." in answer
+
+
 def test_a_part_without_an_answer_is_named_and_its_todo_remains_open() -> None:
     desk = Desk()
     answer = desk.ask("Who wrote Hamlet, and what is a fork?")

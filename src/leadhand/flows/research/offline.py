@@ -32,7 +32,7 @@ MOST_FILES = 4
 MOST_RESULTS = 10
 LONGEST = 5_000
 """Characters of a question in the prompt of a subagent."""
-FEW = 2
+FEW = 3
 """Words of a question that are too few to search for, if it is part of another one."""
 NOT_FOUND = "Nothing was found about: "
 KNOWN = "What is known about "
@@ -259,19 +259,20 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 
 def _searches(question: str, about: str, request: OfflineRequest) -> Iterator[Call]:
-    """A search for the question, and for what it asks to define, one in glossaries."""
-    narrow = about and (refers_back(question) or len(content(question)) <= FEW)
-    query = " ".join([*content(question), *content(about)]) if narrow else question
-    call = report.search_call(query[:500], request)
+    """Searches for the question; for a short part of another one, also with that; for a definition, in glossaries."""
+    call = report.search_call(question[:500], request)
     if call is None:
         return
     tool = next(tool for tool in request.tools if tool.name == call.tool)
     more = {"max_results": MOST_RESULTS} if "max_results" in object_of(tool.parameters.get("properties")) else {}
     yield Call(call.tool, {**call.args, **more})
-    defined = _DEFINES.match(question)
-    if defined is not None and any(tool.name == PARALLEL for tool in request.tools):
-        (name,) = call.args
-        yield Call(call.tool, {name: f"{defined['what'][:400]} glossary"})
+    (name,) = call.args
+    if any(tool.name == PARALLEL for tool in request.tools):
+        if about and (refers_back(question) or len(content(question)) <= FEW):
+            yield Call(call.tool, {name: " ".join([*content(question), *content(about)])[:500], **more})
+        defined = _DEFINES.match(question)
+        if defined is not None:
+            yield Call(call.tool, {name: f"{defined['what'][:400]} glossary"})
 
 
 def _run(part: _Part) -> Call:
