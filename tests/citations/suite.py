@@ -15,7 +15,7 @@ from pathlib import Path
 
 from leadhand.domain.passages import Passage, digest_of
 from leadhand.flows.report.citations import Status, check
-from leadhand.flows.report.contradictions import Words
+from leadhand.flows.report.words import Words
 
 CASES = Path(__file__).parent / "cases"
 SIZES = (2, 150)

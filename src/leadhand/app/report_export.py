@@ -14,8 +14,8 @@ from leadhand.domain.outcome import SAMPLE
 from leadhand.domain.passages import Passage
 from leadhand.domain.value import Json, is_object, objects_of, text_of
 from leadhand.flows.report.citations import Status
-from leadhand.flows.report.rendering import CITATION, Numbered, beginning, body, names_of, numbered, source_list
-from leadhand.flows.report.sentences import Kind, sentences_of
+from leadhand.flows.report.rendering import CITATION, Numbered, beginning, body, numbered, source_list
+from leadhand.flows.report.sentences import Kind, named_in, sentences_of
 
 SIGNS = {Status.SUPPORTED: "✓", Status.UNSUPPORTED: "✗", Status.OWN_REASONING: "○"}
 WORDS = {
@@ -141,7 +141,7 @@ class ReportPage:
             parts: list[str] = []
             at = 0
             for found in CITATION.finditer(text):
-                ids = [named[name].id for name in names_of(found) if name in named]
+                ids = [named[name].id for name in named_in(found[0]) if name in named]
                 if ids:
                     parts += [text_html(text[at : found.start()]), " ", self._citation(ids)]
                     at = found.end()

@@ -17,10 +17,12 @@ from leadhand.domain.passages import Passage
 from leadhand.domain.quotations import quotations_in
 from leadhand.domain.value import Value
 
-from .contradictions import Words, changed_names, foreign_to, opposed, swapped
-from .measures import fractions, measures, unheld, without_fractions
-from .sentences import MARK, Kind, Sentence, sentences_of
+from .claims import denied, misattributed, miscounted, other_rates, widened
+from .contradictions import changed_names, foreign_to, opposed, swapped
+from .measures import fractions, measures, months_in, unheld, without_fractions
+from .sentences import MARK, Kind, Sentence, named_in, sentences_of
 from .vocabulary import ATTRIBUTED
+from .words import Words
 
 
 class Status(StrEnum):
@@ -51,7 +53,6 @@ class Statement(Value):
 
 
 _MARK = re.compile(rf"\s*{MARK}", re.IGNORECASE)
-_ITS = re.compile(r"p\s?(\d{1,5})(?:\s*(?:-|–|to|bis)\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
 _LABEL = re.compile(r"\[(\^[\w.-]{1,40})\]")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{0,500})(?:\s+\"[^\"\n]*\")?\)")
@@ -59,6 +60,9 @@ _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)|^[ \t]*>[ \t>]*", re.MULTI
 _INTRODUCES = re.compile(r":[*_\s]*$")
 _NUMBERED = re.compile(r"^[\s*_#]*\d{1,3}(?:\.\d+)*[.):]?\s+")
 _STOPPED = re.compile(r"(?<=[.,]\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)|(?<=[.,]\d\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)")
+_SHORT_MILLIONS = re.compile(r"([€$£]\s?\d[\d.,]*)\s?m\b")
+_READERS = (swapped, opposed, denied, miscounted, other_rates, widened, misattributed)
+"""Each says where a sentence contradicts the passages that it cites."""
 _SHOWN = 4
 _MOST_FIGURES = 120
 """Figures of a sentence, at most: what has more is a table that lost its rows, and takes long to compare."""
@@ -82,6 +86,7 @@ class _Draft:
         self._given = given
         self._sentences = sentences_of(draft)
         self._ends = {each.block: number for number, each in enumerate(self._sentences)}
+        self._notes: dict[str, list[str]] = {}
         self._notes = {
             label[1].casefold(): self._cited(each.text[label.end() :])[0]
             for each in self._sentences
@@ -140,18 +145,12 @@ class _Draft:
 
     def _named(self, mark: str) -> list[str]:
         """The keys that a citation names, known or not; none for one in another notation."""
-        if (label := _LABEL.fullmatch(mark)) and label[1].casefold() in getattr(self, "_notes", {}):
+        if (label := _LABEL.fullmatch(mark)) and label[1].casefold() in self._notes:
             return self._notes[label[1].casefold()]
         ids: list[str] = _ID.findall(mark)
         if ids:
             return [self._by_id.get(each, each) for each in ids]
-        found: list[str] = []
-        for first, last in _ITS.findall(mark):
-            numbers = range(int(first), int(last) + 1) if last and 0 < int(last) - int(first) < 50 else [int(first)]
-            found += [f"p{number}" for number in numbers]
-            found += [f"p{last}"] if last and len(numbers) == 1 else []
-        bare = re.findall(r"(?<=[,;&])\s*(\d{1,5})(?=\s*[,;&\])】])", mark)
-        return [*found, *(f"p{number}" for number in bare)] if found else []
+        return named_in(mark)
 
     def _statement(self, index: int, sentence: Sentence, keys: list[str], invented: list[str], text: str) -> Statement:
         problems = [f"{mark} does not exist in this report" for mark in invented[:_SHOWN]]
@@ -181,23 +180,33 @@ class _Draft:
         if not absent and not said.measures and foreign_to(said, words):
             found.append(f"{named} does not speak of this")
         if not found:
-            found += [f"{each}, as {named} states it" for each in (*swapped(said, words), *opposed(said, words))]
+            found += [f"{each}, as {named} states it" for find in _READERS for each in find(said, words)]
         return found
 
     def _absent(self, keys: Sequence[str], text: str) -> list[str]:
         """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
         evidence = self._evidence_of(tuple(keys))
-        language = Words(text, self._language).language
+        language = Words(text).language
         if len(re.findall(r"\d+", text)) > _MOST_FIGURES:
             return [f"more than {_MOST_FIGURES} figures in one sentence"]
         said = [*measures(without_fractions(text), language), *fractions(text)]
         held = [each for key in keys for each in self._read(key).all_measures]
-        own = unheld(said, held, text)
+        own = unheld(said, held, text, [pool for key in keys for pool in self._read(key).together])
         read = {figure.text for figure in stated(text).figures}
         quoted = [each for each in quotations_in(text, always=True) if not evidence.quotes(each)]
-        rest = [each for each in evidence.unexplained(text) if each not in read]
+        rest = [each for each in evidence.unexplained(text) if each not in read and not self._published(each, keys)]
+        named = set[int]().union(*(self._read(key).months for key in keys))
+        rest += [name for name, month in months_in(text).items() if named and month not in named]
         known = {figure.text for figure in stated(self._given, labels=True).figures} if self._given else set[str]()
         return [each for each in dict.fromkeys([*own, *rest, *quoted]) if each not in known]
+
+    def _published(self, date: str, keys: Sequence[str]) -> bool:
+        """Whether a date is a month that a passage names without its year, and the year in which it was published."""
+        months = set(months_in(date).values())
+        return bool(months) and any(
+            months <= self._read(key).months and re.sub(r"[^\W\d]+|\W+", "", date) == self._passages[key].published[:4]
+            for key in keys
+        )
 
     def _elsewhere(self, absent: Sequence[str], text: str) -> str:
         """Which passage holds what another is cited for, to help the writer."""
@@ -270,8 +279,8 @@ class _Draft:
 
 
 def _unstopped(text: str) -> str:
-    """A text in which the full stop behind 4.1 does not make it a date."""
-    return _STOPPED.sub(" .", text)
+    """A text in which the full stop behind 4.1 does not make it a date, and €4m is an amount of money."""
+    return _STOPPED.sub(" .", _SHORT_MILLIONS.sub(r"\1 million", text))
 
 
 def _plain(text: str) -> str:

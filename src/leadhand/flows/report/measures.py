@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from leadhand.domain.computed import derived
 from leadhand.domain.explaining import COMPUTED, HEDGE
-from leadhand.domain.figures import FOREIGN_WORDS, Figure, readable, stated
+from leadhand.domain.figures import FOREIGN_WORDS, MONTHS, Figure, readable, stated
 
-from .vocabulary import FRACTIONS, NUMBERS, REST, SCALES, UNITS
+from .vocabulary import FRACTIONS, NUMBERS, OVER, PERIODS, REST, SCALES, UNDER, UNITS
 
 _TEMPERATURES = ("celsius", "fahrenheit", "degrees")
 _TOKEN = re.compile(r"[\s\u00a0-]*([%‰°][A-Za-z]?|[^\W\d_]+[²³23]?(?:/[^\W\d_]+[²³23]?)?|[€$£¥])")
@@ -28,14 +27,43 @@ _CENT = re.compile(r"[\s\u00a0]+(?:per cent|pour cent|por ciento|por cien|v\. ?H
 _OUT_OF = re.compile(
     r"\b(\d{1,4}|[^\W\d_]{2,8}) (?:in|out of|of|of the|von|sur|de cada) (\d{1,4}|[^\W\d_]{2,8})\b", re.IGNORECASE
 )
+_LESS = re.compile(
+    r"\b(\d{1,2}(?:[.,]\d+)?)\s?(?:%|percent|prozent)\s+(?:less|fewer|lower|weniger|moins|menos)\b", re.IGNORECASE
+)
+"""What is 55 % less is 45 % of what it was."""
+_IN_TEN = re.compile(
+    rf"\b([1-9]|{'|'.join(NUMBERS)}) (?:in|out of|von|sur|de cada) (?:10|ten|zehn|dix|diez)\b", re.IGNORECASE
+)
 _ONE_UNIT = re.compile(
     r"\b(?:an?|one|eine?[mnrs]?|une?|una?)\s+(hour|day|week|month|year|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|"
     r"année|hora|día|mes|año)\b",
     re.IGNORECASE,
 )
 """A passage that says "for a year" holds 12 months."""
-_FEW = 12
-_MOST_COMPUTED = 5
+_RATE = re.compile(
+    r"(?:\s+[^\W\d_]+){0,3}?\s*(?:/|\b(?:per|a|an|pro|je|par|por|al|each|every|im|am|le|la)\s)\s*([^\W\d_]+)(?!\s+\d)",
+    re.IGNORECASE,
+)
+"""What follows the figure of a rate: "trains per day", "Tonnen im Jahr"."""
+_ALONE = re.compile(
+    r"\s*(?:$|[.,;:)–—|](?!\d)|(?:in|on|for|per|a|by|from|to|and|im|auf|für|aus|je|und|en|par|pour|por|para|si|y|et)\b)",
+    re.IGNORECASE,
+)
+_EACH = re.compile(
+    r"\b(?:each|every|per|apiece|average|mean|je|pro|jede\w*|durchschnitt\w*|chaque|chacun\w*|par|moyenne|cada|por|media|promedio)\b",
+    re.IGNORECASE,
+)
+_DECADE = re.compile(r"['’]?(?:s|er|ern)\b")
+_CENTURY = re.compile(
+    r"(?:st|nd|rd|th|\.|e)?\s+(?:century|centuries|jahrhundert\w*|siècle\w*)|(?<=\d)th-century", re.IGNORECASE
+)
+_BY = re.compile(r"\b(?:by|um|than|als)\b", re.IGNORECASE)
+_BEYOND = 0.15
+"""How far from "more than 40" and "less than 40" a figure may be: 46 and 34."""
+_MOST_TOGETHER = 8
+"""Figures of a sentence of a passage up to which a sentence may compute with two of them in any words."""
+_MOST_MOMENTS = 6
+"""Years or times of a passage up to which a sentence may state how far two of them are apart."""
 """Figures of one kind in the cited passages up to which a sentence may compute with them."""
 
 
@@ -50,6 +78,12 @@ class Measure(NamedTuple):
     hedged: bool = False
     fraction: bool = False
     word: bool = False
+    bound: int = 0
+    """1 for "more than" and the like, -1 for "less than"."""
+    per: tuple[str, float] | None = None
+    """The unit of a rate, and its size: a day, a kilogram."""
+    alone: bool = False
+    """Whether no word follows that could say what is counted: "26 minutes instead of 41"."""
 
     @property
     def year(self) -> bool:
@@ -70,20 +104,54 @@ def measures(text: str, language: str = "") -> list[Measure]:
             kind, size = found[-1].kind, found[-1].size
         hedged = HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
         readings = figure.readings
+        if figure.text.isdecimal() and len(figure.text) == 4 and readings[0][0] >= 1e6:
+            readings = ((float(figure.text), 1.0),)  # "in 2024, to 19 million": no 2024 million
         if language and len(readings) == 2 and (mark := re.search(r"(?<=\d)[.,](?=\d{3})", figure.text)):
             readings = readings[:1] if (mark[0] == ",") is (language == "en") else readings[1:]
-        found.append(Measure(figure.text, readings, kind, size, figure.at, hedged, word=figure.unit == "word"))
+        name = figure.text
+        if name.isdecimal() and len(name) == 4 and _DECADE.match(text, end):
+            name, kind, readings = f"{name}s", "", ((readings[0][0] + 4.5, 9.0),)
+        elif name.isdecimal() and len(name) == 2 and (century := _CENTURY.match(text, end)):
+            name, readings = f"{name}{century[0]}", ((readings[0][0] * 100 - 50, 100.0),)
+        found.append(
+            Measure(
+                name,
+                readings,
+                kind,
+                size,
+                figure.at,
+                hedged,
+                word=figure.unit == "word",
+                bound=_bound(text, figure.at),
+                per=_rate(text, end),
+                alone=_ALONE.match(text, end) is not None,
+            )
+        )
     return found[::-1]
+
+
+def _bound(text: str, at: int) -> int:
+    before = text[max(0, at - 30) : at]
+    return 1 if OVER.search(before) else -1 if UNDER.search(before) else 0
+
+
+def _rate(text: str, end: int) -> tuple[str, float] | None:
+    match = _RATE.match(text, end)
+    word = match[1].casefold() if match is not None else ""
+    unit = ("time", PERIODS[word]) if word in PERIODS else UNITS.get(word)
+    return unit if unit is not None and unit[0] in ("time", "mass", "energy", "volume") else None
 
 
 def fractions(text: str) -> list[Measure]:
     """Return the shares that a text states in words: a third, two thirds."""
-    return [_fraction(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
+    said = [(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
+    said += [(match, 10.0 * (NUMBERS.get(match[1].casefold()) or int(match[1]))) for match in _IN_TEN.finditer(text)]
+    return [_fraction(match, share) for match, share in said]
 
 
 def without_fractions(text: str) -> str:
     """Return a text with blanks instead of shares in words."""
-    for pattern, _ in FRACTIONS:
+    for pattern in (_IN_TEN, *(pattern for pattern, _ in FRACTIONS)):
         text = pattern.sub(lambda match: " " * len(match[0]), text)
     return text
 
@@ -95,6 +163,9 @@ def implied(text: str) -> list[Measure]:
         part, whole = (int(each) if each.isdecimal() else NUMBERS.get(each.casefold(), 0) for each in match.groups())
         if 0 < part < whole <= 1000:
             found.append(_fraction(match, 100 * part / whole))
+    for match in _LESS.finditer(text):
+        left = 100 - float(match[1].replace(",", "."))
+        found.append(Measure(match[0], ((left, 1.0),), "share", 1.0, match.start(), fraction=True))
     for match in _ONE_UNIT.finditer(text):
         kind, size = UNITS[match[1].casefold()]
         found.append(Measure(match[0], ((1.0, 1.0),), kind, size, match.start(), fraction=True))
@@ -103,15 +174,25 @@ def implied(text: str) -> list[Measure]:
     found += [Measure(word, ((float(FOREIGN_WORDS[word]), 1.0),), "", 1.0, 0) for word in words & FOREIGN_WORDS.keys()]
     said = stated(text, labels=True)
     times = sorted({minutes for _, minutes in said.times})
-    years = sorted({int(each.text) for each in measures(text) if each.year})
-    for moments, size in ((times, 60.0), (years, 31557600.0)):
-        for one, other in combinations(moments, 2) if len(moments) <= _MOST_COMPUTED else ():
+    dated = {day.year for day in said.days if day.year}
+    years = sorted(dated.union(int(each.text) for each in measures(text) if each.year))
+    found += [Measure(str(year), ((float(year), 1.0),), "", 1.0, 0) for year in dated]
+    months = sorted(set(months_in(text).values()))
+    for moments, size in ((times, 60.0), (months, 2629800.0), (years, 31557600.0)):
+        for one, other in combinations(moments, 2) if len(moments) <= _MOST_MOMENTS else ():
             found.append(Measure("", ((float(other - one), 1.0),), "time", size, 0, fraction=True))
     return found
 
 
+def months_in(text: str) -> dict[str, int]:
+    """Return the names of months in a text with their numbers. "may" and "march" in small letters are verbs."""
+    words = (word for word in re.findall(r"[^\W\d_]{3,}", text) if word not in ("may", "march", "mar"))
+    return {word: MONTHS[word.casefold()] for word in words if word.casefold() in MONTHS}
+
+
 def _fraction(match: re.Match[str], share: float) -> Measure:
-    return Measure(match[0], ((share, 1.0),), "share", 1.0, match.start(), hedged=True, fraction=True)
+    bound = _bound(match.string, match.start())
+    return Measure(match[0], ((share, 1.0),), "share", 1.0, match.start(), hedged=True, fraction=True, bound=bound)
 
 
 def _unit(figure: Figure, text: str) -> tuple[str, float]:
@@ -137,21 +218,72 @@ def _unit(figure: Figure, text: str) -> tuple[str, float]:
     return UNITS.get(figure.unit, ("", 1.0)) if before is None else UNITS[before[1].casefold()]
 
 
-def unheld(said: Sequence[Measure], held: Sequence[Measure], text: str) -> list[str]:
+def unheld(
+    said: Sequence[Measure], held: Sequence[Measure], text: str, together: Sequence[Sequence[Measure]] = ()
+) -> list[str]:
     """Return the figures of a sentence, ``said``, that ``held``, the figures of its passages, do not explain.
 
-    A share in words (half) is compared with shares alone, and not where the sentence has its figure, too.
+    A figure may follow from two that stand ``together`` in a sentence of a passage. A share in words (half) is compared
+    with shares alone, and not where the sentence has its figure, too.
     """
     known = [each for each in said if _held(each, held, text)]
     shares = any(each.kind == "share" for each in held) and not any(
         each.kind == "share" and not each.fraction for each in known
     )
     doubtful = [each for each in said if each not in known and (shares or not each.fraction)]
-    return [each.text for each in doubtful if not _computed(each, known, held, text)]
+    pools = [pool for pool in (*together, known) if len(pool) <= _MOST_TOGETHER] if doubtful else []
+    worked = [each for pool in pools for each in _from_few(pool, text)]
+    return [each.text for each in doubtful if not any(_follows(each, number) for number in worked)]
+
+
+class _Worked(NamedTuple):
+    """What follows from two figures: an amount in the base unit of ``kind``, and how large the unit is."""
+
+    kind: str
+    amount: float
+    size: float = 1.0
+
+
+def _follows(one: Measure, worked: _Worked) -> bool:
+    if one.year or (one.kind != worked.kind and (one.kind or not one.alone or worked.kind in ("share", "points"))):
+        return False
+    value, step = one.readings[0]
+    return _fits(worked.amount / (one.size if one.kind else worked.size), one, value, step)
+
+
+def _from_few(pool: Sequence[Measure], text: str) -> Iterator[_Worked]:
+    """What follows from figures that stand together: a sum, and of two of them a difference, a share, a ratio."""
+    for kind in {each.kind for each in pool} if COMPUTED.search(text) else ():
+        alike = [each for each in pool if each.kind == kind and not each.year]
+        if len(alike) > 2:
+            yield _Worked(kind, sum(_amount(each, alike[0]) for each in alike), alike[0].size)
+    for one, other in combinations([each for each in pool if not each.year and each.readings[0][0]], 2):
+        first, second = _amount(one, other), _amount(other, one)
+        if one.kind != other.kind and "share" in (one.kind, other.kind) and "time" not in (one.kind, other.kind):
+            share, (whole, like) = (first, (second, other)) if one.kind == "share" else (second, (first, one))
+            part = whole * share / 100
+            yield from (_Worked(like.kind, part, like.size), _Worked(like.kind, whole - part, like.size))
+        if one.kind != other.kind and "" in (one.kind, other.kind) and _EACH.search(text):
+            yield (
+                _Worked(one.kind, first / second, one.size)
+                if one.kind
+                else _Worked(other.kind, second / first, other.size)
+            )
+        if one.kind != other.kind:
+            if other.kind or not other.alone:
+                continue
+            second *= one.size  # "26 minutes instead of 41"
+        low, high = sorted((first, second))
+        yield _Worked(one.kind, low + high, one.size)
+        yield _Worked("points" if one.kind == "share" else one.kind, high - low, one.size)
+        if abs(high / low - round(high / low)) <= high / low / 10 or high < 3 * low:
+            yield _Worked("", high / low)
+        if one.kind != "share" or _BY.search(text):  # a share of a share is the change of it
+            yield from (_Worked("share", 100 * share) for share in (low / high, 1 - low / high, high / low - 1))
 
 
 def _held(one: Measure, held: Sequence[Measure], text: str) -> bool:
-    small = not one.kind and all(value <= 3 for value, _ in one.readings[:1])
+    small = not one.kind and one.readings[0][0] in (0, 1, 2, 3)
     return small or any(_alike(one, other, text) for other in held)
 
 
@@ -162,19 +294,28 @@ def alike(one: Measure, other: Measure) -> bool:
 
 def _alike(one: Measure, other: Measure, text: str) -> bool:
     for value, step in one.readings:
-        room = _room(one, value, step)
         for known, _ in other.readings:
-            if any(abs(abs(each) - value) <= room + 1e-9 for each in _as(one, other, known, text)):
+            if any(_fits(abs(each), one, value, step) for each in _as(one, other, known, text)):
                 return True
     return False
+
+
+def _fits(known: float, one: Measure, value: float, step: float) -> bool:
+    """Whether a figure is what a sentence says: rounded, about, more or less than ``value``."""
+    room = _room(one, value, step) + 1e-9
+    return abs(known - value) <= room or 0 < (known - value) * one.bound <= _BEYOND * value
 
 
 def _as(one: Measure, other: Measure, known: float, text: str) -> list[float]:
     """What a figure of a passage is in the unit of a figure of a sentence."""
     if one.year or other.year:
         return [] if one.kind else [known]
+    if not other.text and one.kind != "time":
+        return []  # a span of time that nobody states
     if one.kind == other.kind == "share" and REST.search(text):
         return [known, 100 - known]
+    if one.per and other.per and one.per[0] == other.per[0] and one.kind == other.kind:
+        known *= one.per[1] / other.per[1]
     if one.kind == other.kind and one.kind:
         return [known * other.size / one.size]
     if not one.kind or not other.kind:
@@ -202,32 +343,7 @@ def _room(one: Measure, value: float, step: float) -> float:
     return room
 
 
-def _computed(one: Measure, known: Sequence[Measure], held: Sequence[Measure], text: str) -> bool:
-    """Whether a figure follows from the figures beside it, or, where the sentence computes, from a few of a passage."""
-    if one.year or one.fraction:
-        return False
-    value, step = one.readings[0]
-    room = _room(one, value, step)
-    beside = _amounts(known)[:8]
-    worked = derived(beside, beside)
-    rates = worked
-    if COMPUTED.search(text) or (one.word and value <= _FEW):
-        for kind in {each.kind for each in held}:
-            pool = _amounts([each for each in held if each.kind == kind])
-            if len(pool) <= _MOST_COMPUTED:
-                made = derived([], pool)
-                worked = [*worked, *(made if kind == one.kind or (kind, one.kind) == ("share", "points") else [])]
-                rates = [*rates, *(made if kind != "share" or not one.kind else [])]
-    if any(abs(number - value * one.size) <= room * one.size + 1e-9 for number in worked):
-        return True
-    if one.kind == "time" and any(each.year for each in known):
-        years = [each.readings[0][0] for each in known if each.year]
-        if any(abs(abs(first - other) - value * one.size / 31557600) < 1e-3 for first in years for other in years):
-            return True
-    scale = 100 if one.kind == "share" else 1
-    return one.kind in ("share", "") and any(abs(number - value / scale) <= room / scale + 1e-9 for number in rates)
-
-
-def _amounts(measured: Sequence[Measure]) -> list[float]:
-    """The different amounts of figures in their base units, years apart."""
-    return list(dict.fromkeys(each.readings[0][0] * each.size for each in measured if not each.year))
+def _amount(one: Measure, like: Measure) -> float:
+    """A figure in its base unit; a rate for the time, mass or energy that another one is for."""
+    rate = like.per[1] / one.per[1] if one.per and like.per and one.per[0] == like.per[0] else 1.0
+    return one.readings[0][0] * one.size * rate

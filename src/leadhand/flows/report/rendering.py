@@ -11,14 +11,12 @@ from leadhand.domain.passages import Passage
 
 from .citations import Statement
 from .progress import Item
-from .sentences import MARK
+from .sentences import MARK, named_in
 
 UNSUPPORTED = "*(not confirmed by its source)*"
 UNCITED = "*(no source)*"
 """The marks at unsupported sentences: the check can be wrong, so they do not say that a sentence is false."""
 CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
-_RANGE = re.compile(r"p\s?(\d{1,5})(?:\s*[-–]\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
-_LONGEST_RANGE = 50
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -35,7 +33,7 @@ def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
     """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
     cited: dict[tuple[str, str], dict[str, None]] = {}
     for citation in CITATION.finditer(text):
-        for name in names_of(citation):
+        for name in named_in(citation[0]):
             if name in passages:
                 cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
     return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
@@ -55,7 +53,7 @@ def body(text: str, statements: Sequence[Statement], unsupported: Collection[int
     marked += text[at:]
 
     def number_of(citation: re.Match[str]) -> str:
-        found = sorted({numbers[name] for name in names_of(citation) if name in numbers})
+        found = sorted({numbers[name] for name in named_in(citation[0]) if name in numbers})
         return f" [{', '.join(map(str, found))}]" if found else ""
 
     return CITATION.sub(number_of, marked).strip()
@@ -101,7 +99,7 @@ def in_words(text: str, passages: Mapping[str, Passage]) -> str:
     """Return a remark about a draft for people: passages have their titles instead of the names that a model uses."""
 
     def named(citation: re.Match[str]) -> str:
-        found = [_in_words(name, passages) for name in names_of(citation)]
+        found = [_in_words(name, passages) for name in named_in(citation[0])]
         return f" {' and '.join(found)}" if found else citation[0]
 
     return CITATION.sub(named, text).strip()
@@ -145,12 +143,3 @@ def beginning(text: str, most: int = 120) -> str:
     """Return the first words of a passage, on one line."""
     text = " ".join(_prose(text).split())
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
-
-
-def names_of(citation: re.Match[str]) -> list[str]:
-    """Return the names of the passages of a citation: [p3], [p3, p7], [p3-p5]."""
-    found: list[str] = []
-    for first, last in _RANGE.findall(citation[0]):
-        end = int(last) if last and 0 < int(last) - int(first) < _LONGEST_RANGE else int(first)
-        found += [f"p{number}" for number in range(int(first), end + 1)]
-    return found

@@ -60,6 +60,9 @@ MARK = (
     r"|\[[0-9a-f]{8}\.\d{1,5}\])"
 )
 """A citation in a text, in the notations that models use: [p3], [p3, p7], (p3), [3], [^3], [3f9a1c20.1]."""
+_NAMED = re.compile(r"p\s?(\d{1,5})(?:\s*(?:-|–|to|bis)\s*p?\s?(\d{1,5}))?", re.IGNORECASE)
+_BARE = re.compile(r"(?<=[,;&])\s*(\d{1,5})(?=\s*[,;&\])】])")
+_LONGEST_RANGE = 50
 _STOP = re.compile(
     rf"(?P<stop>[.!?…]+|[。\uff01\uff1f])(?P<close>(?:\s?»|[\"'”’“)\]*_~`])*)(?P<marks>(?:\s*{MARK})*)", re.IGNORECASE
 )
@@ -67,6 +70,17 @@ _SPAN = re.compile(
     r"“[^“”]{0,800}”|„[^„“”]{0,800}[“”]|«[^«»]{0,800}»|(?<!\w)\"[^\"\n]{0,800}\"|`[^`\n]{1,200}`|\([^()\n]{0,300}\)"
 )
 _OPENING = " \t\r\n\"'“„«»([*_~`>¿¡\u2018”"
+
+
+def named_in(mark: str) -> list[str]:
+    """Return the names of the passages in a citation, in order: of [p3, p7], [p3, 7], [p3-p5]; none of [3]."""
+    found: list[str] = []
+    for first, last in _NAMED.findall(mark):
+        numbers = [int(first), *([int(last)] if last else [])]
+        if last and 0 < numbers[1] - numbers[0] < _LONGEST_RANGE:
+            numbers = list(range(numbers[0], numbers[1] + 1))
+        found += [f"p{number}" for number in numbers]
+    return [*found, *(f"p{number}" for number in _BARE.findall(mark))] if found else []
 
 
 def sentences_of(draft: str) -> list[Sentence]:

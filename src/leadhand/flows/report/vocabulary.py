@@ -40,7 +40,7 @@ AFTER_ORDINAL = _words(
 FUNCTION_WORDS = {
     "en": _words(
         "the of and to in is are was were that for with from this than which their has have been by at on it its as an",
-        "or be not but they into per more most also between these those when while about over under",
+        "or be not but they into per more most also between these those when while about over under out",
     ),
     "de": _words(
         "der die das und ist sind den dem ein eine einer eines einem einen mit für von zu im auf nicht als auch wird",
@@ -55,7 +55,7 @@ FUNCTION_WORDS = {
         "entre sobre cuando en no muy también desde hasta y o",
     ),
 }
-_GENERAL = _words("first last year years month months day days average total")
+_GENERAL = _words("first last year years month months day days average total roughly around never soit")
 EMPTY = _GENERAL.union(*FUNCTION_WORDS.values())
 ORDINARY = _words(
     "celsius fahrenheit kelvin watt watts euro euros dollar dollars internet christmas easter western eastern northern",
@@ -104,10 +104,24 @@ def _any_of(words: str) -> re.Pattern[str]:
 
 
 _OPPOSITES = """
-    rose|ris(?:es|en|ing|e)|increas\\w*|grew|grow\\w*|climb\\w*|gestiegen|stieg\\w*|steig\\w*|zugenommen|erhöh\\w*|augment\\w*|hausse|aument\\w*|subi[óe]\\w*|creci\\w+
-    fell|fall(?:s|en|ing)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*|gesunken|sank|sanken|sink\\w*|fielen|fiel|gefallen|abgenommen|zurückgegangen|verringer\\w*|réduit\\w*|réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|disminuy\\w*|baj[oóa]\\w*|cay\\w*
-    above|more than|exceed\\w*|at least|mindestens|mehr als|minimum|au moins|plus de|al menos|más de|como mínimo
-    below|less than|fewer than|at most|höchstens|weniger als|maximal|maximum|au plus|moins de|menos de|como máximo
+    rose|ris(?:es|en|ing|e)|rais(?:e|es|ed|ing)|increas\\w*|grew|grow\\w*|climb\\w*|gain\\w*|strengthen\\w*
+    |surg\\w+|jump\\w*|soar\\w*|doubl\\w*|tripl\\w*|expand\\w*|widen\\w*|accelerat\\w*|up(?! to)|gestiegen|stieg\\w*
+    |steig\\w*|zugenommen|zunahm\\w*|erhöh\\w*|wuchs\\w*|wachs\\w*|gewachsen|augment\\w*|hausse|progress\\w+
+    |cr[ûu]\\w*|aument\\w*|subi[óe]\\w*|creci\\w+|crec[eí]\\w*
+    fell|fall(?:s|en|ing)?|lower(?:s|ed|ing)|cut(?:s|ting)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*
+    |weaken\\w*|plung\\w+|slump\\w*|halv\\w+|narrow\\w*|slow(?:s|ed|ing)|down|gesunken|sank|sanken|sink\\w*|senk\\w*
+    |gesenkt|fielen|fiel|gefallen|abgenommen|abnahm\\w*|schrumpf\\w*|zurückgegangen|verringer\\w*|réduit\\w*
+    |réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|chut\\w+|disminuy\\w*|baj[oóa]\\w*|cay\\w*|descend\\w+
+    buy(?:s|ing)?|bought|acquir\\w+|purchas\\w+|kauf\\w*|erwarb\\w*|erworben|achet\\w+|compr[aó]\\w*|adquir\\w+
+    sell(?:s|ing)?|sold|verkauf\\w*|vend\\w+
+    import\\w*|eingeführt
+    export\\w*|ausgeführt
+    above|more (?:\\w+ ){0,6}?than|de plus que|más que|exceed\\w*|at least|mindestens|mehr als|minimum|au moins
+    |plus de|al menos|más de|como mínimo
+    below|(?:less|fewer) (?:\\w+ ){0,6}?than|de moins que|menos que|at most|höchstens|weniger als|maximal|maximum
+    |au plus|moins de|menos de|como máximo
+    times (?:as (?:much|many)|more)
+    times (?:less|fewer)
     before|avant|antes de
     after|après|después de
     cheaper|günstiger|billiger|moins chère?s?|más barat[ao]s?
@@ -129,14 +143,32 @@ _OPPOSITES = """
     mandatory|compulsory|required|verpflichtend|vorgeschrieben|obligatoires?|obligatori[ao]s?
     voluntary|optional|freiwillig|facultati\\w+|volontaires?|voluntari[ao]s?|opcional(?:es)?
 """
-_LINES = [_any_of(line) for line in _OPPOSITES.strip().splitlines()]
+_LINES = [_any_of(line) for line in _OPPOSITES.replace("\n    |", "|").strip().splitlines()]
 OPPOSITES = list(zip(_LINES[::2], _LINES[1::2], strict=True))
 NEGATIONS = {
-    "en": _any_of(r"not|no|never|cannot|neither|nor|none|\w+n['’]t|fail(?:s|ed) to"),
-    "de": _any_of(r"nicht|kein\w*|nie|niemals|weder"),
+    "en": _any_of(r"not|no|never|cannot|neither|nor|none|nothing|nobody|\w+n['’]t|fail(?:s|ed) to"),
+    "de": _any_of(r"nicht|nichts|kein\w*|nie|niemals|niemand|weder"),
     "fr": _any_of(r"pas|jamais|aucune?|ni"),
     "es": _any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
 }
+ALL = _any_of(
+    r"all|every\w*|each|always|none|nobody|no one|whole|entire\w*|alle[nrs]?|jede[nrsm]?|sämtliche\w*|immer|niemand|"
+    r"tous|toutes|toujours|personne|tout le monde|todos|todas|siempre|nadie"
+)
+PARTLY = _any_of(
+    r"some|most|many|several|few|only|just|part of|not all|not every\w*|nearly all|almost all|majority|half|mostly|"
+    r"often|sometimes|up to|einige|manche|viele|meisten|mehrere|nur|teil der|nicht alle|fast alle|oft|hälfte|quelques|"
+    r"certain\w*|plupart|beaucoup|souvent|moitié|algun\w+|much[ao]s|mayor[ií]a|vari[ao]s|sol[oa]|mitad|"
+    r"\d+ (?:of|out of|von|sur|de) (?:the |den |les |los |las )?\d+|\d+(?:[.,]\d+)?\s?(?:%|percent|prozent)|percent"
+)
+"""Words for everything of a sort, and for a part of it."""
+CONTRAST = re.compile(
+    r"(?:,\s*(?:not|nicht|pas|no)|\b(?:rather than|instead of|statt|anstatt|au lieu d[e’']|en vez de|en lugar de))\s+"
+    r"([^.,;:]{3,60})",
+    re.IGNORECASE,
+)
+"""What is excluded: "by the foundation, not by the ministry"."""
+
 
 # Who says something.
 ATTRIBUTED = re.compile(
@@ -156,11 +188,34 @@ ATTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 """Words that ascribe a statement to somebody: such a sentence needs a citation."""
+REPORTED = re.compile(
+    r"\b(?:sa(?:y|ys|id)|blam\w+|attribut\w+|credit(?:s|ed)?|want(?:s|ed)?|demand\w*|expect\w*|doubt\w*|claim\w*|fear\w*|"
+    r"complain\w*|warn\w*|caution\w*|argu\w+|called|calls|puts?|estimat\w+|disput\w+|critici\w+|welcom\w+|according to|"
+    r"sag(?:t|en|te|ten)|forder[nt]\w*|will|wollen|bezweifel\w*|zweifel\w*|hält|halten|meint|meinen|erwarte\w*|verlang\w*|"
+    r"kritisier\w*|begrüß\w*|befürcht\w*|laut|plai(?:nt|gn\w+)|assur\w+|estim\w+|affirm\w+|dénonc\w+|crai(?:nt|gn\w+)|"
+    r"demand\w+|accus\w+|selon|celebr\w+|advier\w+|advert\w+|atribu\w+|culpa\w*|tem(?:e|en)|pid(?:e|en)|exig\w+|critic\w+|"
+    r"según)\b",
+    re.IGNORECASE,
+)
+VAGUE = re.compile(r"\b(?:it|this|das|dies|davon|daran|cela|ça|lo|eso)\b", re.IGNORECASE)
 REST = re.compile(
     r"\b(?:remain\w*|rest|others?|not|without|übrig\w*|restlich\w*|nicht|kein\w*|ohne|reste\w*|autres?|pas|demás|no|sin)\b",
     re.IGNORECASE,
 )
 """Words with which a share is what another one leaves."""
+
+OVER = re.compile(
+    r"\b(?:(?:more|mehr|greater) (?:than|als)|over|above|at least|exceed\w*|a good|well over|über|gut|mindestens|"
+    r"plus d['’e]|au moins|plus de la|más de|al menos|upwards of)\s*(?:the |la |el |ein |eine )?[€$£]?\s*$",
+    re.IGNORECASE,
+)
+UNDER = re.compile(
+    r"\b(?:(?:less|fewer|weniger) (?:than|als)|under|below|nearly|almost|close to|at most|up to|just short of|unter|"
+    r"fast|knapp|höchstens|bis zu|moins d['’e]|près d['’e]|presque|au plus|jusqu['’]à|menos de|casi|hasta|como máximo)"
+    r"\s*(?:the |la |el |ein |eine |der |die )?[€$£]?\s*$",
+    re.IGNORECASE,
+)
+"""Words before a figure that is a bound."""
 
 
 # Units.
@@ -175,9 +230,24 @@ def _sizes(table: str) -> dict[str, tuple[str, float]]:
     return found
 
 
+PERIODS = {
+    word: seconds
+    for seconds, words in (
+        (3600.0, "hour hourly stunde stündlich heure hora"),
+        (
+            86400.0,
+            "day daily night nightly tag täglich nacht jour nuit quotidien quotidienne día noche diario diaria",
+        ),
+        (604800.0, "week weekly woche wöchentlich semaine semana semanal"),
+        (2629800.0, "month monthly monat monatlich mois mensuel mensuelle mes mensual"),
+        (31557600.0, "year yearly annual annually jahr jährlich an année annuel annuelle año anual"),
+    )
+    for word in words.split()
+}
+"""Words for what a rate may be for, and adverbs of them, in seconds."""
 UNITS = _sizes("""
     share: % percent prozent pct porcentaje 1; ‰ promille 0.1
-    points: percentage prozentpunkte prozentpunkten puntos 1
+    points: percentage pp prozentpunkt prozentpunkte prozentpunkten puntos 1
     celsius: °c celsius kelvin 1
     fahrenheit: °f fahrenheit 1
     degrees: ° degrees degree grad degrés grados 1
@@ -191,18 +261,31 @@ UNITS = _sizes("""
     time: ms 0.001; s sec second seconds sekunden secondes segundos 1; min mins minute minutes minuten minutos h:min 60
     time: h hr hrs hour hours std stunde stunden heure heures hora horas 3600
     time: day days tag tage tagen jour jours día días 86400
+    time: night nights nacht nächte nuit nuits noche noches 86400
     time: week weeks woche wochen semaine semaines semana semanas 604800
     time: month months monat monate monaten mois mes meses 2629800
     time: year years jahr jahre jahren ans année années año años 31557600
     length: mm millimetres millimeters millimeter 0.001; cm centimetres centimeters zentimeter 0.01
-    length: m metre metres meter meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
-    length: km kilometre kilometres kilometer kilometers kilomètres kilómetros 1e3; mi mile miles meilen millas 1609.344
+    length: m metre metres meter metern meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
+    length: km kilometre kilometres kilometer kilometern kilometers kilomètres kilómetros 1e3
+    length: mi mile miles meilen millas 1609.344
+    area: acre acres 4046.86
     area: m² m2 qm quadratmeter quadratmetern 1; ha hectare hectares hektar hectáreas 1e4; km² km2 1e6
-    mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilo kilos 1; lb lbs 0.45359237
-    mass: t ton tons tonne tonnes tonnen toneladas 1000; mt 1e9
+    mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilogramm kilogramme kilo kilos 1; lb lbs 0.45359237
+    mass: oz ounce ounces 0.0283495
+    mass: t ton tons tonne tonnes tonnen tonelada toneladas 1000; mt 1e9
     volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
     speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn knots 1.852
-    data: kb 1e3; mb 1e6; gb 1e9; tb 1e12
+    data: kb kilobytes 1e3; mb megabyte megabytes 1e6; gb gigabyte gigabytes 1e9; tb terabyte terabytes 1e12
+    data: pb petabyte petabytes 1e15
+    pixels: megapixel megapixels mp 1; gigapixel gigapixels 1e3
+    rupee: ₹ inr rupee rupees rupien roupies rupias 1
+    crown: sek nok dkk krona kronor krone kroner kronen couronnes coronas 1
+    yuan: cny rmb yuan renminbi 1
+    peso: peso pesos 1
+    zloty: pln zloty złoty 1
+    guinea: guinea guineas 1
+    shilling: shilling shillings 1
     sound: db dezibel decibel decibels décibels decibelios 1
     voltage: v volt volts 1; kv 1e3
     frequency: hz hertz 1; khz 1e3; mhz 1e6; ghz 1e9

@@ -1,0 +1,136 @@
+"""Where a sentence claims more than its passage, for another period, or of somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .measures import alike
+from .vocabulary import ALL, CONTRAST, NEGATIONS, PARTLY, PERIODS, REPORTED, VAGUE
+from .words import PART, Words, stems
+
+_EACH = re.compile(r"\b(?:each|every|per|a|jede\w*|pro|je|chaque|par|cada|por)\s+$", re.IGNORECASE)
+_NOUN = re.compile(r"\s+(?:of )?(?:the |der |den |les |los |las )?([^\W\d_]{3,})")
+_OF_SUCH = r"(?:\s+(?:with|without|from|in|of|aged|who|that|mit|ohne|aus|von|avec|sans|de|con|sin)\b([^.,;]*))?"
+_ADVERB = re.compile(r"(?:ly|lich|lichen|al|els|el|rio)$")
+_NEITHER = re.compile(r"\b(?:both|neither|single|any|kein\w*|aucun\w*|ning\w+)\b", re.IGNORECASE)
+
+
+def other_rates(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say which figures are for a period that the passages do not state: 480 million a year instead of in total."""
+    for figure in said.measures:
+        if figure.per is None or figure.per[0] != "time":
+            continue
+        size = figure.per[1]
+        places = [(each, other) for each in passages for other in each.measures if alike(figure, other)]
+        if places and not any(other.per or _during(size, other.at, passage) for passage, other in places):
+            yield f"{figure.text} is not for this period of time"
+
+
+def _during(size: float, at: int, passage: Words) -> bool:
+    """Whether the sentence of a passage speaks of such periods before the figure at ``at``, or is about a year."""
+    sentence = passage.sentence_of(at)
+    for each in passage.measures:
+        if each.per and each.per[1] == size and each.at < at and passage.sentence_of(each.at) == sentence:
+            return True
+    if size == PERIODS["year"] and any(passage.sentence_of(each.measure.at) == sentence for each in passage.years):
+        return True
+    for match in re.finditer(r"[^\W\d_]+", passage.text):
+        if passage.sentence_of(match.start()) == sentence and PERIODS.get(match[0].casefold()) == size:
+            before = _EACH.search(passage.text[: match.start()]) if match.start() < at else None
+            if before is not None or _ADVERB.search(match[0].casefold()):
+                return True
+    return False
+
+
+def miscounted(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say which figures of a sentence count what the passages count with another figure."""
+    counted = [each for passage in passages for each in passage.counts]
+    for figure, noun in said.counts:
+        own = [its for each, its in counted if alike(figure, each)]
+        others = [its for each, its in counted if not alike(figure, each)]
+        if noun and not figure.hedged and own and noun not in own and noun in others:
+            yield f"{figure.text} is not the number of “{noun}”"
+
+
+def widened(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where a sentence speaks of all, and the sentence of a passage with its words of some."""
+    universal = ALL.search(said.text)
+    if universal is None or PARTLY.search(said.text):
+        return
+    noun = _NOUN.match(said.text, universal.end())
+    for part in _nearest(said, passages):
+        if ALL.search(PARTLY.sub("", part.text)) or _NEITHER.search(part.text):
+            continue
+        partial = PARTLY.search(part.text)
+        if partial is None and noun is not None:
+            limited = re.search(rf"(?:([^\W\d_]+)\s+)?\b{noun[1][:6]}\w*{_OF_SUCH}", part.text, re.IGNORECASE)
+            if limited is not None and frozenset(stems(" ".join(filter(None, limited.groups())))) - said.stems:
+                partial = limited
+        if partial is not None:
+            yield f"“{universal[0]}” instead of “{partial[0]}”"
+
+
+def _nearest(said: Words, passages: Sequence[Words]) -> list[Words]:
+    near = [part for passage in passages for part in passage.parts if part.language == said.language]
+    best = max(near, key=lambda part: len(part.stems & said.stems), default=None)
+    return [best] if best is not None and 2 * len(best.stems & said.stems) >= len(said.stems) > 0 else []
+
+
+def misattributed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where a sentence ascribes to one speaker of a passage what the passage ascribes to another."""
+    mine = next(_speeches(said), None)
+    if mine is None:
+        return
+    speaker = mine.speaker
+    for passage in passages:
+        spoken = [each for part in passage.parts for each in _speeches(part)]
+        own = max(spoken, key=lambda each: len(each.speaker & speaker), default=None)
+        if own is None or not own.speaker & speaker or own.vague:
+            continue
+        for other in spoken:
+            theirs = other.content - own.content - own.speaker
+            missing = own.content - other.content - said.terms
+            if not other.speaker & said.stems and theirs & said.terms and missing:
+                yield f"“{min(theirs & said.terms)}” is what “{' '.join(sorted(other.speaker))}” says"
+                return
+
+
+class _Speech(NamedTuple):
+    """Who says something, and what: the words of each."""
+
+    speaker: frozenset[str]
+    content: frozenset[str]
+    vague: bool
+    """Whether what is said is only pointed at: "the union doubts that"."""
+
+
+def _speeches(words: Words) -> Iterator[_Speech]:
+    """What is said in a sentence, by whom: one for each part with a verb of saying."""
+    pieces: list[str] = []
+    for piece in PART.split(words.text):
+        if not pieces or (REPORTED.search(piece) and REPORTED.search(pieces[-1])):
+            pieces.append(piece)
+        else:
+            pieces[-1] += f", {piece}"
+    for piece in pieces:
+        verb = REPORTED.search(piece)
+        if verb is None:
+            continue
+        before = list(stems(piece[: verb.start()]))
+        speaker = before or list(stems(piece[verb.end() :]))[:4]
+        content = Words(piece).terms - frozenset(speaker)
+        yield _Speech(frozenset(speaker), content, VAGUE.search(piece[verb.end() :]) is not None)
+
+
+def denied(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where a sentence states what the passage excludes: "at a school, not at the airport"."""
+    if CONTRAST.search(said.text) or any(each.search(said.text) for each in NEGATIONS.values()):
+        return
+    for part in _nearest(said, passages):
+        for match in CONTRAST.finditer(part.text):
+            elsewhere = part.text[: match.start()] + part.text[match.end() :]
+            excluded = frozenset(stems(match[1])) - frozenset(stems(elsewhere))
+            if excluded and excluded <= said.stems:
+                yield f"“{match[1]}” is excluded"
