@@ -38,7 +38,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
-    | {"--max-turns", "--max-revisions", "--no-review"},
+    | {"--max-turns", "--max-revisions", "--no-review", "--continue"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}

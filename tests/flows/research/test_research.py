@@ -245,12 +245,14 @@ def test_more_subagents_than_allowed_are_refused_and_the_answer_says_so(home: Pa
 
 
 def test_a_run_out_of_requests_answers_from_what_was_found(home: Path) -> None:
-    scripted = model(writer=SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2"))
-    answer = research(home, scripted, max_requests=8)
+    text = "The installation costs 18,000 euros [bbbbbbbb.1]."
+    scripted = model(lead=lead(calls("subagent_run", **task("costs")), text))
+    answer = research(home, scripted, max_requests=6)
     assert answer.status is RunStatus.PARTIAL
-    assert "The installation costs 18,000 euros [1]" in answer.text
-    assert {each["class"] for each in answer.gaps} >= {"exhausted"}
-    assert all("resume" not in each["next_action"] for each in answer.gaps)
+    assert answer.text.startswith("The installation costs 18,000 euros [1].")
+    (gap,) = answer.gaps
+    assert (gap["class"], "unreviewed" in gap["reason"]) == ("exhausted", True)
+    assert gap["next_action"] == "raise --max-requests (it was 6), and ask again"
 
 
 # --- the citations ---------------------------------------------------------------------------------------------------
