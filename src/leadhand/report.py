@@ -17,9 +17,20 @@
 
 from __future__ import annotations
 
+from leadhand.domain.passages import Passage, passages_in
 from leadhand.flows.report.agents import Agent, AgentResult, Task, TaskEvent
 from leadhand.flows.report.shapes import DraftFinding as Finding
 from leadhand.flows.report.shapes import Verdict
 from leadhand.ports import ModelError
 
-__all__ = ["Agent", "AgentResult", "Finding", "ModelError", "Task", "TaskEvent", "Verdict"]
+__all__ = [
+    "Agent",
+    "AgentResult",
+    "Finding",
+    "ModelError",
+    "Passage",
+    "Task",
+    "TaskEvent",
+    "Verdict",
+    "passages_in",
+]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leadhand.domain.value import objects_of
-from leadhand.report import Agent, AgentResult, Task
+from leadhand.report import Agent, AgentResult, Task, passages_in
 
 TOPIC = "The heating of the house in Mill Lane"
 DOCUMENTS: Mapping[str, str] = {
@@ -52,9 +51,5 @@ class Clippings(Agent):
         return AgentResult(updates={"research": found})
 
     async def _passages(self, question: str) -> list[dict[str, Any]]:
-        searched: Any = (await self.call("web_search", query=question)).raw
-        return [
-            {**passage, "title": result["title"], "url": result["url"], "source": result["source"]}
-            for result in objects_of(searched["results"])
-            for passage in result["passages"]
-        ]
+        found = passages_in(await self.call("web_search", query=question))
+        return [passage.model_dump(mode="json", exclude={"published"}) for passage in found]

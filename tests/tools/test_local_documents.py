@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from leadhand.domain.errors import ToolError
+from leadhand.domain.passages import message_of
 from leadhand.domain.value import object_of
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ToolContext
@@ -140,7 +141,7 @@ async def test_local_documents_are_the_result_if_the_web_fails_and_the_result_sa
     notes: list[str] = []
     returned = await web_search("boiler", context=replace(sample, library=library, emit=notes.append))
     assert notes == ["only local documents were searched: no network"]
-    assert object_of(returned.raw)["incomplete"] == notes[0]
+    assert object_of(message_of(returned.raw))["incomplete"] == notes[0]
     assert (returned.summary or "").endswith(f"({notes[0]})")
 
 
