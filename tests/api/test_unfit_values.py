@@ -242,7 +242,7 @@ async def test_an_assignment_for_an_unknown_model_fails_and_the_run_ends(tmp_pat
         if run.open
         else [Finish()]
     )
-    document = await outcome(flow, tmp_path, models=None, offline=True)
+    document = await outcome(flow, tmp_path, models=None, model="offline")
     assert document["status"] == "partial"
     assert document["answer"].startswith("done\n\nNot answered:\n- one: unknown model")
     ((class_, reason, _),) = causes(document)
@@ -260,7 +260,7 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
 
     role = Role(name="worker", instructions="Work.", counts=True, tools=("ask",))
     flow = odd(roles=[role, Role(name="helper", instructions="Help.")], offline={"worker": worker})
-    document = await outcome(flow, tmp_path, models=None, offline=True, tools=[ask])
+    document = await outcome(flow, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
     assert "unknown model 'nosuch:thing'" in document["answer"]
 

@@ -22,7 +22,7 @@ def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) 
         "web_search",
         "web_fetch",
     ]
-    assert "(flow report) Find sources" in leadhand("tools", "list").out
+    assert "(flow report, research) Find sources" in leadhand("tools", "list").out
     own = leadhand("tools", "list", "--tools", leadhand.tools, "--json").json
     assert [(spec["name"], spec["effect"]) for spec in own[2:4]] == [("measure_tool", "pure"), ("pay_tool", "once")]
 

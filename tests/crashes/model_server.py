@@ -12,6 +12,7 @@ from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import brief_of, gives, role_of, says
 
 SUBTASKS = 8
+DONE = f"all {SUBTASKS}: it is done"
 
 
 async def answer(body: dict[str, Any]) -> Serving:
@@ -24,14 +25,14 @@ async def answer(body: dict[str, Any]) -> Serving:
             return gives({"goal": "all of it", "subtasks": subtasks, "cannot": []})
         case "review":
             verdicts = [{"subtask": shown["subtask"], "verdict": "accept"} for shown in facts["subtasks"]]
-            return gives({"verdicts": verdicts, "complete": True, "answer": "it is done"})
+            return gives({"verdicts": verdicts, "complete": True, "answer": DONE})
         case "work":
             print("work", flush=True)
             if sys.argv[2] == "holds":
                 await asyncio.Event().wait()
             return says("it is done")
         case _:
-            return says("it is done")
+            return says(DONE)
 
 
 async def main() -> None:

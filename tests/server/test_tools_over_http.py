@@ -17,7 +17,7 @@ async def test_tools_are_listed_with_what_they_take_and_do(api: Door) -> None:
 
     assert set(tools) == {"measure", "pay", "wire", "web_search", "web_fetch"}
     assert {name: each["flows"] for name, each in tools.items() if each["flows"]} == {
-        "web_search": ["report"],
+        "web_search": ["report", "research"],
         "web_fetch": ["report"],
     }
     assert tools["measure"]["parameters"]["required"] == ["place"]

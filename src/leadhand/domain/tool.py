@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from .asks import Ask
 from .errors import Failure
@@ -63,7 +64,7 @@ class ToolSpec(Value):
     toolset: str = ""
     cost_usd: float | None = None
     delegate: bool = False
-    parallel: bool = False
+    parallel: bool = Field(default=False, exclude_if=operator.not_)
     polling: bool = False
     import_path: str = ""
     fingerprint: str = ""

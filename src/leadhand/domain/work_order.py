@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
@@ -249,8 +250,8 @@ class Assignment(Value):
     ceiling: Ceiling | None = None
     model: str | None = None
     instructions: str | None = None
-    max_calls: int | None = Field(default=None, exclude_if=operator.not_)
-    output: dict[str, Any] | None = Field(default=None, exclude_if=operator.not_)
+    max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
+    output: dict[str, Any] | None = Field(default=None, exclude_if=partial(operator.is_, None))
     key: str = Field(default="", exclude_if=operator.not_)
     subtask: Subtask | None = None
     counts: bool = False

@@ -162,10 +162,12 @@ def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:
         return []
     shared = any(len(word) > 3 and not word.isdigit() for word in said & among.keys())
     # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these,
-    # but says how many there are.
+    # but says how many there are, or repeats each.
     by_args = [_by_args(result, own) for result, own in zip(results, particulars, strict=True)]
     named = any(own & said for own, only in zip(particulars, by_args, strict=True) if only)
-    named = named or (sum(by_args) >= MANY and str(sum(by_args)) not in said)
+    alike = Counter(_summary(result) for result, only in zip(results, by_args, strict=True) if only)
+    repeated = all(text.casefold().count(summary) >= count for summary, count in alike.items())
+    named = named or (alike.total() >= MANY and str(alike.total()) not in said and not repeated)
     return [
         results[index].assignment.name
         for index in silent
@@ -175,7 +177,11 @@ def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:
 
 def _by_args(result: AssignmentState, particular: set[str]) -> bool:
     """Whether what tells a result from the others is in its arguments only."""
-    return particular.isdisjoint(_words(result.data.summary if result.data is not None else ""))
+    return particular.isdisjoint(_words(_summary(result)))
+
+
+def _summary(result: AssignmentState) -> str:
+    return result.data.summary.casefold() if result.data is not None else ""
 
 
 def _own_text(result: AssignmentState) -> str:
