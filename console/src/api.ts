@@ -8,9 +8,11 @@ import type {
   AgentDocument,
   AnswerBody,
   ApprovalCard,
+  ArtifactLine,
   EventDocument,
   EventsPage,
   FlowsList,
+  FollowUp,
   NewAgentBody,
   RunDocument,
   RunsPage,
@@ -90,6 +92,10 @@ export const supplyResult = (
 export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
   control(runId, "fork", body);
 
+/** Start a new run that follows up one that is over; return its document. */
+export const followUp = (runId: string, body: FollowUp) =>
+  send<RunDocument>("POST", pathOf(runId, "follow_up"), body);
+
 const approvals = (query: string, options?: RequestOptions) =>
   get<{ readonly approvals: readonly ApprovalCard[] }>(`/api/approvals${query}`, options);
 
@@ -120,9 +126,33 @@ export const unsetAgent = (name: string) =>
 export const getFlows = (options?: RequestOptions) => get<FlowsList>("/api/flows", options);
 export const getSystem = (options?: RequestOptions) => get<SystemDocument>("/api/system", options);
 
-/** Return the address under which the latest version of an artifact is downloaded. */
-export const artifactUrl = (runId: string, path: string) =>
-  pathOf(runId, `artifacts/${path.split("/").map(encodeURIComponent).join("/")}`);
+/** Every version of the files that a run wrote. */
+export const getArtifacts = (runId: string, options?: RequestOptions) =>
+  get<readonly ArtifactLine[]>(pathOf(runId, "artifacts"), options);
+/** Return the address under which a version of an artifact is downloaded. */
+export const artifactUrl = (runId: string, path: string, version: number) =>
+  pathOf(
+    runId,
+    `artifacts/${path.split("/").map(encodeURIComponent).join("/")}?version=${version}`,
+  );
+
+const MOST_SHOWN = 10_000_000;
+
+/** The text of a version of an artifact; false if it has more than 10 MB. */
+export async function getArtifact(
+  runId: string,
+  path: string,
+  version: number,
+  options?: RequestOptions,
+): Promise<string | false> {
+  const response = await answerOf(artifactUrl(runId, path, version), {
+    signal: options?.signal,
+    headers: { Accept: "application/octet-stream" },
+  });
+  if (Number(response.headers.get("Content-Length")) <= MOST_SHOWN) return await response.text();
+  await response.body?.cancel();
+  return false;
+}
 
 function pathOf(runId: string, rest = ""): string {
   return `/api/runs/${encodeURIComponent(runId)}${rest && `/${rest}`}`;
@@ -155,6 +185,12 @@ function send<T>(
 }
 
 async function call<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await answerOf(path, init);
+  return response.status === 204 ? undefined as T : await response.json() as T;
+}
+
+/** Return the response of the service; a failure throws a Problem. */
+async function answerOf(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   const sent = Date.now();
   try {
@@ -177,5 +213,5 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
   syncClock(response.headers.get("Date"), sent, Date.now());
   if (response.status === 401 && path !== "/api/session" && session.value?.needed) endSession();
   if (!response.ok) throw await problemOf(response);
-  return response.status === 204 ? undefined as T : await response.json() as T;
+  return response;
 }

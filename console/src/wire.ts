@@ -201,6 +201,8 @@ export interface components {
     /** @enum {string} */
     readonly ApprovalStatus: "pending" | "approved" | "denied" | "expired" | "consumed";
     readonly ArtifactLine: {
+      readonly at: string;
+      readonly by: string;
       readonly bytes: number;
       readonly digest: string;
       readonly media_type: string;

@@ -30,14 +30,21 @@ async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServe
     notebook.gate.set()
     await expect(panel).to_contain_text("version 2")
     await expect(panel).to_contain_text("24 B")
+    await panel.get_by_role("button", name=PATH).click()
+    file = panel.get_by_role("region", name=PATH)
+    await expect(file.get_by_role("heading", name="Noise")).to_have_count(3)  # Markdown
     (latest,) = [each for each in (await served.finished(run_id))["artifacts"] if each["version"] == 2]
-    await expect(panel).to_contain_text(latest["digest"])
+    await expect(file).to_contain_text(latest["digest"])
     async with page.expect_download() as downloading:
-        await panel.get_by_role("link", name=PATH).click()
+        await file.get_by_role("link", name="Download").click()
     downloaded = (await (await downloading.value).path()).read_bytes()
     assert (len(downloaded), f"sha256:{sha256(downloaded).hexdigest()}") == (24, latest["digest"])
 
-    await panel.get_by_role("link", name="Noise at night").click()
+    await file.get_by_label("Version").select_option(label="1, by Noise at night")
+    await expect(file.get_by_role("heading", name="Noise")).to_have_count(1)
+    await expect(file).to_contain_text("8 B")
+
+    await panel.get_by_role("link", name="Noise at night").first.click()
     await expect(panel.get_by_role("heading", name="Noise at night", level=2)).to_be_visible()
     await page.get_by_role("tab", name="Todos (3/3)").click()
     await page.reload()

@@ -2,11 +2,12 @@
 
 import { exportPath } from "../api.ts";
 import { now } from "../clock.ts";
-import { count, duration, money } from "../formats.ts";
+import { count, duration, money, shortened } from "../formats.ts";
 import { ProblemBox } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink } from "./selection.ts";
 import type { RunDocument } from "../wire.ts";
+import type { Lane, Model } from "./model.ts";
 import { RunActions } from "./run_actions.tsx";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
@@ -28,7 +29,7 @@ export function Head({ store }: { store: RunStore }) {
           <span class="muted">
             {run.flow} · {run.model} · <code class="run-id">{store.runId}</code>
           </span>
-          <ForkedFrom document={document} />
+          <Related document={document} />
           <Export runId={store.runId} />
         </p>
         <Waits store={store} />
@@ -47,14 +48,44 @@ function Waits({ store }: { store: RunStore }) {
   return <>{shown.map((wait) => <p key={wait.text} class="tone-asks">{wait.text}</p>)}</>;
 }
 
-function ForkedFrom({ document }: { document: RunDocument | null }) {
-  const from = document?.forked_from?.run_id;
-  if (!from) return null;
+const MAX_REQUEST = 60;
+const MAX_FOLLOW_UPS = 5;
+
+/** Links to the runs that this one was forked from, follows up, and is followed up by. */
+function Related({ document }: { document: RunDocument | null }) {
+  if (document === null) return null;
+  const { forked_from: forked, follows, followed_by: later } = document;
+  const further = later.length - MAX_FOLLOW_UPS;
   return (
-    <span class="muted">
-      · forked from <a href={`/runs/${encodeURIComponent(from)}`}>{from}</a>
-    </span>
+    <>
+      {forked && (
+        <span class="muted">
+          · forked from <RunLink runId={forked.run_id} />
+        </span>
+      )}
+      {follows && (
+        <span class="muted">
+          · follows up{" "}
+          <RunLink runId={follows.run_id}>{shortened(follows.request, MAX_REQUEST)}</RunLink>
+        </span>
+      )}
+      {later.length > 0 && (
+        <span class="muted">
+          · followed up by {later.slice(0, MAX_FOLLOW_UPS).map((runId, index) => (
+            <>
+              {index > 0 && ", "}
+              <RunLink key={runId} runId={runId} />
+            </>
+          ))}
+          {further > 0 && ` and ${further.toLocaleString("en")} more`}
+        </span>
+      )}
+    </>
   );
+}
+
+function RunLink({ runId, children = runId }: { runId: string; children?: string }) {
+  return <a href={`/runs/${encodeURIComponent(runId)}`}>{children}</a>;
 }
 
 function Export({ runId }: { runId: string }) {
@@ -75,7 +106,7 @@ function Figures({ store }: { store: RunStore }) {
   return (
     <div class="figures">
       <Figure word="Workers">
-        {current.total === 0 ? "None" : (
+        {current.total === 0 ? <Subagents model={store.live} /> : (
           <>
             <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
             {run.phase?.begun ? "?" : current.total.toLocaleString("en")} completed
@@ -98,6 +129,22 @@ function Figures({ store }: { store: RunStore }) {
         {cacheWords(spend.cached_tokens, spend.cache_write_tokens)}
       </Figure>
     </div>
+  );
+}
+
+/** The assignments that others dispatched: in research, all but the lead's and the reviews. */
+function Subagents({ model }: { model: Model }) {
+  const lanes = model.lanes.filter((lane) => lane.parent);
+  if (lanes.length === 0) return <>None</>;
+  const number = (status: Lane["status"]) => lanes.filter((lane) => lane.status === status).length;
+  const [running, failed] = [number("running"), number("failed")];
+  return (
+    <>
+      <strong>{number("completed").toLocaleString("en")}</strong> of{" "}
+      {count(lanes.length, "subagent")} completed
+      {running > 0 && <span class="tone-busy">, {running} running</span>}
+      {failed > 0 && <span class="tone-bad">, {failed} failed</span>}
+    </>
   );
 }
 

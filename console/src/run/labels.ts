@@ -1,5 +1,6 @@
 // Labels of assignments, cut so that siblings differ where room is short.
 
+import { capitalized } from "../formats.ts";
 import type { Args } from "./view.ts";
 
 /** A label in two parts, of which one may have to be cut. */
@@ -18,6 +19,16 @@ export function splitLabel(label: string): ShortLabel {
   return at < 0
     ? { name: label, rest: "", unique: null }
     : { name: label.slice(0, at), rest: label.slice(at + SEPARATOR.length), unique: null };
+}
+
+/**
+ * Return the label of an assignment. What a model or a flow named is shown as words, such as "Heat pump costs"; names of
+ * subtasks are those of tools.
+ */
+export function plainLabel({ label, role }: { label: string; role: string }): ShortLabel {
+  const short = splitLabel(label);
+  if (role === "work") return short;
+  return { ...short, name: capitalized(short.name.replaceAll("_", " ")), unique: "name" };
 }
 
 /** Return the short labels of an order's subtasks. Subtasks that share a name show only the arguments that differ. */

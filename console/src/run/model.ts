@@ -1,6 +1,6 @@
 // The view of one run as the screen draws it, and the patches that change it. No DOM, no clock, no network.
 
-import { type ShortLabel, shortLabels, splitLabel } from "./labels.ts";
+import { plainLabel, type ShortLabel, shortLabels } from "./labels.ts";
 import {
   type Assignment,
   type Attempt,
@@ -107,7 +107,7 @@ export class Model {
     for (const key of keys) {
       const lane = this.view.assignments[key] as Lane;
       lane.key = key;
-      lane.short = splitLabel(lane.label);
+      lane.short = plainLabel(lane);
       this.lanes.push(lane);
       this.byKey.set(key, lane);
       if (lane.order !== undefined && lane.counts) orders.add(lane.order);

@@ -13,6 +13,8 @@ export interface Selection {
   readonly worker: string;
   readonly seq: number | null;
   readonly tab: TabName;
+  /** The path of the artifact that is shown, "" for none. */
+  readonly file: string;
   readonly filter: string;
   readonly kinds: readonly Kind[];
   /** Show failed and waiting assignments on top of the timeline. */
@@ -29,6 +31,7 @@ export const selection = computed((): Selection => {
     seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null,
     tab: TABS.find((tab) => tab === query.get("tab")) ??
       (worker || seq > 0 ? "inspector" : "answer"),
+    file: query.get("file") ?? "",
     filter: query.get("filter") ?? "",
     kinds: KINDS.filter((kind) => kinds.includes(kind)),
     problemsFirst: query.get("first") === "problems",
@@ -46,13 +49,14 @@ export function selectEvent(seq: number, worker = ""): void {
 
 /** Return the tabs to show: the selected one, and those that have something to show. */
 export function tabsOf(view: View, selected: TabName): readonly TabName[] {
+  const isResearch = view.run.flow === "research";
   const shown: Record<TabName, boolean> = {
     answer: true,
     revisions: view.run.flow === "report",
     inspector: true,
     order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
-    todos: Object.keys(view.todos).length > 0,
-    artifacts: Object.keys(view.artifacts).length > 0,
+    todos: isResearch || Object.keys(view.todos).length > 0,
+    artifacts: isResearch || Object.keys(view.artifacts).length > 0,
   };
   return TABS.filter((tab) => shown[tab] || tab === selected);
 }
@@ -62,7 +66,7 @@ export function selectTab(tab: TabName): void {
 }
 
 export function clearSelection(): void {
-  setQuery({ worker: null, seq: null, tab: null });
+  setQuery({ worker: null, seq: null, tab: null, file: null });
 }
 
 export function setFilter(filter: string): void {

@@ -5,11 +5,13 @@ import { Report } from "../report/report.tsx";
 import { Revisions } from "../report/revisions.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
+import { Artifacts } from "./artifacts.tsx";
+import { FollowUp } from "./follow_up.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Orders } from "./orders.tsx";
-import { Artifacts, todoProgress, Todos } from "./outputs.tsx";
 import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts";
 import type { RunStore } from "./store.ts";
+import { todoProgress, Todos } from "./todos.tsx";
 import type { View } from "./view.ts";
 
 interface SideProps {
@@ -32,11 +34,12 @@ export function Side({ store, selection }: SideProps) {
         >
           {tab === "answer" &&
             (view.run.flow === "report" ? <Report store={store} /> : <Answer store={store} />)}
+          {tab === "answer" && <FollowUp store={store} />}
           {tab === "revisions" && <Revisions store={store} />}
           {tab === "inspector" && <Inspector store={store} selection={selection} />}
           {tab === "order" && <Orders store={store} />}
           {tab === "todos" && <Todos store={store} />}
-          {tab === "artifacts" && <Artifacts store={store} />}
+          {tab === "artifacts" && <Artifacts store={store} selection={selection} />}
         </Tabs>
       </div>
     </aside>
@@ -55,10 +58,14 @@ function labelOf(tab: TabName, { run, orders, todos, artifacts }: View): string 
     case "order":
       return issued > 1 ? `Orders (${issued})` : "Order";
     case "todos":
-      return `Todos (${todoProgress(todos)})`;
+      return withNumber("Todos", todoProgress(todos));
     case "artifacts":
-      return `Artifacts (${Object.keys(artifacts).length})`;
+      return withNumber("Artifacts", Object.keys(artifacts).length);
   }
+}
+
+function withNumber(word: string, number: string | number): string {
+  return number ? `${word} (${number})` : word;
 }
 
 function Approvals({ store }: { store: RunStore }) {

@@ -21,6 +21,18 @@ const POLICIES = [
   ["never", "Refuse"],
 ] as const;
 
+type Words = readonly [label: string, example: string];
+
+const REQUEST: Words = [
+  "Request",
+  "Weather in Paris tomorrow, and how to get from the Louvre to Orly airport",
+];
+/** What a request is called in the built-in flows. */
+const REQUESTS: { readonly [flow: string]: Words } = {
+  report: ["Topic", "Heat pumps in old houses"],
+  research: ["Question", "How do heat pumps perform in old houses, and what do they cost?"],
+};
+
 export function Composer() {
   const loaded = useLoaded(getFlows, { key: "flows" });
   const [unread, setUnread] = useState<Typed>({});
@@ -52,7 +64,7 @@ export function Composer() {
     value: typed[name],
     onInput: change(name),
   });
-  const isReport = typed.flow === "report";
+  const [label, example] = REQUESTS[typed.flow] ?? REQUEST;
   return (
     <Form
       class="composer panel"
@@ -66,13 +78,11 @@ export function Composer() {
       }}
     >
       <TextArea
-        label={isReport ? "Topic" : "Request"}
+        label={label}
         fieldClass="request"
         rows={2}
         required
-        placeholder={isReport
-          ? "Heat pumps in old houses"
-          : "Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"}
+        placeholder={example}
         {...field("request")}
       />
       <div class="composer-row">

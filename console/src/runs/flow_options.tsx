@@ -10,7 +10,7 @@ import { Choice, TextArea, TextField } from "../ui/field.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import type { FlowDocument } from "../wire.ts";
 import { draft, type StageDraft } from "./draft.ts";
-import { parametersOfFlow } from "./options.ts";
+import { optionName, parametersOfFlow } from "./options.ts";
 
 interface FlowOptionsProps {
   readonly flow: FlowDocument;
@@ -18,8 +18,6 @@ interface FlowOptionsProps {
   /** The errors of options that could not be read. */
   readonly unread: Typed;
 }
-
-const REVIEW = [["", "Default"], ["true", "On"], ["false", "Off"]] as const;
 
 export function FlowOptions({ flow, problem, unread }: FlowOptionsProps) {
   const { options } = draft.value;
@@ -33,41 +31,19 @@ export function FlowOptions({ flow, problem, unread }: FlowOptionsProps) {
       draft.value = { ...rest, options: { ...options, [name]: value } };
     },
   });
-  const most = parameters.find(({ name }) => name === "max_revisions");
   return (
     <fieldset class="flow-options">
       <legend class="unseen">Options</legend>
-      {isReport
-        ? (
-          <>
-            <Choice
-              label="Review"
-              choices={REVIEW}
-              value={options.review ?? ""}
-              {...field("review")}
-            />
-            <TextField
-              label="Max. revisions"
-              type="number"
-              inputMode="numeric"
-              min={most?.minimum}
-              max={most?.maximum}
-              step="1"
-              placeholder={String(most?.preset ?? "Default")}
-              value={options.max_revisions ?? ""}
-              {...field("max_revisions")}
-            />
-            <Stages problem={problem} />
-          </>
-        )
-        : parameters.map((parameter) => (
-          <ParameterField
-            key={parameter.name}
-            parameter={parameter}
-            text={options[parameter.name] ?? ""}
-            {...field(parameter.name)}
-          />
-        ))}
+      {parameters.map((parameter) => (
+        <ParameterField
+          key={parameter.name}
+          parameter={parameter}
+          label={optionName(parameter.name)}
+          text={options[parameter.name] ?? ""}
+          {...field(parameter.name)}
+        />
+      ))}
+      {isReport && <Stages problem={problem} />}
     </fieldset>
   );
 }

@@ -1,5 +1,6 @@
 // The options of a flow: the fields that its schema describes, and the stages that are added to a report.
 
+import { capitalized } from "../formats.ts";
 import type { Json, JsonObject, Schema } from "../json.ts";
 import { argumentsFrom, type Parameter, parametersOf, type Typed } from "../tools/schema.ts";
 import type { FlowDocument } from "../wire.ts";
@@ -9,6 +10,11 @@ import type { Draft } from "./draft.ts";
 export function parametersOfFlow(flow: FlowDocument): readonly Parameter[] {
   const parameters = parametersOf(flow.options as Schema);
   return flow.name === "report" ? parameters.filter(({ name }) => name !== "agents") : parameters;
+}
+
+/** Return the name of an option for people: "max_turns" is "Max. turns". */
+export function optionName(name: string): string {
+  return capitalized(name.replaceAll("_", " ")).replace(/^Max /, "Max. ");
 }
 
 /** Return the options that a draft gives, and the errors of those that cannot be read, by name. */

@@ -1,6 +1,6 @@
 // The runs as a table; on narrow screens the last columns move below the request.
 
-import { money, shortened } from "../formats.ts";
+import { flowName, money, shortened } from "../formats.ts";
 import { isOver } from "../run/view.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
@@ -49,6 +49,7 @@ function Row({ line }: { line: RunLine }) {
           </span>
         )}
         <p class="small muted">
+          {line.flow !== "work-order" && `${flowName(line.flow)} · `}
           {line.model}
           <span class="narrow-only">{shortFacts(line).map((fact) => ` · ${fact}`)}</span>
         </p>
@@ -83,6 +84,7 @@ function shortFacts(line: RunLine): readonly string[] {
 
 function Progress({ line }: { line: RunLine }) {
   if (line.subtasks === 0) {
+    if (line.flow !== "work-order" && line.completed === 0) return null;
     const none = isOver(line.status) ? "No subtasks" : "No subtasks yet";
     return <span class="muted">{line.completed > 0 ? `${line.completed}/?` : none}</span>;
   }

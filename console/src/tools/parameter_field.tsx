@@ -1,24 +1,28 @@
 // The form field of a parameter, by its schema.
 
+import type { Json } from "../json.ts";
 import { Field, JsonArea, TextArea, TextField } from "../ui/field.tsx";
 import type { Parameter } from "./schema.ts";
 
 interface ParameterFieldProps {
   readonly parameter: Parameter;
+  /** Its name for people; the name in code without one. */
+  readonly label?: string;
   readonly text: string;
   readonly error: string | null | undefined;
   readonly onInput: (text: string) => void;
 }
 
-export function ParameterField({ parameter, text, error, onInput }: ParameterFieldProps) {
+export function ParameterField(props: ParameterFieldProps) {
+  const { parameter, text, error, onInput } = props;
   const { name, required, control, preset } = parameter;
-  const label = (
+  const label = props.label ?? (
     <>
       <code>{name}</code> {!required && <span class="muted">Optional</span>}
     </>
   );
   const hasPreset = preset !== undefined && preset !== null;
-  const absent = hasPreset ? `Default: ${JSON.stringify(preset)}` : "None";
+  const absent = hasPreset ? `Default: ${wordsOf(preset)}` : "None";
   const field = { label, error, value: text, onInput, placeholder: required ? "" : absent };
   switch (control) {
     case "choice":
@@ -34,7 +38,7 @@ export function ParameterField({ parameter, text, error, onInput }: ParameterFie
               <option value="">{required ? "Choose…" : absent}</option>
               {(control === "boolean" ? [true, false] : parameter.choices).map((choice) => {
                 const value = JSON.stringify(choice);
-                const words = choice === true ? "yes" : choice === false ? "no" : String(choice);
+                const words = typeof choice === "string" ? choice : wordsOf(choice);
                 return <option key={value} value={value}>{words}</option>;
               })}
             </select>
@@ -56,4 +60,8 @@ export function ParameterField({ parameter, text, error, onInput }: ParameterFie
     case "json":
       return <JsonArea {...field} hint={`JSON: ${parameter.type}`} rows={2} />;
   }
+}
+
+function wordsOf(value: Json): string {
+  return value === true ? "yes" : value === false ? "no" : JSON.stringify(value);
 }

@@ -180,7 +180,15 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
 def artifact_lines(state: RunState) -> tuple[shapes.ArtifactLine, ...]:
     """Return every version of the files that a run produced."""
     return tuple(
-        shapes.ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        shapes.ArtifactLine(
+            path=path,
+            version=number,
+            digest=each.digest,
+            bytes=each.size,
+            media_type=each.media_type,
+            by=each.by,
+            at=each.at,
+        )
         for path, versions in state.artifacts.items()
         for number, each in enumerate(versions, start=1)
     )

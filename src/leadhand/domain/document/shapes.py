@@ -167,6 +167,8 @@ class ArtifactLine(Document):
     digest: str
     bytes: int
     media_type: str
+    by: str = Field(description="The ID of the assignment that wrote it.")
+    at: datetime
 
 
 class RunUsage(Document):

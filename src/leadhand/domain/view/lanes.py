@@ -26,7 +26,8 @@ def add_lane(draft: Draft, key: str) -> None:
     given = found.assignment
     subtask, parent = given.subtask, parent_of(given)
     name, args = _name(given), args_of(given)
-    shown = label(name, args) if subtask is not None or parent else name
+    further = {argument: value for argument, value in args.items() if value != name}  # a task may repeat its name
+    shown = label(name, further) if subtask is not None or parent else name
     tool = subtask.tool if subtask is not None else None
     retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
     lane = draft.lane(key)
