@@ -29,10 +29,11 @@ async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp
     assert (answer.status_code, answer.content) == (200, b"<script>new</script>")
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A4%20b.html"
-    assert [(each["path"], each["version"], each["bytes"]) for each in listed] == [
-        ("memory/ä b.html", 1, 3),
-        ("memory/ä b.html", 2, 20),
+    assert [(each["path"], each["version"], each["bytes"], each["by"]) for each in listed] == [
+        ("memory/ä b.html", 1, 3, "wo-001.0"),
+        ("memory/ä b.html", 2, 20, "wo-001.0"),
     ]
+    assert listed[0]["at"] <= listed[1]["at"]
     assert (nothing.status_code, missing.status_code) == (404, 404)
     assert missing.json()["code"] == "not_found"
     assert [each.content for each in versions[:2]] == [b"old", b"<script>new</script>"]

@@ -1,7 +1,7 @@
 // Test the view of a run: merge patches, the order of lanes, and their labels.
 
 import assert from "node:assert/strict";
-import { labelOf, shortLabels } from "./labels.ts";
+import { labelOf, plainLabel, shortLabels } from "./labels.ts";
 import { Model } from "./model.ts";
 import { change, sampleAssignment, sampleView } from "./sample_view.ts";
 import { merge } from "./view.ts";
@@ -145,4 +145,15 @@ Deno.test("short labels leave out what siblings share, and name the part that is
     shorten(town(0, "Paris"), town(1, "Lyon")),
     "town_0 [Paris] rest; town_1 [Lyon] rest",
   );
+});
+
+Deno.test("what a model or a flow named is shown as words; subtasks keep the names of tools", () => {
+  const words = (label: string, role: string) => {
+    const { name, rest } = plainLabel({ label, role });
+    return `${name} [${rest}]`;
+  };
+  assert.equal(words("lead", "lead"), "Lead []");
+  const costs = "heat_pump_costs · What do they cost? (for lead)";
+  assert.equal(words(costs, "subagent"), "Heat pump costs [What do they cost? (for lead)]");
+  assert.equal(words("check_weather · Paris", "work"), "check_weather [Paris]");
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { EMPTY, submissionOf } from "./draft.ts";
-import { optionsOf, parametersOfFlow } from "./options.ts";
+import { optionName, optionsOf, parametersOfFlow } from "./options.ts";
 
 const REPORT = {
   name: "report",
@@ -54,4 +54,12 @@ Deno.test("stages are sent to the report flow only, and an option that is not va
   const { options, errors } = optionsOf(draft, { ...REPORT, name: "notes" });
   assert.deepEqual(options, {});
   assert.deepEqual(Object.keys(errors), ["agents"]);
+});
+
+Deno.test("options have names for people", () => {
+  assert.deepEqual(["max_turns", "review", "price_limit"].map(optionName), [
+    "Max. turns",
+    "Review",
+    "Price limit",
+  ]);
 });
