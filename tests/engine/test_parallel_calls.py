@@ -17,7 +17,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
-from leadhand.engine.conversation import Turn
+from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.forking import fork
 from leadhand.tools.decorator import tool
 

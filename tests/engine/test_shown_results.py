@@ -13,7 +13,7 @@ from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import ModelRequest, ToolMessage
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.tool import Source, ToolResult, ToolReturn
-from leadhand.engine.conversation import content_of
+from leadhand.engine.conversation_turn import content_of
 from leadhand.tools.decorator import tool
 
 PAGE = Source(title="page", url="https://example.org/1")

@@ -92,8 +92,8 @@ class Runtime:
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library)
         self._model_calls = ModelCalls(self.models, self.store, self._clock)
-        host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
-        self.dispatcher = LocalDispatcher(host, self._clock, self.settings.concurrency)
+        self._host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
+        self.dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
 
     async def start(
         self,
@@ -282,6 +282,7 @@ class Runtime:
         finally:
             self._notify(self.on_release, self._held.pop(state.run_id))
             self._model_calls.forget(state.run_id)
+            self._host.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)

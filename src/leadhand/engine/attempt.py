@@ -21,7 +21,8 @@ from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json, compact_json, is_list, is_object, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
-from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, Turn, asked_again, ordered_call
+from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
+from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,

@@ -19,7 +19,8 @@ from leadhand.domain.ids import tool_call_id
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.engine.conversation import BUDGET, REPEATED, SAME_RESULTS, Conversation, Turn
+from leadhand.engine.conversation import SAME_RESULTS, Conversation
+from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
 from leadhand.ports import Work
 
 _NO_OBJECT = "the arguments are not a JSON object"
@@ -36,7 +37,8 @@ class CallRules:
         self._work = work
         self._unfit = unfit
         self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
-        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
+        once = (call for call in work.calls if isinstance(call, ToolResult) and call.effect is Effect.ONCE)
+        self._acted = {call.call_id for call in once if made_call(call).acted}
 
     def note(self, result: ToolResult) -> None:
         """Take into account a call that was made."""

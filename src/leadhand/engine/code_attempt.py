@@ -28,7 +28,8 @@ from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json, Unfit, compact_json, is_object, one_line, plain_json, shown
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
+from leadhand.engine.conversation import PASSING, Conversation, ordered_call
+from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing

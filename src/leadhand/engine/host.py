@@ -12,7 +12,7 @@ from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarte
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import CodeAttempt
-from leadhand.engine.conversation import Conversation
+from leadhand.engine.conversation import Conversation, Kept
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
@@ -24,6 +24,8 @@ from leadhand.ports import ContextStore, Work
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
+MOST_KEPT = 256
+"""Conversations of parked attempts that are kept in memory; others are read from the log again."""
 
 
 class Host:
@@ -43,6 +45,8 @@ class Host:
         self._redactor = redactor
         self._on_text = on_text
         self._waits = WaitNotes()
+        self._kept: dict[tuple[str, str], Kept] = {}
+        """The conversations of parked attempts, by run and assignment, the longest unused first."""
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -76,9 +80,22 @@ class Host:
         turns = Turns(work, log, self._models, self._tools, on_text)
         if work.code is not None:
             return await CodeAttempt(work, log, turns).carry_out()
-        conversation = await Conversation.rebuilt(work, log)
+        key = (work.run_id, work.assignment.assignment_id)
+        conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))
         turns.rules.refuse_again(conversation)
-        return await Attempt(work, turns).carry_out(conversation)
+        try:
+            return await Attempt(work, turns).carry_out(conversation)
+        except Parked:
+            if (kept := conversation.kept()) is not None:
+                self._kept[key] = kept
+                if len(self._kept) > MOST_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            raise
+
+    def forget(self, run_id: str) -> None:
+        """Forget the conversations of a run that is no longer driven here."""
+        for key in [key for key in self._kept if key[0] == run_id]:
+            del self._kept[key]
 
 
 async def _with_payloads(work: Work, log: RunLog) -> Work:

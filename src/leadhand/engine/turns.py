@@ -20,7 +20,8 @@ from leadhand.domain.tool import GIVE_UP, GIVES_UP, Effect, ToolSpec
 from leadhand.domain.value import Json, lean_schema
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
-from leadhand.engine.conversation import MOST_REPEATED, REPEATED, Conversation, Turn, parallel_tools
+from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
+from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls

@@ -1,0 +1,184 @@
+"""One turn of a conversation: a reply of the model and the results of its calls, as messages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from operator import is_
+
+from leadhand.domain.asks import Delegate
+from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage
+from leadhand.domain.evolve.calls import CHILD_FAILED
+from leadhand.domain.tool import TOOL_ERROR, ToolResult
+from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
+
+REPEATED = "repeated_call"
+"""The type of failure of a call that was not made, and of an attempt that keeps asking for one."""
+BUDGET = "tool_budget"
+"""The type of failure of a call that was not made because no calls are left."""
+_TO_THE_MODEL = re.compile(
+    r"\b(?:an earlier answer was not accepted|that was not accepted:|that cannot be used:|do not mention this\b)",
+    re.IGNORECASE,
+)
+
+
+def _cut(content: str, keep: int | None) -> str:
+    """Return the content of a tool message, cut after ``keep`` characters."""
+    if keep is None or len(content) <= keep:
+        return content
+    note = f"shortened: {len(content)} characters in all, too many for this conversation"
+    return json.dumps({"note": note, "beginning": content[:keep]}, ensure_ascii=False)
+
+
+def content_of(result: ToolResult) -> str:
+    """Return the result of a call as the model sees it: JSON."""
+    failure, raw = result.failure, result.raw
+    if failure is not None:
+        error = {"isError": True, "message": failure.message}
+        own = failure.type in (TOOL_ERROR, CHILD_FAILED)  # the words of the tool, or of another worker
+        return compact_json(error if own else {**error, "class": failure.class_.value})
+    if is_object(raw) and isinstance(raw.get("isError"), bool):
+        return compact_json(raw)
+    tasks = sum(isinstance(ask, Delegate) for ask in result.asks)
+    if tasks and result.summary is None and is_object(raw):  # the structured answers of other workers
+        return compact_json(_answer(raw) if tasks == 1 else {key: _answer(each) for key, each in raw.items()})
+    fields = {"summary": None if _repeats(result.summary, raw) else result.summary, "raw": raw}
+    if result.sources:
+        fields["sources"] = [source.model_dump() for source in result.sources]
+    if result.artifacts:
+        fields["artifacts"] = result.artifacts
+    if result.sample:
+        fields["sample"] = True
+    return compact_json({key: value for key, value in fields.items() if value is not None})
+
+
+def _repeats(summary: str | None, raw: Json) -> bool:
+    """Whether a summary only repeats the data."""
+    is_json = summary is not None and summary[:1] in ("{", "[")
+    return summary is not None and summary == (compact_json(raw) if is_json else raw)
+
+
+def _answer(value: Json) -> Json:
+    """Return the answer of another worker without the passages that code recorded with it."""
+    if not is_object(value):
+        return value
+    return {key: each for key, each in value.items() if key != "passages" and each is not None}
+
+
+_Written = dict[int, tuple[ToolResult, str]]
+_Shown = tuple[int | None, tuple[ToolResult, ...], tuple[Message, ...]]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
+
+    ``done`` are the results of its calls by position, ``refused`` the positions of those that were not made.
+    ``calls`` are its calls in one flat list, whose positions number them: a call of one of the ``parallel`` tools is
+    replaced by the calls that it lists. ``outer`` is, for each of them, the parallel call that lists it, if any;
+    ``spans`` are the positions of each call of the message. ``objection`` is the message to the model if the reply was
+    not accepted; "" until it is needed. ``first`` is the number of its first call.
+    """
+
+    number: int
+    message: AssistantMessage
+    value: Json = None
+    done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
+    refused: set[int] = field(default_factory=set[int])
+    objection: str = ""
+    first: int = 0
+    parallel: InitVar[frozenset[str]] = frozenset()
+    calls: tuple[ToolCall, ...] = field(init=False)
+    outer: tuple[ToolCall | None, ...] = field(init=False)
+    spans: tuple[range, ...] = field(init=False)
+    _contents: _Written = field(init=False, default_factory=dict[int, tuple[ToolResult, str]], compare=False)
+    _news: _Written = field(init=False, default_factory=dict[int, tuple[ToolResult, str]], compare=False)
+    _shown: _Shown | None = field(init=False, default=None, compare=False)
+
+    def __post_init__(self, parallel: frozenset[str]) -> None:
+        made: list[tuple[ToolCall, ToolCall | None]] = []
+        spans: list[range] = []
+        for call in self.message.tool_calls:
+            first, listed = len(made), _listed_calls(call) if call.name in parallel else []
+            made += [(inner, call) for inner in listed] or [(call, None)]
+            spans.append(range(first, len(made)))
+        self.calls, self.outer, self.spans = tuple(each for each, _ in made), tuple(by for _, by in made), tuple(spans)
+
+    @property
+    def said(self) -> AssistantMessage:
+        """Return the message of the model; a structured answer is written as JSON."""
+        if self.value is None or self.message.text or self.message.tool_calls:
+            return self.message
+        return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
+
+    def messages(self, keep: int | None) -> tuple[Message, ...]:
+        """Return the reply and the results of its calls, cut to ``keep`` characters. They are written once."""
+        done = tuple(self.done[position] for span in self.spans for position in span)
+        if self._shown is None or self._shown[0] != keep or not same(self._shown[1], done):
+            self._shown = (keep, done, (self.said, *self._answers(keep)))
+        return self._shown[2]
+
+    def _answers(self, keep: int | None) -> Iterator[ToolMessage]:
+        for call, span in zip(self.message.tool_calls, self.spans, strict=True):
+            contents = [_cut(self.content(position), keep) for position in span]
+            ok = any(self.done[position].ok for position in span)
+            content = contents[0] if self.outer[span.start] is None else f"[{','.join(contents)}]"
+            yield ToolMessage(call_id=call.id, name=call.name, content=content, ok=ok)
+
+    def content(self, position: int) -> str:
+        """Return the result of a call as the model sees it, whole."""
+        return _written(self._contents, self.done, position, content_of)
+
+    def news(self, position: int) -> str:
+        """Return what a call brought, in short; "" if it was refused because it would bring nothing."""
+        return _written(self._news, self.done, position, lambda _: self._brought(position))
+
+    def _brought(self, position: int) -> str:
+        call, done = self.calls[position], self.done[position]
+        if done.failure is not None and done.failure.type in (REPEATED, BUDGET):
+            return ""
+        args = None if done.failure is not None and done.failure.type == CHILD_FAILED else call.arguments
+        written = f"{call.name} {json.dumps(args, sort_keys=True)} {self.content(position)}"
+        return hashlib.sha256(written.encode()).hexdigest()
+
+    def forget_refusals(self) -> None:
+        """Remove what the log does not have: the results of refused calls, and what was said about the reply."""
+        for position in self.refused:
+            del self.done[position]
+        self.refused.clear()
+        self.objection = ""
+
+    def repeats_feedback(self, brief: Json) -> bool:
+        """Whether the text repeats a message to the model about an answer that was not accepted."""
+        return any(found[0] not in compact_json(brief) for found in _TO_THE_MODEL.finditer(self.message.text))
+
+
+def same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two sequences hold the same objects."""
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def _written(
+    kept: _Written,
+    done: Mapping[int, ToolResult],
+    position: int,
+    write: Callable[[ToolResult], str],
+) -> str:
+    """Return what is written of a result, from ``kept`` unless the result is another one."""
+    result, before = done[position], kept.get(position)
+    if before is None or before[0] is not result:
+        before = kept[position] = (result, write(result))
+    return before[1]
+
+
+def _listed_calls(call: ToolCall) -> list[ToolCall]:
+    """Return the calls that a call of a parallel tool lists; [] if its arguments are not such a list."""
+    found: list[ToolCall] = []
+    for number, each in enumerate(list_of((call.arguments or {}).get("calls"))):
+        listed = object_of(each)
+        name, args = text_of(listed.get("tool")), listed.get("args", {})
+        found.append(ToolCall(id=f"{call.id}.{number}", name=name, arguments=args if is_object(args) else None))
+    return found
