@@ -1,0 +1,58 @@
+"""A research run whose process is killed at any turn continues at that turn, and no finished subagent runs again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Process
+
+import leadhand
+
+CHILD = Path(__file__).with_name("child.py")
+
+
+def life(folder: Path, **config: Any) -> Process:
+    given = {"home": str(folder / "home"), "calls": str(folder / "calls"), "hold": "", **config}
+    environment = {**os.environ, "PYTHONPATH": str(Path(leadhand.__file__).parents[1])}
+    return Process(
+        [sys.executable, str(CHILD), json.dumps(given)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+@pytest.mark.parametrize(
+    ("held", "again"),
+    [
+        ("lead-3", ["lead-3", "lead-4", "reviewer-1"]),  # both subagents have finished
+        ("subagent-size-2", ["subagent-size-2", "subagent-size-3", "lead-3", "lead-4", "reviewer-1"]),
+        ("lead-4", ["lead-4", "reviewer-1"]),  # the file was read
+    ],
+)
+def test_killed_at_a_turn(tmp_path: Path, held: str, again: list[str]) -> None:
+    with life(tmp_path, hold=held) as process:
+        assert process.stdout is not None
+        first = [json.loads(process.stdout.readline()) for _ in range(2)]
+        assert {"held": held} in first
+        process.kill()
+    run_id = next(each["run_id"] for each in first if "run_id" in each)
+    before = (tmp_path / "calls").read_text().split()
+
+    with life(tmp_path, resume=run_id) as process:
+        out, err = process.communicate(timeout=90)
+    ended = json.loads(out.splitlines()[-1])
+
+    assert (ended["status"], err) == ("succeeded", "")
+    assert ended["answer"].startswith("A heat pump in a house of 1930 needs 9 kW [1].")
+    made = [each for each in (tmp_path / "calls").read_text().split()[len(before) :] if "costs" not in each]
+    assert made == again
+    if held.startswith("lead"):
+        assert not any(each.startswith("subagent") for each in (tmp_path / "calls").read_text().split()[len(before) :])
