@@ -46,6 +46,7 @@ class LongLead:
 
     def __init__(self, turns: int) -> None:
         self._turns = turns
+        self._measuring = 0.0
         self.marks: list[tuple[float, float, int]] = []
         """For each request of the lead: CPU seconds and resident MB of the process, and the bytes of its messages."""
 
@@ -55,8 +56,10 @@ class LongLead:
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         said = sum(message.role == "assistant" for message in request.messages)
         if request.role == "lead":
+            began = time.process_time()
             size = 0 if PROFILE else sum(len(message.model_dump_json()) for message in request.messages)
-            self.marks.append((time.process_time(), resident(), size))
+            self.marks.append((began - self._measuring, resident(), size))
+            self._measuring += time.process_time() - began
             turn = len(self.marks)
             return replied("It is done.") if turn > self._turns else replied(call=asked_of_lead(turn))
         if not said:

@@ -497,6 +497,7 @@ export interface components {
       readonly attempt: string;
       readonly epoch: number;
       readonly keep: number;
+      readonly left_out: number;
       readonly seq: number;
       readonly through: number;
       /** @constant */

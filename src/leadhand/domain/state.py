@@ -88,6 +88,18 @@ class MadeCall(NamedTuple):
         return self.effect is Effect.ONCE and (self.ok or not self.sure)
 
 
+class Compacted(NamedTuple):
+    """How a conversation is shortened for the model: results through turn ``through`` (-1: none) are cut to ``keep``
+    characters, and turns 1 to ``left_out`` are not shown."""
+
+    through: int = -1
+    keep: int = 0
+    left_out: int = 0
+
+
+NOT_COMPACTED = Compacted()
+
+
 class CallAnswer(NamedTuple):
     """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them.
 
@@ -127,9 +139,9 @@ class AssignmentState(NamedTuple):
     ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
     evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
     counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
-    when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn,
-    and to how many characters, tool results are shortened for the model. ``acted``: it made, or may have made, a
-    ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
+    when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says how its conversation
+    is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
+    person asks. ``by`` names the person who settled it, if any.
     ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
     ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses`` is the subtask, begun
     while the plan was being written, whose result it takes over. ``scheduled`` is the number of the event that
@@ -145,7 +157,7 @@ class AssignmentState(NamedTuple):
     failures: tuple[FailureClass, ...] = ()
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     begun: tuple[BegunCall, ...] = ()
-    compacted: tuple[int, int] = (-1, 0)
+    compacted: Compacted = NOT_COMPACTED
     event_ids: tuple[str, ...] = ()
     data: ResultData | None = None
     value: Json = None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.state import ModelTurn
+from leadhand.domain.state import Compacted, ModelTurn
 from leadhand.domain.tool import Effect, ToolResult
 from leadhand.domain.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
@@ -20,6 +20,13 @@ PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureC
 LONGEST_KEPT = 4_000
 """Characters of a tool result that remain after the first compaction; each further one keeps a quarter of them."""
 LEAST_KEPT = 200
+LATEST_SHOWN = 4
+"""The latest turns, which are not left out of a conversation."""
+_STILL_SHOWN = {
+    "todo_list_read": "todo_list_read returns the todos",
+    "filesystem_tree": "filesystem_tree lists the files",
+}
+"""What the line about turns that are left out points to, by tool."""
 SAME_RESULTS = 2
 """Equal results of one call in a row after which it is not made again."""
 MOST_REPEATED = 2
@@ -59,7 +66,6 @@ class Conversation:
         self._work = work
         self.turns = turns
         self.compacted = work.compacted
-        """The last turn whose tool results are shortened (-1: none), and their length in characters."""
         tools = work.definition.tools
         self._changing = frozenset(tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE)
         self._seen: set[str] = set()
@@ -68,14 +74,35 @@ class Conversation:
         """How many entries of the lineage are of turns before its last one, and the number of that turn."""
 
     def compact(self) -> bool:
-        """Shorten tool results further. Return False if nothing is left to shorten."""
-        keep = self.compacted[1] // 4 if self.compacted[1] else LONGEST_KEPT
+        """Shorten the conversation further. Return False if nothing is left to shorten.
+
+        First, tool results are cut, in three steps. Then old turns are left out, half of them at a time. At last, the
+        results of the latest turns are cut as well.
+        """
+        shown = [turn for turn in self.turns if self._is_shown(turn)]
+        longest = max((len(turn.content(position)) for turn in shown for position in turn.done), default=0)
+        through, before, left_out = self.compacted
+        last = self.turns[-1].number if self.turns else 0
+        keep = before // 4 if before else LONGEST_KEPT
         while keep >= LEAST_KEPT:
-            if any(len(turn.content(position)) > keep for turn in self.turns for position in turn.done):
-                self.compacted = (self.turns[-1].number, keep)
+            if longest > keep:
+                self.compacted = Compacted(last, keep, left_out)
                 return True
             keep //= 4
+        if (old := [turn.number for turn in shown if turn.number > 0][:-LATEST_SHOWN]) and not self._one_reply:
+            self.compacted = Compacted(through, before, old[(len(old) - 1) // 2])
+            return True
+        if longest > before > 0 and through < last:
+            self.compacted = Compacted(last, before, left_out)
+            return True
         return False
+
+    @property
+    def _one_reply(self) -> bool:
+        return self._work.role.loop == "reply"
+
+    def _is_shown(self, turn: Turn) -> bool:
+        return turn.number > self.compacted.left_out or turn.number == 0
 
     @classmethod
     async def rebuilt(cls, work: Work, log: RunLog, kept: Kept | None = None) -> Conversation:
@@ -125,12 +152,20 @@ class Conversation:
         ]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(self._work)}"))
-        through, keep = self.compacted
-        for turn in self.turns:
+        through, keep, left_out = self.compacted
+        if left_out:
+            said.append(UserMessage(text=self._left_out(left_out)))
+        for turn in filter(self._is_shown, self.turns):
             said += turn.messages(keep if turn.number <= through else None)
-            if not turn.message.tool_calls or self._work.role.loop == "reply":
+            if not turn.message.tool_calls or self._one_reply:
                 said.append(UserMessage(text=objection(turn)))
         return tuple(said)
+
+    def _left_out(self, last: int) -> str:
+        """Return the message that stands for the turns that are left out."""
+        shown = [what for tool, what in _STILL_SHOWN.items() if tool in self._work.tools]
+        where = f" {'; '.join(shown)}." if shown else ""
+        return f"Turns 1 to {last} of this conversation are left out, since it exceeded the context window.{where}"
 
     def _facts(self) -> Mapping[str, Any]:
         """Return the facts of the brief that the model is shown.

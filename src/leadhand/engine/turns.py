@@ -114,8 +114,7 @@ class Turns:
 
         For a role with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
 
-        If the conversation exceeds the model's context window, tool results are shortened, and the model is called
-        again.
+        If the conversation exceeds the model's context window, it is shortened, and the model is called again.
         """
         work = self._work
         number = conversation.turns[-1].number + 1 if conversation.turns else 1
@@ -126,8 +125,8 @@ class Turns:
             except ModelError as error:
                 if error.failure.class_ is not FailureClass.TOO_LARGE or not conversation.compact():
                     raise
-                through, keep = conversation.compacted
-                await self._log.append(ConversationCompacted(attempt=work.attempt.attempt, through=through, keep=keep))
+                now = conversation.compacted._asdict()
+                await self._log.append(ConversationCompacted(attempt=work.attempt.attempt, **now))
         message = reply.message
         if (
             text := self._log.redacted(message.text)

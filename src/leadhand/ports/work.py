@@ -14,7 +14,7 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import ArtifactVersion, AttemptState, ModelTurn
+from leadhand.domain.state import NOT_COMPACTED, ArtifactVersion, AttemptState, Compacted, ModelTurn
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
@@ -29,8 +29,8 @@ class Work:
     ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
     narrower than the role's; ``tools`` are the names of the tools that it may call.
     ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
-    uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
-    for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
+    uses, by assignment. ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that
+    a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
     text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
     value proposes. ``todos`` and ``artifacts`` (the latest version by path) are those of the run when the attempt was
@@ -47,7 +47,7 @@ class Work:
     schema: Mapping[str, Any] | None = None
     tools: frozenset[str] = frozenset()
     calls: tuple[ModelTurn | ToolResult, ...] = ()
-    compacted: tuple[int, int] = (-1, 0)
+    compacted: Compacted = NOT_COMPACTED
     allowed: frozenset[str] = frozenset()
     scopes: tuple[Allowance, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])

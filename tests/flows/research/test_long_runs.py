@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leadhand import RunStatus
-from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.conversation import ModelRequest, ToolMessage, UserMessage
 from leadhand.engine.conversation import Conversation
-from leadhand.testing.scripted_model import calls, calls_all
+from leadhand.testing.scripted_model import calls, calls_all, fails
 
 from .runs import SOUND, both, lead, model, research
 
+WINDOW = 12_000
+"""Characters of a request of the lead that the small window holds."""
 LONG_TEXT = "A heat pump in a house of 1930 needs 9 kW [aaaaaaaa.1]. " * 2_000
 
 
@@ -55,3 +58,48 @@ def test_a_continued_conversation_equals_the_one_rebuilt_from_the_log(
 
     assert answer.status is RunStatus.SUCCEEDED, answer.document
     assert max(reused) >= 9
+
+
+def size(request: ModelRequest) -> int:
+    return sum(len(message.model_dump_json()) for message in request.messages)
+
+
+def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None:
+    asked = 0
+
+    def sixty(request: ModelRequest) -> Any:
+        nonlocal asked
+        if size(request) > WINDOW:
+            return fails("too_large", "context_length", "too long")
+        asked += 1
+        if asked > 60:
+            return SOUND
+        if asked == 1:
+            return both(request)
+        return calls_all(
+            ("todo_list_write", {"todos": [{"id": "1", "content": f"part {asked} {'x' * 400}", "status": "pending"}]}),
+            ("filesystem_read", {"path": f"memory/none{asked}.md"}),
+        )
+
+    scripted = model(lead=sixty)
+    answer = research(home, scripted, max_turns=70)
+
+    assert answer.status is RunStatus.SUCCEEDED, answer.document
+    requests = [each for each in scripted.requests if each.role == "lead" and size(each) <= WINDOW]
+    assert len(requests) == 61
+    first, last = requests[0].messages, requests[-1].messages
+    assert last[:2] == first
+    assert isinstance(last[2], UserMessage)
+    assert re.fullmatch(
+        r"Turns 1 to \d+ of this conversation are left out, since it exceeded the context window\. "
+        r"todo_list_read returns the todos; filesystem_tree lists the files\.",
+        last[2].text,
+    )
+    for request in requests:
+        expected = [
+            (call.id, call.name) for each in request.messages if each.role == "assistant" for call in each.tool_calls
+        ]
+        assert [(each.call_id, each.name) for each in request.messages if isinstance(each, ToolMessage)] == expected
+        latest = [each for each in request.messages if each.role == "assistant"][-4:]
+        made = [f"part {n} " for n in range(2, 61)][: requests.index(request) - 1][-4:]
+        assert all(text in str(each) for text, each in zip(made, latest[-len(made) :], strict=False))

@@ -123,11 +123,13 @@ class AnswerRefused(Observation):
 
 
 class ConversationCompacted(Observation):
-    """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters."""
+    """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters,
+    and the model is not shown turns 1 to ``left_out`` (0: none)."""
 
     type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int
     keep: int
+    left_out: int = Field(default=0, ge=0)
 
 
 class ToolCallBegan(Observation):

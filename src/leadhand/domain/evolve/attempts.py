@@ -9,7 +9,7 @@ from leadhand.domain.approval import EFFECT
 from leadhand.domain.evidence import made_calls, support_of, with_evidence
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
-from leadhand.domain.state import AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
+from leadhand.domain.state import NOT_COMPACTED, AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment, OpenCall
 from leadhand.domain.work_result import WorkResult
@@ -60,7 +60,7 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
     state.assignments[key] = assignment._replace(
         calls=() if afresh else assignment.calls,
         begun=(),
-        compacted=(-1, 0) if afresh else assignment.compacted,
+        compacted=NOT_COMPACTED if afresh else assignment.compacted,
     )
     attempt = AttemptState(
         attempt=event.attempt,

@@ -8,7 +8,15 @@ from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
+from leadhand.domain.state import (
+    ArtifactVersion,
+    AssignmentState,
+    BegunCall,
+    CallAnswer,
+    Compacted,
+    ModelTurn,
+    RunState,
+)
 from leadhand.domain.tool import ToolResult
 
 from .attempts import artifacts_of, children_of, current
@@ -55,7 +63,8 @@ def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten)
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:
-        state.assignments[assignment.key] = assignment._replace(compacted=(event.through, event.keep))
+        now = Compacted(event.through, event.keep, event.left_out)
+        state.assignments[assignment.key] = assignment._replace(compacted=now)
 
 
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:

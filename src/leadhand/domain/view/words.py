@@ -215,7 +215,9 @@ def words(entry: ev.Entry) -> Words:
                 text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
                 text += f", {usage.cache_write_tokens:,} written to cache" if usage.cache_write_tokens else ""
         case "conversation_compacted":
-            text = f"tool results through turn {event.through}"
+            text = f"tool results through turn {event.through}" if event.keep else ""
+            if event.left_out:
+                text += f"{', ' if text else ''}turns 1 to {event.left_out} left out"
         case "answer_refused":
             text = event.reason
         case "element_written":
