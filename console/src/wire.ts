@@ -497,7 +497,7 @@ export interface components {
       readonly attempt: string;
       readonly epoch: number;
       readonly keep: number;
-      readonly left_out: number;
+      readonly left_out?: number;
       readonly seq: number;
       readonly through: number;
       /** @constant */
@@ -1591,7 +1591,7 @@ export interface components {
       readonly import_path: string;
       readonly last_error: components["schemas"]["ToolError"] | null;
       readonly name: string;
-      readonly parallel: boolean;
+      readonly parallel?: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
       };
@@ -1619,7 +1619,7 @@ export interface components {
       readonly fingerprint: string;
       readonly import_path: string;
       readonly name: string;
-      readonly parallel: boolean;
+      readonly parallel?: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
       };

@@ -129,7 +129,7 @@ class ConversationCompacted(Observation):
     type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int
     keep: int
-    left_out: int = Field(default=0, ge=0)
+    left_out: int = Field(default=0, ge=0, exclude_if=operator.not_)
 
 
 class ToolCallBegan(Observation):
