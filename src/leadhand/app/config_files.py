@@ -1,0 +1,83 @@
+"""Files that people write: their values are checked, and an error names the file, the line and the nearest name."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.text import did_you_mean
+from leadhand.domain.value import shown
+
+V = TypeVar("V", bound=BaseModel)
+Place = Sequence[str | int]
+"""Where a value stands in a file: the keys that lead to it."""
+LARGEST_FILE = 1_000_000
+"""Bytes of such a file, at most."""
+
+
+def read_text(path: Path) -> str:
+    """Return a file as text. Raises ConfigurationError if it is missing, too large, or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise fault(path, line, "the file is not valid UTF-8", "Save it as UTF-8.") from error
+    except OSError as error:
+        how = "Check the path, and that you may read the file."
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}", how) from error
+    if len(content) > LARGEST_FILE:
+        raise ConfigurationError(f"{path} is larger than {LARGEST_FILE:,} bytes", "Move long texts into other files.")
+    return text.removeprefix("\ufeff")
+
+
+def fault(path: Path | str, line: int, what: str, how: str) -> ConfigurationError:
+    """Return an error at a line of a file."""
+    return ConfigurationError(f"{path}:{line}: {what}", how)
+
+
+def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[Place], int]) -> V:
+    """Return the content of a file as a value, without converting texts to numbers or the like.
+
+    Raises ConfigurationError for the first fault. ``line_of`` finds the line of a place.
+    """
+    try:
+        return kind.model_validate_json(json.dumps(data, allow_nan=False), strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)[0]
+        place = found["loc"]
+        name, known = ".".join(map(str, place)), known_keys(kind, place[:-1])
+        match found["type"]:
+            case "extra_forbidden":
+                what = f"unknown key {shown(place[-1])}"
+                how = f"Use one of: {', '.join(known)}.{did_you_mean(str(place[-1]), known)}"
+            case "missing":
+                what, how = f"{name} is missing", f"Add {name}."
+            case _:
+                what = f"invalid value for {name or 'the file'}: {found['msg'].removeprefix('Value error, ')}"
+                how = f"Correct {name or 'it'}; the file has {shown(found['input'])}."
+        raise fault(path, line_of(place), what, how) from error
+    except (TypeError, ValueError, RecursionError) as error:  # such as a date, which JSON does not have
+        raise fault(path, 1, f"a value cannot be stored as JSON: {error}", "Write it as text, in quotes.") from error
+
+
+def known_keys(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
+    """Return the keys of the part of a value that stands at this place."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        inner = _model_in(field.annotation) if field is not None else None
+        kind = inner or kind
+    return [field.alias or name for name, field in kind.model_fields.items() if not field.exclude]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)

@@ -1,0 +1,212 @@
+"""The manifest of a project, ``leadhand.toml``: its models, tools, workers, flows, limits and approval policy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadhand.app.config_files import Place, fault, read_text, validated
+from leadhand.app.worker_files import SUFFIX, load_worker_file
+from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.value import Value
+from leadhand.domain.worker import WorkerDefinition
+
+FILE = "leadhand.toml"
+Policy = Literal["ask", "auto", "never"]
+
+
+class ModelSettings(Value):
+    """The models of a project's runs, as ``provider:name``."""
+
+    default: str | None = Field(default=None, min_length=1)
+    lead: str | None = Field(default=None, min_length=1)
+    worker: str | None = Field(default=None, min_length=1)
+    review: str | None = Field(default=None, min_length=1)
+
+
+class LimitSettings(Value):
+    """The limits of each run, with the names and units of the flags."""
+
+    max_steps: int | None = None
+    max_workers: int | None = None
+    batch_size: int | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_output_tokens: int | None = None
+    timeout: float | None = None
+    attempt_timeout: float | None = None
+    model_patience: float | None = None
+    approval_timeout: float | None = None
+
+
+class BudgetSettings(Value):
+    """Spending limits in US dollars: of each run, of a day (UTC), and of all runs together."""
+
+    run: float | None = Field(default=None, ge=0)
+    per_day: float | None = Field(default=None, ge=0)
+    total: float | None = Field(default=None, ge=0)
+    allow_unknown_price: bool = False
+
+
+class ApprovalSettings(Value):
+    """The policy for calls that need approval, and the rules that override it for some of them."""
+
+    policy: Policy = "ask"
+    rules: dict[str, Policy] = {}
+
+
+class ProjectManifest(Value):
+    """Everything that a project sets. Paths are relative to the directory of the manifest.
+
+    ``tools``, ``flows`` and ``agents`` are Python files or modules, ``toolsets`` groups of built-in tools to add.
+    ``worker_files`` are worker files or patterns such as ``workers/*.worker``. ``generated_workers_dir`` is where
+    workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
+    workers may make workers, too. ``stages`` are settings of the report flow's stages, by name.
+    """
+
+    name: str = Field(default="", max_length=100)
+    tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    worker_files: tuple[str, ...] = ()
+    generated_workers_dir: str | None = Field(default=None, min_length=1)
+    nested_creation: bool = False
+    flows: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    documents: str | None = Field(default=None, min_length=1)
+    models: ModelSettings = ModelSettings()
+    limits: LimitSettings = LimitSettings()
+    budget: BudgetSettings = BudgetSettings()
+    approve: ApprovalSettings = ApprovalSettings()
+    stages: dict[str, dict[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A manifest, the file that it comes from, and the workers that its worker files declare."""
+
+    path: Path
+    manifest: ProjectManifest
+    workers: tuple[WorkerDefinition, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        return self.path.parent
+
+    @property
+    def generated_workers(self) -> Path | None:
+        """The directory for workers that are made during runs; None if there is none."""
+        named = self.manifest.generated_workers_dir
+        return None if named is None else self.directory / named
+
+    def located(self, named: str) -> str:
+        """Return a Python file of the manifest as an absolute path; a module as it is."""
+        return str(self.directory / named) if named.endswith(".py") or "/" in named else named
+
+
+def find_manifest(start: Path) -> Path | None:
+    """Return the manifest of a directory, or of the nearest one above it; None if there is none."""
+    here = start.resolve()
+    return next((found for each in (here, *here.parents) if (found := each / FILE).is_file()), None)
+
+
+def load_project(path: Path) -> Project:
+    """Return the project of a manifest, or of the directory that holds it, with its workers.
+
+    Raises ConfigurationError, with file and line, for an unknown key, an invalid value, a missing file and two workers
+    of one name; UsageError if there is no manifest.
+    """
+    path = path.expanduser().resolve()
+    path = path / FILE if path.is_dir() else path
+    if not path.is_file():
+        raise UsageError(f"no manifest {path}", "Name an existing leadhand.toml, or make one: leadhand init")
+    text = read_text(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"at line (\d+)", str(error))
+        line = int(where[1]) if where else text.count("\n") + 1
+        what = f"the manifest is not valid TOML: {str(error).partition(' (at ')[0]}"
+        raise fault(path, line, what, "Correct this line.") from error
+    lines = _Lines(text)
+    manifest = validated(ProjectManifest, data, path, lines.of)
+    project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, lines))
+    _check_files(project, lines)
+    return project
+
+
+def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> tuple[WorkerDefinition, ...]:
+    found: dict[str, WorkerDefinition] = {}
+    for number, named in enumerate(manifest.worker_files):
+        line = lines.of(("worker_files", number))
+        files = sorted(path.parent.glob(named)) if _is_pattern(named) else [path.parent / named]
+        if not files:
+            raise fault(path, line, f"no file matches {named}", "Correct the pattern, or remove it.")
+        for file in files:
+            if file.suffix != SUFFIX or not file.is_file():
+                how = f"Name files that end in {SUFFIX}."
+                raise fault(path, line, f"there is no worker file {_relative(file, path.parent)}", how)
+            worker = load_worker_file(file, source=_relative(file, path.parent))
+            known = found.setdefault(worker.name, worker)
+            if known.source != worker.source:
+                what = f"two files define the worker {worker.name}: {known.source} and {worker.source}"
+                raise fault(path, line, what, "Rename one of them.")
+    return tuple(found.values())
+
+
+def _is_pattern(named: str) -> bool:
+    return any(letter in named for letter in "*?[") and not Path(named).is_absolute()
+
+
+def _relative(file: Path, directory: Path) -> str:
+    return str(file.relative_to(directory)) if file.is_relative_to(directory) else str(file)
+
+
+def _check_files(project: Project, lines: _Lines) -> None:
+    manifest = project.manifest
+    for key in ("tools", "flows", "agents"):
+        for number, named in enumerate(getattr(manifest, key)):
+            file = project.located(named.partition(":")[0] if key == "agents" else named)
+            if Path(file).is_absolute() and not Path(file).is_file():
+                line = lines.of((key, number))
+                raise fault(project.path, line, f"there is no file {named}", "Correct the path, or remove it.")
+    if manifest.documents is not None and not (project.directory / manifest.documents).is_dir():
+        what = f"there is no directory {manifest.documents}"
+        raise fault(project.path, lines.of(("documents",)), what, "Create it, or correct the path.")
+    generated = project.generated_workers
+    if generated is not None and project.directory not in generated.resolve().parents:
+        what = f"generated_workers_dir leaves the project: {manifest.generated_workers_dir}"
+        how = "Name a directory below that of the manifest, such as generated."
+        raise fault(project.path, lines.of(("generated_workers_dir",)), what, how)
+    for worker in project.workers:
+        if generated is not None and generated.resolve() in (project.directory / worker.source).resolve().parents:
+            raise ConfigurationError(
+                f"{worker.source} is a generated worker, and worker_files names it",
+                f"Promote it first: leadhand workers promote {worker.name}",
+            )
+
+
+class _Lines:
+    """Finds the line of a key in a TOML file: that of its last part that is written on a line of its own."""
+
+    def __init__(self, text: str) -> None:
+        self._at: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), start=1):
+            if header := re.match(r"\s*\[+([^\[\]]+)\]", line):
+                table = _keys(header[1])
+                self._at.setdefault(table, number)
+            elif key := re.match(r"""\s*((?:[\w\-.]|"[^"]*"|'[^']*'|\s(?=\s*[.=]))+?)\s*=""", line):
+                self._at.setdefault((*table, *_keys(key[1])), number)
+
+    def of(self, place: Place) -> int:
+        keys = tuple(str(each) for each in place)
+        return next((self._at[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self._at), 1)
+
+
+def _keys(written: str) -> tuple[str, ...]:
+    return tuple(each.strip().strip("\"'") for each in written.split("."))

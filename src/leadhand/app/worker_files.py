@@ -1,0 +1,124 @@
+"""Worker files: ``NAME.worker``, with YAML front matter and instructions as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from leadhand.app.config_files import Place, fault, read_text, validated
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.value import is_object
+from leadhand.domain.worker import WorkerDefinition
+from leadhand.engine.gate import schema_flaw
+
+SUFFIX = ".worker"
+FENCE = "---"
+EXAMPLE = "Begin it with:\n---\nname: my_worker\ndescription: What it does.\n---\nIts instructions, as Markdown."
+IN_FILE = ("name", "description", "model", "tools", "toolsets", "limits", "input", "output")
+"""The keys of the front matter, in their order."""
+
+
+def load_worker_file(path: Path, source: str = "") -> WorkerDefinition:
+    """Return the worker that a file defines; ``source`` is what it is called in a project.
+
+    Raises ConfigurationError, with the line, for a file that is no worker file.
+    """
+    worker = parse_worker(read_text(path), path)
+    if path.name != f"{worker.name}{SUFFIX}":
+        how = f"Rename the file to {worker.name}{SUFFIX}, or change the name in it."
+        raise ConfigurationError(f"{path} defines a worker of another name: {worker.name}", how)
+    return worker.evolve(source=source or str(path))
+
+
+def parse_worker(text: str, path: Path | str) -> WorkerDefinition:
+    """Return the worker that the text of a file defines. Raises as :func:`load_worker_file` does."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].rstrip() != FENCE:
+        raise fault(path, 1, "the front matter is missing", EXAMPLE)
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() == FENCE), None)
+    if end is None:
+        raise fault(path, 1, "the front matter does not end", f"Close it with a line of {FENCE}.")
+    instructions = "\n".join(lines[end + 1 :]).strip()
+    if not instructions:
+        raise fault(path, end + 1, "there are no instructions", f"Write them after the second {FENCE}, as Markdown.")
+    data, marks = _front_matter("\n".join(lines[1:end]), path)
+    for key in ("instructions", "source"):
+        if key in data:
+            how = f"Use one of: {', '.join(IN_FILE)}. The instructions stand after the front matter."
+            raise fault(path, marks[(key,)], f"unknown key {key!r}", how)
+
+    def line_of(place: Place) -> int:
+        return next((marks[head] for head in _heads(place) if head in marks), end + 2 if "instructions" in place else 1)
+
+    worker = validated(WorkerDefinition, {**data, "instructions": instructions}, path, line_of)
+    for name in ("input", "output"):
+        schema = getattr(worker, name)
+        if schema is not None and (flaw := schema_flaw(schema)):
+            raise fault(path, marks[(name,)], f"{name} is not a usable JSON schema: {flaw}", "Correct the schema.")
+    return worker
+
+
+def worker_text(worker: WorkerDefinition, about: str = "") -> str:
+    """Return a worker as the text of its file, with ``about`` as comments at its beginning."""
+    import yaml
+
+    data = worker.model_dump(mode="json", include=set(IN_FILE), exclude_defaults=True)
+    front = yaml.safe_dump({key: data[key] for key in IN_FILE if key in data}, sort_keys=False, allow_unicode=True)
+    comments = "".join(f"# {line}\n" for line in about.splitlines())
+    return f"{FENCE}\n{comments}{front}{FENCE}\n{worker.instructions.strip()}\n"
+
+
+def worker_schema() -> dict[str, Any]:
+    """Return the JSON schema of the front matter, for editors."""
+    schema = WorkerDefinition.model_json_schema()
+    schema["properties"] = {name: part for name, part in schema["properties"].items() if name in IN_FILE}
+    return {**schema, "title": "Leadhand worker file: front matter", "required": ["name"]}
+
+
+def _front_matter(text: str, path: Path | str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+    """Return the values of the front matter, and the line of each in the file."""
+    import yaml  # imported late: most processes read no worker file
+
+    reader: Any = yaml  # its types are incomplete
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=yaml.SafeLoader)):
+            raise fault(path, 1, "the front matter uses YAML aliases (*name)", "Write the values out.")
+        node = reader.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark is not None else 1
+        raise fault(path, line, f"the front matter is not valid YAML: {error.problem}", "Correct this line.") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        what = f"the front matter is not valid YAML: {' '.join(str(error).split())}"
+        raise fault(path, 1, what, "Correct the front matter.") from error
+    if not is_object(data):
+        raise fault(path, 2, "the front matter has no keys", EXAMPLE)
+    marks: dict[tuple[str | int, ...], int] = {}
+    for place, line in _marks(node):
+        if place in marks:
+            where = ".".join(map(str, place))
+            raise fault(path, line, f"{where} is given twice, first in line {marks[place]}", "Keep one of them.")
+        marks[place] = line
+    return data, marks
+
+
+def _marks(node: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Yield the place of every key and element of a YAML node, and its line in the file."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            place = (*before, str(key.value))
+            yield place, key.start_mark.line + 2  # the first line of the file is the fence
+            yield from _marks(value, place)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield (*before, number), value.start_mark.line + 2
+            yield from _marks(value, (*before, number))
+
+
+def _heads(place: Place) -> Iterator[tuple[str | int, ...]]:
+    """Yield a place, and the places that enclose it, from the inside."""
+    for length in range(len(place), 0, -1):
+        yield tuple(place[:length])

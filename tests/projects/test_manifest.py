@@ -1,0 +1,151 @@
+"""The manifest of a project: what it sets, where it is found, and what a person reads if it is malformed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leadhand.app.manifest import find_manifest, load_project
+from leadhand.domain.errors import ConfigurationError, UsageError
+
+WORKER = "---\nname: {name}\n---\nDo it.\n"
+WHOLE = """name = "support"
+tools = ["tools.py"]
+toolsets = ["dynamic_workers"]
+worker_files = ["workers/*.worker"]
+generated_workers_dir = "generated"
+documents = "docs"
+
+[models]
+default = "offline"
+review = "openai:gpt-5"
+
+[limits]
+max_workers = 4
+timeout = 60
+
+[budget]
+run = 1
+per_day = 2.5
+
+[approve]
+policy = "ask"
+rules = {"tool:send_*" = "auto"}
+
+[stages.writer]
+instructions = "Write short sentences."
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "workers").mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "tools.py").write_text("")
+    for name in ("evaluator", "orchestrator"):
+        (tmp_path / "workers" / f"{name}.worker").write_text(WORKER.format(name=name))
+    (tmp_path / "leadhand.toml").write_text(WHOLE)
+    return tmp_path
+
+
+def test_a_manifest_sets_models_tools_workers_and_limits(project: Path) -> None:
+    found = load_project(project)
+    assert found.path == project / "leadhand.toml"
+    assert found.manifest.models.review == "openai:gpt-5"
+    assert found.manifest.limits.max_workers == 4
+    assert found.manifest.limits.timeout == 60.0
+    assert found.manifest.budget.per_day == 2.5
+    assert found.manifest.approve.rules == {"tool:send_*": "auto"}
+    assert found.manifest.stages == {"writer": {"instructions": "Write short sentences."}}
+    assert [(each.name, each.source) for each in found.workers] == [
+        ("evaluator", "workers/evaluator.worker"),
+        ("orchestrator", "workers/orchestrator.worker"),
+    ]
+    assert found.generated_workers == project / "generated"
+    assert found.located("tools.py") == str(project / "tools.py")
+    assert found.located("package.tools") == "package.tools"
+
+
+def test_a_manifest_is_found_upwards(project: Path) -> None:
+    inner = project / "a" / "b"
+    inner.mkdir(parents=True)
+    assert find_manifest(inner) == project / "leadhand.toml"
+    assert find_manifest(Path("/")) is None
+
+
+def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no manifest"):
+        load_project(tmp_path)
+    with pytest.raises(UsageError, match="no manifest"):
+        load_project(tmp_path / "other.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("name = support", 1, "not valid TOML"),
+        ('name = "a"\nname = "b"', 2, "not valid TOML"),
+        ('name = "a"\ntool = []', 2, "unknown key 'tool'"),
+        ("[limits]\nmax_worker = 3", 2, "unknown key 'max_worker'"),
+        ("[limits]\n\n# how many\nmax_workers = '3'", 4, "invalid value for limits.max_workers"),
+        ("limits.max_workers = 2.5", 1, "invalid value for limits.max_workers"),
+        ("[budget]\nrun = -1", 2, "invalid value for budget.run"),
+        ("[budget]\nrun = inf", 1, "cannot be stored as JSON"),
+        ("[approve]\npolicy = 'always'", 2, "invalid value for approve.policy"),
+        ("[modles]\ndefault = 'x'", 1, "unknown key 'modles'"),
+        ("name = 2024-01-01", 1, "cannot be stored as JSON"),
+        ("\nworker_files = ['workers/none.worker']", 2, "there is no worker file workers/none.worker"),
+        ("\nworker_files = ['none/*.worker']", 2, "no file matches none/*.worker"),
+        ("worker_files = ['tools.py']", 1, "there is no worker file tools.py"),
+        ("\n\ntools = ['none.py']", 3, "there is no file none.py"),
+        ("flows = ['none.py']", 1, "there is no file none.py"),
+        ("agents = ['none.py:Checker']", 1, "there is no file none.py:Checker"),
+        ("documents = 'none'", 1, "there is no directory none"),
+        ("generated_workers_dir = '../elsewhere'", 1, "leaves the project"),
+        ("generated_workers_dir = '.'", 1, "leaves the project"),
+        ("generated_workers_dir = '/tmp/x'", 1, "leaves the project"),
+    ],
+)
+def test_a_malformed_manifest_is_refused_with_the_line(project: Path, text: str, line: int, what: str) -> None:
+    (project / "leadhand.toml").write_text(text)
+    with pytest.raises(ConfigurationError) as refused:
+        load_project(project)
+    assert refused.value.what.startswith(f"{project / 'leadhand.toml'}:{line}: "), refused.value.what
+    assert what in refused.value.what
+    assert refused.value.how
+
+
+def test_the_nearest_key_is_suggested(project: Path) -> None:
+    (project / "leadhand.toml").write_text("[limits]\nmax_worker = 3")
+    with pytest.raises(ConfigurationError) as refused:
+        load_project(project)
+    assert "Did you mean max_workers?" in refused.value.how
+
+
+def test_a_fault_in_a_worker_file_names_that_file(project: Path) -> None:
+    file = project / "workers" / "evaluator.worker"
+    file.write_text("---\nname: evaluator\nmodle: x\n---\nDo it.")
+    with pytest.raises(ConfigurationError) as refused:
+        load_project(project)
+    assert refused.value.what.startswith(f"{file}:3: ")
+
+
+def test_two_files_cannot_define_one_worker(project: Path) -> None:
+    (project / "more").mkdir()
+    (project / "more" / "evaluator.worker").write_text(WORKER.format(name="evaluator"))
+    (project / "leadhand.toml").write_text('worker_files = ["workers/*.worker",\n"more/evaluator.worker"]')
+    with pytest.raises(ConfigurationError, match="two files define the worker evaluator"):
+        load_project(project)
+    (project / "leadhand.toml").write_text('worker_files = ["workers/*.worker", "workers/evaluator.worker"]')
+    assert len(load_project(project).workers) == 2, "one file that is named twice is one worker"
+
+
+def test_generated_workers_are_not_declared(project: Path) -> None:
+    made = project / "generated" / "run_1"
+    made.mkdir(parents=True)
+    (made / "judge.worker").write_text(WORKER.format(name="judge"))
+    assert "judge" not in [each.name for each in load_project(project).workers]
+    (project / "leadhand.toml").write_text('generated_workers_dir = "generated"\nworker_files = ["**/*.worker"]')
+    with pytest.raises(ConfigurationError, match=r"judge\.worker is a generated worker"):
+        load_project(project)

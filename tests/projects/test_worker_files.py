@@ -1,0 +1,153 @@
+"""Worker files: what they define, and what a person reads if one is malformed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.app.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.worker import WorkerDefinition, WorkerLimits
+from leadhand.engine.gate import schema_problems
+
+WHOLE = """---
+# a comment
+name: pitch_evaluator
+description: Evaluates one pitch deck.
+model: openai:gpt-5
+tools: [weather_tool]
+toolsets:
+  - web
+limits:
+  max_turns: 5
+  budget: 0.5
+output:
+  type: object
+  properties: {score: {type: integer}}
+---
+
+# Task
+
+Judge the deck.
+"""
+
+
+def test_a_worker_file_is_front_matter_and_instructions() -> None:
+    worker = parse_worker(WHOLE, "x.worker")
+    assert worker.name == "pitch_evaluator"
+    assert worker.model == "openai:gpt-5"
+    assert worker.limits == WorkerLimits(max_turns=5, budget=0.5)
+    assert worker.instructions == "# Task\n\nJudge the deck."
+    assert worker.output is not None
+
+
+def test_a_worker_has_the_tools_that_it_names_and_those_of_its_toolsets() -> None:
+    tools = [
+        ToolSpec(name="weather_tool", description="w", parameters={}),
+        ToolSpec(name="web_search", description="s", parameters={}, toolset="web"),
+        ToolSpec(name="pay", description="p", parameters={}),
+        ToolSpec(name="worker_create", description="c", parameters={}, toolset="dynamic_workers"),
+    ]
+    worker = parse_worker(WHOLE, "x.worker")
+    assert worker.tool_names(tools) == ("weather_tool", "web_search")
+    assert worker.role(tools).max_turns == 5
+    every = worker.evolve(tools=("*",), toolsets=())
+    assert every.tool_names(tools) == ("weather_tool", "web_search", "pay"), "making workers has to be named"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("", 1, "front matter is missing"),
+        ("name: x\n", 1, "front matter is missing"),
+        ("---\nname: x\n", 1, "does not end"),
+        ("---\nname: x\n---\n  \n", 3, "no instructions"),
+        ("---\n---\nDo it.", 2, "has no keys"),
+        ("---\n- name\n---\nDo it.", 2, "has no keys"),
+        ("---\ndescription: y\n---\nDo it.", 1, "name is missing"),
+        ("---\nname: x\nnme: y\n---\nDo it.", 3, "unknown key 'nme'"),
+        ("---\nname: x\nlimits:\n  max_turn: 3\n---\nDo it.", 4, "unknown key 'max_turn'"),
+        ("---\nname: x\nlimits:\n  max_turns: many\n---\nDo it.", 4, "limits.max_turns"),
+        ("---\nname: x\nlimits:\n  max_turns: 0\n---\nDo it.", 4, "limits.max_turns"),
+        ("---\nname: ../x\n---\nDo it.", 2, "invalid value for name"),
+        ("---\nname: 3\n---\nDo it.", 2, "invalid value for name"),
+        ("---\nname: x\ntools: weather_tool\n---\nDo it.", 3, "invalid value for tools"),
+        ("---\nname: x\nname: y\n---\nDo it.", 3, "name is given twice, first in line 2"),
+        ("---\nname: x\ntools: [a\n---\nDo it.", 3, "not valid YAML"),
+        ("---\nname: x\nmodel: *m\n---\nDo it.", 1, "aliases"),
+        ("---\nname: !!python/object:os.system x\n---\nDo it.", 2, "not valid YAML"),
+        ("---\nname: x\noutput: {type: array}\n---\nDo it.", 3, "output is not a usable JSON schema"),
+        ("---\nname: x\ninput:\n  type: object\n  default: 2024-01-01\n---\nDo it.", 1, "cannot be stored as JSON"),
+        ("---\nname: x\ninstructions: y\n---\nDo it.", 3, "unknown key 'instructions'"),
+        ("---\nname: x\nsource: y\n---\nDo it.", 3, "unknown key 'source'"),
+    ],
+)
+def test_a_malformed_file_is_refused_with_the_line(text: str, line: int, what: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        parse_worker(text, "x.worker")
+    assert refused.value.what.startswith(f"x.worker:{line}: "), refused.value.what
+    assert what in refused.value.what
+    assert refused.value.how
+
+
+def test_the_nearest_key_is_suggested() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        parse_worker("---\nname: x\ntoolset: [web]\n---\nDo it.", "x.worker")
+    assert "Did you mean toolsets?" in refused.value.how
+
+
+def test_a_file_has_the_name_of_its_worker(tmp_path: Path) -> None:
+    file = tmp_path / "other.worker"
+    file.write_text("---\nname: x\n---\nDo it.")
+    with pytest.raises(ConfigurationError, match="another name: x"):
+        load_worker_file(file)
+    good = file.rename(tmp_path / "x.worker")
+    assert load_worker_file(good).source == str(good)
+    assert load_worker_file(good, "workers/x.worker").source == "workers/x.worker"
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="No such file"):
+        load_worker_file(tmp_path / "x.worker")
+    (tmp_path / "x.worker").write_bytes(b"---\nname: x\n---\n\xff")
+    with pytest.raises(ConfigurationError, match=r"x\.worker:4: the file is not valid UTF-8"):
+        load_worker_file(tmp_path / "x.worker")
+    (tmp_path / "x.worker").write_bytes(b"-" * 1_000_001)
+    with pytest.raises(ConfigurationError, match="larger than 1,000,000 bytes"):
+        load_worker_file(tmp_path / "x.worker")
+
+
+def test_editors_get_a_schema_that_accepts_the_front_matter() -> None:
+    schema = worker_schema()
+    assert not schema_problems(schema, {"name": "x", "tools": ["a"], "limits": {"max_turns": 1}})
+    assert schema_problems(schema, {"name": "x", "nme": "y"})
+    assert schema_problems(schema, {})
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
+
+
+@given(
+    name=st.from_regex(r"[A-Za-z][A-Za-z0-9_\-]{0,20}", fullmatch=True),
+    description=TEXTS,
+    model=st.none() | TEXTS.filter(bool),
+    tools=st.lists(TEXTS, max_size=3).map(tuple),
+    budget=st.none() | st.floats(0, 1e6),
+    instructions=TEXTS.filter(lambda text: text.strip()) | st.just("one\u2028two\n\n---\nthree"),
+)
+def test_what_is_written_is_read_back(
+    name: str, description: str, model: str | None, tools: tuple[str, ...], budget: float | None, instructions: str
+) -> None:
+    worker = WorkerDefinition(
+        name=name,
+        description=description,
+        model=model,
+        tools=tools,
+        limits=WorkerLimits(budget=budget),
+        instructions=instructions.strip(),
+    )
+    assert parse_worker(worker_text(worker, "made by run_1\nin March"), "x.worker") == worker
