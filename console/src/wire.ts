@@ -1137,6 +1137,7 @@ export interface components {
       readonly code?: string;
       readonly counts: boolean;
       readonly delegates?: readonly string[];
+      readonly description?: string;
       readonly elements?: string;
       readonly fingerprint?: string;
       readonly instructions: string;
@@ -1180,6 +1181,7 @@ export interface components {
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
+      readonly nested_workers?: boolean;
       readonly offline: boolean;
       readonly options: {
         readonly [key: string]: unknown;
@@ -1188,6 +1190,7 @@ export interface components {
       readonly roles: readonly components["schemas"]["Role"][];
       readonly submission: string;
       readonly tools: readonly components["schemas"]["ToolSpec"][];
+      readonly workers?: readonly components["schemas"]["Role"][];
     };
     readonly RunDocument: {
       readonly answer: string | null;

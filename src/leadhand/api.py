@@ -27,6 +27,7 @@ from leadhand.runs import Answer, Answering, Run
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
+    from leadhand.app.manifest import Project
     from leadhand.flows.report.agents import Agent
 
 PORT = ("ask", "profile", "aclose")
@@ -50,7 +51,8 @@ class Leadhand(Answering):
     at length, and a long plan, need more). ``max_workers`` bounds the assignments of one run that are carried out at
     once, ``concurrency`` those of all runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget``
     needs a known price: a model without one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say
-    where runs are kept. ``documents`` is a directory that ``web_search`` and ``web_fetch`` read, too.
+    where runs are kept. ``documents`` is a directory that ``web_search`` and ``web_fetch`` read, too. ``project`` has
+    workers that runs can use (see :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -74,6 +76,8 @@ class Leadhand(Answering):
         review_model: str | None = None,
         offline: bool = False,
         documents: Path | str | None = None,
+        project: Project | None = None,
+        offline_rules: Mapping[str, Callable[..., Any]] | None = None,
         home: Path | str | None = None,
         database: str | None = None,
         max_steps: int = 3,
@@ -104,6 +108,7 @@ class Leadhand(Answering):
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
             documents=documents,
+            project=project,
             concurrency=concurrency,
             limits=arguments.limits(
                 Limits(),
@@ -131,11 +136,25 @@ class Leadhand(Answering):
         arguments.check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
         arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
         self.agents = bound_agents(agents)
-        self._flows = FlowRegistry(flows, self.agents)
+        self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
         self._open = partial(
             open_runtime, self._settings, toolbox(tools), models=models, store=store, flows=self._flows, on_text=on_text
         )
         self._runtime: Runtime | None = None
+
+    @classmethod
+    def of_project(cls, path: Path | str = ".", **settings: Any) -> Self:
+        """Return a Leadhand with everything that a manifest sets; ``settings`` replace what it says.
+
+        ``path`` is a ``leadhand.toml``, or a directory: the nearest manifest there or above it is used. Raises
+        UsageError for a missing one, ConfigurationError, with file and line, for one that cannot be used.
+        """
+        from leadhand.app.manifest import find_manifest, load_project  # most processes have no project
+        from leadhand.app.project_settings import project_arguments
+
+        named = Path(path)
+        project = load_project((find_manifest(named) if named.is_dir() else None) or named)
+        return cls(**{**project_arguments(project), **settings})
 
     @property
     def settings(self) -> Settings:

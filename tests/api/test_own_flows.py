@@ -15,7 +15,7 @@ from leadhand.app import flows as registry
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.installed import entry_points
-from leadhand.cli.source_files import all_flows
+from leadhand.app.source_files import all_flows
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel

@@ -20,7 +20,19 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flow", "--flows", "--option", "--agent"},
+    | {
+        "--approve",
+        "--continue",
+        "--detach",
+        "--documents",
+        "--tools",
+        "--flow",
+        "--flows",
+        "--option",
+        "--agent",
+        "--project",
+        "--worker",
+    },
     "report": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -28,7 +40,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
+    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", "--agent", "--project"}
     | {"--max-revisions", "--no-review", "--stage"},
     "research": COMMON
     | OUTPUT
@@ -37,7 +49,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent"}
+    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent", "--project"}
     | {"--max-turns", "--max-revisions", "--no-review", "--continue"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
@@ -46,24 +58,30 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", "--agent"},
+    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", "--agent", "--project"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
-    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", "--agent"},
-    "runs pause": COMMON | {"--flows", "--agent"},
-    "runs cancel": COMMON | {"--flows", "--agent"},
-    "runs retry": COMMON | OUTPUT | NEW_LIMITS | {"--subtask", "--args", "--yes", "--tools", "--flows", "--agent"},
-    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows", "--agent"},
-    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows", "--agent"},
-    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", "--agent"},
+    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", "--agent", "--project"},
+    "runs pause": COMMON | {"--flows", "--agent", "--project"},
+    "runs cancel": COMMON | {"--flows", "--agent", "--project"},
+    "runs retry": COMMON
+    | OUTPUT
+    | NEW_LIMITS
+    | {"--subtask", "--args", "--yes", "--tools", "--flows", "--agent", "--project"},
+    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows", "--agent", "--project"},
+    "runs supply": COMMON
+    | OUTPUT
+    | {"--subtask", "--summary", "--result", "--tools", "--flows", "--agent", "--project"},
+    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", "--agent", "--project"},
     "runs export": COMMON | {"--jsonl", "--json", "--md", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
     "runs prune": COMMON | {"--older-than", "--dry-run"},
     "approvals list": COMMON | {"--json"},
-    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", "--agent"},
-    "approvals deny": COMMON | {"--reason", "--flows", "--agent"},
-    "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", "--agent"},
+    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", "--agent", "--project"},
+    "approvals deny": COMMON | {"--reason", "--flows", "--agent", "--project"},
+    "approvals settle": COMMON
+    | {"--happened", "--did-not", "--summary", "--result", "--flows", "--agent", "--project"},
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},

@@ -16,7 +16,7 @@ from leadhand.domain.value import shown
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
-"""Where a value stands in a file: the keys that lead to it."""
+"""The place of a value in a file: the keys that lead to it."""
 LARGEST_FILE = 1_000_000
 """Bytes of such a file, at most."""
 

@@ -33,18 +33,24 @@ GROUP = "leadhand.flows"
 DEFAULT = "work-order"
 REPORT = "report"
 RESEARCH = "research"
-LATE = (REPORT, RESEARCH)
-"""The built-in flows that are loaded when they are named: most processes need neither, and their checks take long to
-import."""
+WORKER = "worker"
+LATE = (REPORT, RESEARCH, WORKER)
+"""The built-in flows that are loaded when they are named: most processes need none, and they take long to import."""
 OPTIONS = "Pass options that are plain JSON; put long material into files."
 
 
 class FlowRegistry:
     """Flows by name and version. New runs use the highest version; older versions resume the runs they started."""
 
-    def __init__(self, flows: Iterable[Flow | type[Flow]] = (), agents: Mapping[str, BoundAgent] | None = None) -> None:
+    def __init__(
+        self,
+        flows: Iterable[Flow | type[Flow]] = (),
+        agents: Mapping[str, BoundAgent] | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        """``rules`` are those of a project for the built-in model."""
         self._flows: dict[str, dict[int, Flow]] = {}
-        self._rules: list[Rules] = []
+        self._rules: list[Rules] = [rules] if rules else []
         self._agents = agents or {}
         self._installed = False
         self._add(WorkOrderFlow())
@@ -75,7 +81,7 @@ class FlowRegistry:
         """Load a built-in flow, once, when it is named."""
         if name not in LATE or name in self._flows:
             return
-        flow = self._report() if name == REPORT else _research()
+        flow = self._report() if name == REPORT else _research() if name == RESEARCH else _worker()
         self._add(flow)
         if flow.offline:
             self._rules.insert(0, self._rules.pop())  # before those of the program's flows
@@ -195,6 +201,12 @@ def _research() -> Flow:
     from leadhand.flows.research.flow import ResearchFlow
 
     return ResearchFlow()
+
+
+def _worker() -> Flow:
+    from leadhand.flows.worker.flow import WorkerFlow
+
+    return WorkerFlow()
 
 
 class Definition(Value):

@@ -66,7 +66,8 @@ class ProjectManifest(Value):
     ``tools``, ``flows`` and ``agents`` are Python files or modules, ``toolsets`` groups of built-in tools to add.
     ``worker_files`` are worker files or patterns such as ``workers/*.worker``. ``generated_workers_dir`` is where
     workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
-    workers may make workers, too. ``stages`` are settings of the report flow's stages, by name.
+    workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
+    a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
     """
 
     name: str = Field(default="", max_length=100)
@@ -78,6 +79,7 @@ class ProjectManifest(Value):
     flows: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     documents: str | None = Field(default=None, min_length=1)
+    offline_rules: tuple[str, ...] = ()
     models: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()
@@ -99,7 +101,7 @@ class Project:
 
     @property
     def generated_workers(self) -> Path | None:
-        """The directory for workers that are made during runs; None if there is none."""
+        """The directory for workers that are made during runs; None without one."""
         named = self.manifest.generated_workers_dir
         return None if named is None else self.directory / named
 
@@ -109,7 +111,7 @@ class Project:
 
 
 def find_manifest(start: Path) -> Path | None:
-    """Return the manifest of a directory, or of the nearest one above it; None if there is none."""
+    """Return the manifest of a directory, or of the nearest one above it; None without one."""
     here = start.resolve()
     return next((found for each in (here, *here.parents) if (found := each / FILE).is_file()), None)
 
@@ -118,7 +120,7 @@ def load_project(path: Path) -> Project:
     """Return the project of a manifest, or of the directory that holds it, with its workers.
 
     Raises ConfigurationError, with file and line, for an unknown key, an invalid value, a missing file and two workers
-    of one name; UsageError if there is no manifest.
+    of one name; UsageError for a missing manifest.
     """
     path = path.expanduser().resolve()
     path = path / FILE if path.is_dir() else path
@@ -168,7 +170,7 @@ def _relative(file: Path, directory: Path) -> str:
 
 def _check_files(project: Project, lines: _Lines) -> None:
     manifest = project.manifest
-    for key in ("tools", "flows", "agents"):
+    for key in ("tools", "flows", "agents", "offline_rules"):
         for number, named in enumerate(getattr(manifest, key)):
             file = project.located(named.partition(":")[0] if key == "agents" else named)
             if Path(file).is_absolute() and not Path(file).is_file():

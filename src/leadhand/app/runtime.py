@@ -14,6 +14,7 @@ from leadhand.app.earlier_runs import files_to_read, followed, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.libraries import Libraries
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.project_workers import project_parts, workshop_of
 from leadhand.app.role_checks import check_roles
 from leadhand.app.settings import Settings, held_back, held_back_s, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
@@ -90,7 +91,8 @@ class Runtime:
             self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
-        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library)
+        shop = workshop_of(self.settings.project)
+        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library, shop)
         self._model_calls = ModelCalls(self.models, self.store, self._clock)
         self._host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
         self.dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
@@ -113,9 +115,8 @@ class Runtime:
 
         ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
         process. ``by`` is who starts the run, ``key_id`` the API key that it belongs to. ``instructions`` replace the
-        built-in ones, by role. ``follows`` is the run that this one follows up. With ``once``, the caller chooses the
-        run's id. Raises UsageError if a run with that id
-        exists, for an unknown flow and for invalid options, and ConfigurationError for a model that cannot be used.
+        built-in ones, by role. ``follows`` is the run that this one follows up. ``once`` chooses the run's id. Raises
+        UsageError for an id that exists, an unknown flow and invalid options, ConfigurationError for an unusable model.
         """
         checked, own = self.flows.options(flow, options or {}), instructions or {}
         wanted = self.settings if asked is None else asked
@@ -124,7 +125,8 @@ class Runtime:
         if isinstance(self.models, NamedModels):
             await self.models.learn(choice.models)
         roles = self.flows.roles(flow, checked)
-        check_roles(roles, self.toolbox, self.models, offline=wanted.offline)
+        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles)
+        check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
         used, reads = self.flows.get(flow), (flow, key_id, follows)
         definition = RunDefinition(
             request=request,
@@ -134,7 +136,11 @@ class Runtime:
             roles=tuple(role.evolve(instructions=own.get(role.name, role.instructions)) for role in roles),
             options=checked,
             models=self._pinned(choice.models),
-            tools=self.toolbox.specs(name for role in roles for name in role.tools),
+            tools=self.toolbox.specs(
+                name for names in (project.tools, *(role.tools for role in roles)) for name in names
+            ),
+            workers=project.workers,
+            nested_workers=project.nested_workers,
             limits=wanted.limits,
             approve=wanted.approve,
             approve_rules=dict(wanted.approve_rules),
@@ -372,7 +378,6 @@ async def open_runtime(
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
 
     If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
-
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
     if not reading:

@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.limits import CONCURRENCY, Amount, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
+
+if TYPE_CHECKING:
+    from leadhand.app.manifest import Project
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
@@ -28,6 +31,7 @@ class Settings:
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
     ``documents`` is the absolute path of the directory that tools can search ("" for none).
+    ``project`` is the project that the process works for.
     ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are those that
     runs share. ``budget_given``: the caller set a budget, so every model needs a known price, unless
     ``allow_unknown_price``.
@@ -39,6 +43,7 @@ class Settings:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     offline: bool = False
     documents: str = ""
+    project: Project | None = None
     limits: Limits = field(default_factory=Limits)
     concurrency: int = CONCURRENCY
     budgets: tuple[SharedBudget, ...] = ()

@@ -29,11 +29,13 @@ def shipped_tools() -> list[Tool[..., Any]]:
 
 
 def tools_on_request() -> list[Tool[..., Any]]:
-    """The tools of the web and of the research flow: a run has them only if a role of its flow names them."""
+    """The tools of the web, of research and for workers: a run has them only if a role or its project names them."""
     from leadhand.tools import research
+    from leadhand.tools.dynamic_workers import DynamicWorkersToolset
     from leadhand.tools.web import web_fetch, web_search
 
-    return [web_search, web_fetch, *(getattr(research, name) for name in research.__all__)]
+    found = [getattr(research, name) for name in research.__all__]
+    return [web_search, web_fetch, *found, *DynamicWorkersToolset.tools]
 
 
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:

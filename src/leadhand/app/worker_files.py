@@ -22,7 +22,7 @@ IN_FILE = ("name", "description", "model", "tools", "toolsets", "limits", "input
 def load_worker_file(path: Path, source: str = "") -> WorkerDefinition:
     """Return the worker that a file defines; ``source`` is what it is called in a project.
 
-    Raises ConfigurationError, with the line, for a file that is no worker file.
+    Raises ConfigurationError, with the line, for a malformed file.
     """
     worker = parse_worker(read_text(path), path)
     if path.name != f"{worker.name}{SUFFIX}":

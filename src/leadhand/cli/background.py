@@ -11,9 +11,9 @@ from pathlib import Path
 
 from leadhand.api import Leadhand
 from leadhand.app.settings import Settings
+from leadhand.app.source_files import is_file
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Output, StoreFlags
-from leadhand.cli.source_files import is_file
 from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.errors import LeadhandError

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
@@ -31,6 +32,8 @@ class Flag:
     value: str = ""
 
 
+NO_PROJECT = "none"
+"""The value of --project for no project."""
 RUN = Flag("The run's id, or the beginning of it.", "RUN")
 RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
@@ -69,6 +72,7 @@ class StoreFlags:
     debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
+    project: str | None = None
 
     def command(self, *words: str) -> str:
         """Return a command line to paste, without a password: ``leadhand runs show ID --home …``."""
@@ -94,6 +98,12 @@ class DriverFlags(StoreFlags):
             "FILE",
         ),
     ] = ()
+    project: Annotated[
+        str | None,
+        Flag(
+            "Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +158,7 @@ class FlowFlags:
     TITLE: ClassVar[str] = "Flow"
 
     flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
+    worker: Annotated[str | None, Flag("Let this worker of the project carry out the request.", "NAME")] = None
     option: Annotated[
         tuple[str, ...],
         Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
@@ -261,15 +272,26 @@ def approval_settings(given: Sequence[str]) -> dict[str, Any]:
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> Leadhand:
     """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
 
-    Raises as :func:`~leadhand.cli.source_files.all_flows` does.
+    Raises as :func:`~leadhand.app.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.cli.source_files import all_agents, all_flows
+    from leadhand.app.manifest import load_project
+    from leadhand.app.project_settings import project_rules
+    from leadhand.app.source_files import all_agents, all_flows
 
     for group in groups:
         settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
     flows, agents = all_flows(store.flows), all_agents(store.agent)
-    return Leadhand(home=store.home, database=store.database, flows=flows, agents=agents, **settings)
+    project = None if store.project in (None, NO_PROJECT) else load_project(Path(store.project))
+    return Leadhand(
+        home=store.home,
+        database=store.database,
+        flows=flows,
+        agents=agents,
+        project=project,
+        offline_rules=project_rules(project),
+        **settings,
+    )
 
 
 @asynccontextmanager

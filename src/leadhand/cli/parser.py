@@ -18,6 +18,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from leadhand.cli.catalogue import BY_WORDS, COMMANDS, GROUPS, Command, CommandFunction
 from leadhand.cli.options import Flag
+from leadhand.cli.project_flags import with_project
 from leadhand.domain.errors import UsageError
 
 DESCRIPTION = (
@@ -61,6 +62,7 @@ def parse(words: Sequence[str]) -> Call | str:
         return _help(command, parameters)
     given, arguments = _read(command, parameters, rest[:end])
     arguments += rest[end + 1 :]
+    given = with_project(given, {each.name for each in parameters if each.flag})
     _check(command, parameters, given, arguments)
     return Call(function, arguments, _grouped(parameters, given))
 

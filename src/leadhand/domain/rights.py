@@ -40,8 +40,8 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
     """Return the tools of an assignment: those of its role, restricted by the assignment itself and by its ancestors,
     unless the role of its parent delegates to its role.
 
-    A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. A tool whose
-    call created the assignment, or one of its ancestors, is excluded to prevent recursion.
+    A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. To prevent
+    recursion, a tool by which an assignment, or one above it, was delegated to its caller's own role is excluded.
     """
     role = state.role(assignment.role)
     allowed = tools_of_role(state, role) if role is not None else frozenset[str]()
@@ -55,7 +55,7 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         allowed &= tools_of(state, above.assignment)
         call_id = call_of(assignment.assignment_id)
         call = above.returned(call_id) or above.open_call(call_id)
-        if call is not None:
+        if call is not None and assignment.role == above.assignment.role:
             allowed -= {call.tool}
     return allowed
 

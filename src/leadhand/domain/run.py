@@ -46,12 +46,14 @@ class Role(Value):
     model writes them, so that a flow can use them before the whole answer is there. ``max_turns`` and ``max_requests``
     limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
-    children have no tool that their parent lacks. ``max_children`` is how often one assignment may delegate. ``code``
-    is where the code of a role comes from, ``fingerprint`` a digest of its source.
+    children have no tool that their parent lacks. ``max_children`` is how often one assignment may delegate.
+    ``description`` says what it is for. ``code`` is where the code of a role comes from, ``fingerprint`` a digest of
+    its source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
+    description: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
     output: Annotated[Any, BeforeValidator(output_schema)] = None
     tools: tuple[str, ...] = ()
@@ -161,7 +163,8 @@ class RunDefinition(Value):
     those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
     key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
     key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
-    are the files of earlier runs that it may read, one for each path.
+    are the files of earlier runs that it may read, one for each path. ``workers`` are those that its project declares;
+    with ``nested_workers``, workers that are defined during the run may define and call others.
     """
 
     request: str
@@ -187,6 +190,8 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
+    workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
+    nested_workers: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class Gap(Value):

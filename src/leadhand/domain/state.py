@@ -260,7 +260,8 @@ class RunState:
     completed). ``reserved`` holds, by attempt, the
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
     ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
-    run; ``workers`` the roles defined during the run; ``pending_requests`` the undecided requests of people.
+    run; ``workers`` the roles defined during the run, ``makers`` the assignments that defined them;
+    ``pending_requests`` the undecided requests of people.
     """
 
     run_id: str
@@ -293,6 +294,7 @@ class RunState:
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])
     workers: dict[str, Role] = field(default_factory=dict[str, Role])
+    makers: dict[str, str] = field(default_factory=dict[str, str])
     artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict[str, tuple[ArtifactVersion, ...]])
     todos: tuple[Todo, ...] = ()
     pending_requests: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
@@ -333,5 +335,10 @@ class RunState:
         return {tool.name: tool for tool in self.definition.tools}
 
     def role(self, name: str) -> Role | None:
-        """Return the role with this name, of the flow or defined during the run."""
-        return self.workers.get(name) or next((role for role in self.definition.roles if role.name == name), None)
+        """Return the role with this name: defined during the run, of the flow, or a worker of the project."""
+        pinned = (*self.definition.roles, *self.definition.workers)
+        return self.workers.get(name) or next((role for role in pinned if role.name == name), None)
+
+    def is_worker(self, name: str) -> bool:
+        """Whether this is the name of a worker: of the project, or defined during the run."""
+        return name in self.workers or any(role.name == name for role in self.definition.workers)

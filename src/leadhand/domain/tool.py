@@ -42,6 +42,10 @@ class ApprovalPolicy(StrEnum):
     NEVER = "never"
 
 
+DYNAMIC_WORKERS = "dynamic_workers"
+"""The toolset by which workers make and call other workers."""
+
+
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 

@@ -8,11 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from .run import ALL_TOOLS, Role
-from .tool import ToolSpec
+from .tool import DYNAMIC_WORKERS, ToolSpec
 from .value import Value
-
-DYNAMIC_WORKERS = "dynamic_workers"
-"""The toolset by which workers make and call other workers."""
 
 
 class WorkerLimits(Value):
@@ -59,6 +56,7 @@ class WorkerDefinition(Value):
         return Role(
             name=self.name,
             instructions=self.instructions,
+            description=self.description,
             model=self.model,
             output=self.output,
             tools=self.tool_names(tools),

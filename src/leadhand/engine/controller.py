@@ -300,6 +300,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         deadline=state.deadline,
         todos=state.todos,
         artifacts=_artifacts(state),
+        workers={role.name: role.description for role in (*state.definition.workers, *state.workers.values())},
     )
 
 

@@ -30,6 +30,7 @@ from leadhand.engine.tool_returns import Unreadable, described, is_small, return
 from leadhand.ports import (
     ArtifactStore,
     BoundTool,
+    Caller,
     Clock,
     Files,
     Library,
@@ -38,6 +39,7 @@ from leadhand.ports import (
     ToolContext,
     Web,
     Work,
+    Workshop,
 )
 
 LOGGER = logging.getLogger("leadhand.tools")
@@ -55,8 +57,10 @@ class ToolCalls:
         clock: Clock,
         artifacts: ArtifactStore | None = None,
         library: Callable[[bool, str], Library] | None = None,
+        workshop: Workshop | None = None,
     ) -> None:
         """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory."""
+        self._workshop = workshop
         self._toolbox = toolbox
         self._library = library
         self._artifacts = artifacts
@@ -96,7 +100,7 @@ class ToolCalls:
         Failures are returned, never raised.
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
-        refused if the attempt is no longer current. The tool sees the todos and files of ``work``.
+        refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
         """
         result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         bound = self._toolbox.find(tool.name)
@@ -119,6 +123,8 @@ class ToolCalls:
             library=None if self._library is None else self._library(offline, documents),
             todos=work.todos if work is not None else (),
             files=Files() if work is None or self._artifacts is None else Files(work.artifacts, self._artifacts.get),
+            caller=Caller() if work is None else work.caller,
+            workshop=self._workshop,
             emit=partial(log.note, attempt),
         )
         began_at = time.monotonic()

@@ -15,6 +15,7 @@ from .stores import (
 )
 from .work import (
     BoundTool,
+    Caller,
     Clock,
     Dispatcher,
     Files,
@@ -29,6 +30,7 @@ from .work import (
     Web,
     WebReply,
     Work,
+    Workshop,
 )
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "AnswerCache",
     "ArtifactStore",
     "BoundTool",
+    "Caller",
     "Clock",
     "ContextStore",
     "Dispatcher",
@@ -58,4 +61,5 @@ __all__ = [
     "Web",
     "WebReply",
     "Work",
+    "Workshop",
 ]

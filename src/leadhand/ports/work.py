@@ -19,6 +19,7 @@ from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import ResultData
+from leadhand.domain.worker import WorkerDefinition
 from leadhand.flows.desk import Code
 
 
@@ -33,9 +34,10 @@ class Work:
     a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
     text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
-    value proposes. ``todos`` and ``artifacts`` (the latest version by path) are those of the run when the attempt was
-    scheduled. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text
-    of that field is shown while it is written. ``code`` does the work instead of a model.
+    value proposes. ``todos``, ``artifacts`` (the latest version by path) and ``workers`` (descriptions by name) are
+    those of the run when the attempt was scheduled. ``draft``, if any, decides from the fields before ``answer`` of a
+    structured answer whether the text of that field is shown while it is written. ``code`` does the work instead of a
+    model.
     """
 
     run_id: str
@@ -59,6 +61,20 @@ class Work:
     deadline: datetime | None = None
     todos: tuple[Todo, ...] = ()
     artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
+    workers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def caller(self) -> Caller:
+        """The worker, as the tools that it calls see it."""
+        run = self.definition
+        return Caller(
+            name=self.assignment.name,
+            tools=tuple(tool for tool in run.tools if tool.name in self.tools),
+            workers=self.workers,
+            known_tools=frozenset(tool.name for tool in run.tools),
+            reserved_names=frozenset(role.name for role in (*run.roles, *run.workers)),
+            nested_workers=run.nested_workers,
+        )
 
     @property
     def instructions(self) -> str:
@@ -195,6 +211,34 @@ class Files:
         return await self.content(self.entries[path].digest)
 
 
+class Workshop(Protocol):
+    """Keeps the files of workers that are made during runs, and reads those of the project that are attached."""
+
+    async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+        """Write a worker to its file, and return the path of the file. Raises ToolError."""
+        ...
+
+    async def attachment(self, path: str) -> bytes:
+        """Return the content of a file of the project. Raises UsageError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The worker that calls a tool: its ``name``, its ``tools``, and the ``workers`` it can call (name to description).
+
+    ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have. With
+    ``nested_workers``, workers that it makes may make and call workers, too.
+    """
+
+    name: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    workers: Mapping[str, str] = field(default_factory=dict[str, str])
+    known_tools: frozenset[str] = frozenset()
+    reserved_names: frozenset[str] = frozenset()
+    nested_workers: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
@@ -202,7 +246,8 @@ class ToolContext:
     ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
     send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
     the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
-    are the todo list and the artifacts of the run, as they were when the worker made the call.
+    are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` is that
+    worker, ``workshop`` keeps the workers that it makes (None: it cannot make any).
     """
 
     run_id: str
@@ -214,6 +259,8 @@ class ToolContext:
     library: Library | None = None
     todos: tuple[Todo, ...] = ()
     files: Files = Files()
+    caller: Caller = Caller()
+    workshop: Workshop | None = None
     emit: Callable[[str], None] = lambda _message: None
     """Report what the tool is doing, as a line in the log of the run."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.run import WILDCARDS
-from leadhand.domain.tool import ToolSpec
+from leadhand.domain.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import Tool
 
@@ -53,9 +53,13 @@ class Toolbox:
         found = [self._on_request[name] for name in extra if name in self._on_request]
         return tuple(bound.spec for bound in (*self._tools.values(), *found))
 
-    def known(self) -> tuple[ToolSpec, ...]:
-        """The specification of every tool, those on request last; without those that only research runs can use."""
-        return self.specs(name for name, each in self._on_request.items() if each.spec.toolset != "research")
+    def known(self, *, every: bool = False) -> tuple[ToolSpec, ...]:
+        """The specification of every tool, those on request last.
+
+        Unless ``every``, without those of research and those that make and call workers.
+        """
+        hidden = () if every else ("research", DYNAMIC_WORKERS)
+        return self.specs(name for name, each in self._on_request.items() if each.spec.toolset not in hidden)
 
     def find(self, name: str) -> BoundTool | None:
         return self._tools.get(name) or self._on_request.get(name)

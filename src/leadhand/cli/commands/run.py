@@ -10,8 +10,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
 from leadhand.app.arguments import check_request
+from leadhand.app.flows import WORKER
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.background import run_in_background
 from leadhand.cli.foreground import new_view, run_in_foreground
@@ -32,7 +34,6 @@ from leadhand.cli.options import (
     open_reader,
 )
 from leadhand.cli.run_lookup import find_run, mention_orphans
-from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 from leadhand.domain.state import RunState
@@ -152,8 +153,13 @@ async def run(
     """Run a request and print the answer."""
     options = flow_options(flow.option)
     groups = Groups(models, limits, output, store)
-    same = job.continue_ is not None and "flow" not in flow.chosen
-    return await job.run(request, "" if same else flow.flow, lambda _lead: options, EXAMPLE, groups)
+    name = flow.flow
+    if flow.worker is not None:
+        if "flow" in flow.chosen:
+            raise UsageError("--worker and --flow exclude each other", "Give one of them.")
+        name, options = WORKER, {**options, "worker": flow.worker}
+    same = job.continue_ is not None and flow.chosen.isdisjoint(("flow", "worker"))
+    return await job.run(request, "" if same else name, lambda _lead: options, EXAMPLE, groups)
 
 
 def _request(given: str | None, example: str) -> str:

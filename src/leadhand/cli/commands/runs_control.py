@@ -12,6 +12,7 @@ from leadhand.app.formatting import one_line
 from leadhand.app.keys import user
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
+from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
@@ -29,7 +30,6 @@ from leadhand.cli.options import (
     open_reader,
 )
 from leadhand.cli.run_lookup import find_run, resume_line
-from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say

@@ -69,7 +69,7 @@ async def serve(
     import webbrowser
 
     from leadhand.app.keys import key_store
-    from leadhand.cli.source_files import all_tools
+    from leadhand.app.source_files import all_tools
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK

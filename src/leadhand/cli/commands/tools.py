@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.formatting import clean, count, duration, shortened
+from leadhand.app.source_files import all_tools
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Debug, Documents, Flag, StoreFlags, Tools, open_lead
-from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec

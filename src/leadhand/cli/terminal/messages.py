@@ -31,7 +31,7 @@ MAX_ANSWER = 50_000
 
 
 def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
-    """Write the first lines: the run, its models and why these, its limits, and its database.
+    """Write the first lines: the run, its models and why these, its limits, its project and its database.
 
     ``why`` explains the models of an existing run; the models of a new run are chosen by the runtime.
     """
@@ -43,6 +43,7 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
         ("model", models_line(definition) + (f" ({reason})" if reason else "")),
         *(("window", line) for line in window_lines(runtime, definition)),
         ("limits", limits_line(definition)),
+        *([("project", str(project.path))] if (project := runtime.settings.project) is not None else []),
         ("database", database_name(runtime)),
     ]
     if why is None and choice.unpriced and definition.limits.budget_nanousd is not None:

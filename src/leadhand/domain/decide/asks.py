@@ -13,9 +13,10 @@ from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArt
 from leadhand.domain.errors import UsageError
 from leadhand.domain.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.domain.limits import Ceiling, nanousd
-from leadhand.domain.rights import MAX_DEPTH, call_of, depth_of, may_delegate, tools_of, tools_of_role
+from leadhand.domain.rights import MAX_DEPTH, ancestors, call_of, depth_of, may_delegate, tools_of, tools_of_role
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
+from leadhand.domain.tool import DYNAMIC_WORKERS
 from leadhand.domain.value import shown
 from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
 
@@ -161,12 +162,20 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
             name = ask.role or assignment.assignment.role
             if state.role(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
+            if state.is_worker(name) and name in _roles_above(state, assignment):
+                return f"{name} is already at work on this: a worker cannot call itself, also not through others"
             if ask.key and beside.keys[ask.key] > 1:
                 return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
         case DefineWorker():
             if any(role.name == ask.name for role in state.definition.roles):
                 return f"{ask.name!r} is a role of the flow: choose another name"
+            if any(role.name == ask.name for role in state.definition.workers):
+                return f"the project declares a worker {ask.name!r}: choose another name"
+            if state.makers.get(ask.name, assignment.key) != assignment.key:
+                return f"another worker of this run defined {ask.name!r}: choose another name"
+            if making := sorted(_making_workers(state).intersection(ask.tools or ())):
+                return f"a worker that is defined during a run may not use {', '.join(making)} in this project"
             return _wider(ask.tools, mine)
         case WriteArtifact():
             try:
@@ -218,16 +227,29 @@ def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
     return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
 
 
+def _making_workers(state: RunState) -> set[str]:
+    """Return the tools that a worker defined during the run may not have: those that make and call workers."""
+    if state.definition.nested_workers:
+        return set()
+    return {tool.name for tool in state.definition.tools if tool.toolset == DYNAMIC_WORKERS}
+
+
+def _roles_above(state: RunState, assignment: AssignmentState) -> set[str]:
+    """Return the roles of an assignment and of those above it."""
+    return {each.assignment.role for each in (assignment, *ancestors(state, assignment.assignment))}
+
+
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
     wider = sorted(set(tools or ()) - allowed)
     return f"the caller may not use {', '.join(wider)}, so it cannot grant it to a worker" if wider else ""
 
 
 def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> Role:
-    mine = tools_of(state, assignment.assignment)
+    mine = tools_of(state, assignment.assignment) - _making_workers(state)
     return Role(
         name=ask.name,
         instructions=ask.instructions,
+        description=ask.description,
         model=ask.model,
         tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
     )
@@ -237,7 +259,9 @@ def _child(
     state: RunState, parent: AssignmentState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
 ) -> Assignment:
     role = state.role(ask.role or parent.assignment.role)
-    mine = tools_of(state, parent.assignment) - {call.tool}
+    mine = tools_of(state, parent.assignment)
+    if ask.role in (None, parent.assignment.role):
+        mine -= {call.tool}  # it would delegate for ever
     if role is not None and may_delegate(state, parent.key, role.name):
         mine = tools_of_role(state, role)
     tools = None

@@ -208,6 +208,7 @@ def _with_results(state: RunState, evidence: ToolResult, children: Sequence[Assi
 
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
     state.workers[event.role.name] = event.role
+    state.makers[event.role.name] = assignment_of(event.attempt)
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:

@@ -1,4 +1,4 @@
-"""The tools, flows and agents of the Python files and modules that ``--tools``, ``--flows`` and ``--agent`` name."""
+"""The tools, flows, agents and offline rules of the Python files and modules that flags and manifests name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.flows.flow import Flow
+from leadhand.flows.offline.rule import OfflineRule
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
@@ -71,6 +72,20 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
             raise UsageError(f"{place} defines no agent {wanted}", how)
         agents += [found[wanted]] if colon else found.values()
     return list(dict.fromkeys(agents))
+
+
+def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
+    """Return the rules for the built-in model of every file or module named, by role. Raises as :func:`all_tools`."""
+    rules: dict[str, OfflineRule] = {}
+    for name in named:
+        found = vars(_imported(name)).get("OFFLINE")
+        if not isinstance(found, dict) or not all(callable(each) for each in cast("dict[str, Any]", found).values()):
+            raise UsageError(
+                f"{name} defines no rules for the built-in model",
+                "Define OFFLINE in it, a dict of functions by the name of a worker.",
+            )
+        rules |= cast("dict[str, OfflineRule]", found)
+    return rules
 
 
 def _imported(name: str) -> ModuleType:

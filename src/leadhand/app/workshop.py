@@ -1,0 +1,119 @@
+"""The files of workers that are made during runs, and the files of the project that are attached to calls of workers.
+
+Workers are kept as ``<generated_workers_dir>/<run>/<name>.worker``, earlier versions as ``<name>.1.worker`` and so on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from leadhand.app.manifest import Project
+from leadhand.app.worker_files import SUFFIX, parse_worker, worker_text
+from leadhand.domain.artifact import confined
+from leadhand.domain.errors import ConfigurationError, FailureClass, ToolError, UsageError
+from leadhand.domain.worker import WorkerDefinition
+
+LARGEST_ATTACHMENT = 1_000_000
+"""Bytes of a file of the project that is attached to a call, at most."""
+_HIDDEN = re.compile(r"(^|/)\.")
+
+
+class ProjectWorkshop:
+    """Keeps the workers of a project whose manifest sets ``generated_workers_dir``."""
+
+    def __init__(self, project: Project, generated: Path) -> None:
+        self._project = project
+        self._generated = generated
+
+    async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+        """Write the file of a worker, and return its path relative to the project.
+
+        The same worker again changes nothing; another one of the same name replaces it, and the earlier file is kept.
+        Raises ToolError if the file cannot be written, or does not read back as it was written.
+        """
+        return await asyncio.to_thread(self._write, run_id, worker, about)
+
+    def _write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+        text = worker_text(worker, about)
+        if parse_worker(text, f"{worker.name}{SUFFIX}") != worker:
+            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
+        folder = self._generated / run_id
+        file = folder / f"{worker.name}{SUFFIX}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if folder.resolve() != self._project.directory.resolve() / folder.relative_to(self._project.directory):
+                raise ToolError(f"{folder} is reached through a link", type="not_confined")
+            if not file.is_file() or file.read_text("utf-8") != text:
+                self._keep(file)
+                draft = file.with_suffix(".tmp")
+                draft.write_text(text, "utf-8")
+                os.replace(draft, file)
+        except OSError as error:
+            raise ToolError(
+                f"cannot write {file}: {error.strerror or error}",
+                type="file",
+                class_=FailureClass.UNAVAILABLE,
+                next_action="make the directory generated_workers_dir writable",
+            ) from error
+        return str(file.relative_to(self._project.directory))
+
+    def _keep(self, file: Path) -> None:
+        """Keep an earlier version of a file under the next number."""
+        if file.is_file():
+            number = next(n for n in range(1, 10_000) if not file.with_suffix(f".{n}{SUFFIX}").exists())
+            os.replace(file, file.with_suffix(f".{number}{SUFFIX}"))
+
+    async def attachment(self, path: str) -> bytes:
+        """Return the content of a file of the project. Raises UsageError for a path outside it, or no file."""
+        return await asyncio.to_thread(self._attachment, path)
+
+    def _attachment(self, path: str) -> bytes:
+        relative = confined(path)
+        root = self._project.directory.resolve()
+        file = (root / relative).resolve()
+        if _HIDDEN.search(relative) or root not in file.parents:
+            raise UsageError(f"{relative} is not a file that can be attached", "attach a file below the project")
+        try:
+            with file.open("rb") as opened:
+                content = opened.read(LARGEST_ATTACHMENT + 1)
+        except OSError as error:
+            raise UsageError(
+                f"cannot read the attachment {relative}: {error.strerror or error}", "attach a file that exists"
+            ) from error
+        if len(content) > LARGEST_ATTACHMENT:
+            raise UsageError(f"the attachment {relative} is too large", f"attach at most {LARGEST_ATTACHMENT:,} bytes")
+        return content
+
+
+class Generated(NamedTuple):
+    """A worker that was made during a run, with its ``file``, and when it was written (UTC)."""
+
+    worker: WorkerDefinition
+    file: Path
+    run_id: str
+    at: datetime
+
+
+def generated_workers(project: Project) -> Iterator[Generated]:
+    """Yield the workers that were made during runs, in their latest versions, those of the newest run first.
+
+    Files that are malformed are left out: a person may have begun to change them.
+    """
+    folder = project.generated_workers
+    if folder is None or not folder.is_dir():
+        return
+    files = [file for file in folder.glob(f"*/*{SUFFIX}") if "." not in file.stem]
+    for file in sorted(files, key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
+        try:
+            worker = parse_worker(file.read_text("utf-8"), file)
+        except (ConfigurationError, OSError, UnicodeDecodeError):
+            continue
+        source = str(file.relative_to(project.directory))
+        at = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+        yield Generated(worker.evolve(source=source), file, file.parent.name, at)

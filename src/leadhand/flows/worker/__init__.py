@@ -1,0 +1,1 @@
+"""The worker flow: a worker of the project leads a run."""

@@ -1,0 +1,154 @@
+"""The toolset ``dynamic_workers``: make a worker during a run, and call workers.
+
+A worker that is made has at most the rights of its maker, for this run only. Its file stays in the project, under
+``generated_workers_dir``, so that a person can read it, and promote it for later runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+
+from leadhand.domain.asks import DefineWorker, Delegate
+from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.text import did_you_mean, is_blank
+from leadhand.domain.tool import DYNAMIC_WORKERS, ToolReturn
+from leadhand.domain.value import Json, one_line
+from leadhand.domain.worker import WorkerDefinition
+from leadhand.ports import ToolContext, Workshop
+from leadhand.tools.decorator import Tool, tool
+
+MOST_ATTACHMENTS = 20
+LONGEST_ATTACHMENT = 200_000
+"""Characters of one attachment, at most."""
+
+
+@tool(effect="idempotent", approval="ask", timeout=30, toolset=DYNAMIC_WORKERS)
+async def worker_create(
+    name: str,
+    instructions: str,
+    description: str,
+    model: str | None = None,
+    tools: list[str] | None = None,
+    *,
+    context: ToolContext,
+) -> ToolReturn:
+    """Make a worker for the rest of this run, or a new version of one that you made. Call it with worker_call.
+
+    Args:
+        name: Letters, digits, - and _; the name by which you call it.
+        instructions: What it has to do with each input, and what its answer has to contain.
+        description: What it is for, in one sentence.
+        model: The model that it uses; usually none, for that of the run.
+        tools: The tools that it may use, at most yours; by default yours, without those that make and call workers.
+    """
+    workshop, caller = _workshop(context), context.caller
+    mine = [each.name for each in caller.tools]
+    allowed = [each.name for each in caller.tools if caller.nested_workers or each.toolset != DYNAMIC_WORKERS]
+    for wanted in tools or ():
+        if wanted not in caller.known_tools:
+            raise _bad(f"there is no tool {wanted!r}.{did_you_mean(wanted, mine)}", f"choose from: {_listed(allowed)}")
+        if wanted not in allowed:
+            why = "you may not use it" if wanted not in mine else "workers that are made may not make or call others"
+            raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
+    if name in caller.reserved_names:
+        raise _bad(f"the name {name!r} is taken by a role or a worker of the project", "choose another name")
+    try:
+        worker = WorkerDefinition(
+            name=name,
+            description=description,
+            instructions=instructions,
+            model=model,
+            tools=tuple(dict.fromkeys(allowed if tools is None else tools)),
+        )
+    except ValidationError as error:
+        raise _bad(one_line(error), "correct this argument") from error
+    if is_blank(instructions):
+        raise _bad("instructions is empty", "say what the worker has to do")
+    made_by = f"Made by {caller.name} in {context.run_id}, for that run only."
+    file = await workshop.write(context.run_id, worker, made_by)
+    return ToolReturn(
+        raw=worker.name,
+        summary=f"{worker.name} is ready; its file is {file}",
+        asks=(
+            DefineWorker(
+                name=worker.name,
+                instructions=worker.instructions,
+                description=worker.description,
+                model=worker.model,
+                tools=worker.tools,
+            ),
+        ),
+    )
+
+
+@tool(effect="pure", timeout=60, toolset=DYNAMIC_WORKERS)
+async def worker_call(
+    worker: str, input: str, attachments: list[str] | None = None, *, context: ToolContext
+) -> ToolReturn:
+    """Have a worker do a task, and get its answer. Several calls in one reply run in parallel.
+
+    Args:
+        worker: Its name: one that you made, or one of the project.
+        input: The task, with everything that the worker has to know.
+        attachments: Paths of files that it is given: artifacts of this run, or files of the project.
+    """
+    known = context.caller.workers
+    if worker not in known:
+        raise _bad(f"there is no worker {worker!r}.{did_you_mean(worker, known)}", f"choose from: {_listed(known)}")
+    if is_blank(input):
+        raise _bad("input is empty", "say what the worker has to do")
+    paths = attachments or []
+    if len(paths) > MOST_ATTACHMENTS:
+        raise _bad(f"{len(paths)} attachments are too many", f"pass at most {MOST_ATTACHMENTS}")
+    given: dict[str, Json] = {"input": input}
+    if paths:
+        given["attachments"] = [{"path": path, "text": await _text(path, context)} for path in dict.fromkeys(paths)]
+    return ToolReturn(asks=(Delegate(role=worker, title=worker, input=given),))
+
+
+class DynamicWorkersToolset:
+    """The tools of this toolset: ``Leadhand(tools=[my_tool, *DynamicWorkersToolset().tools], …)``."""
+
+    name = DYNAMIC_WORKERS
+    tools: tuple[Tool[..., Any], ...] = (worker_create, worker_call)
+
+
+async def _text(path: str, context: ToolContext) -> str:
+    """Return an attachment as text: an artifact of the run, else a file of the project."""
+    try:
+        content = (
+            await context.files.read(path)
+            if path in context.files.entries
+            else await _workshop(context).attachment(path)
+        )
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise _bad(f"the attachment {path} is not text", "attach text files in UTF-8") from error
+    except UsageError as error:
+        raise _bad(error.what, error.how) from error
+    if len(text) > LONGEST_ATTACHMENT:
+        message = f"the attachment {path} has {len(text):,} characters"
+        raise _bad(message, f"attach files of at most {LONGEST_ATTACHMENT:,} characters")
+    return text
+
+
+def _workshop(context: ToolContext) -> Workshop:
+    if context.workshop is None:
+        raise ToolError(
+            "this project has no directory for workers that are made during runs",
+            type="not_configured",
+            class_=FailureClass.UNAVAILABLE,
+            next_action='set generated_workers_dir = "generated" in leadhand.toml',
+        )
+    return context.workshop
+
+
+def _bad(message: str, how: str) -> ToolError:
+    return ToolError(f"{message}; {how}", type="bad_arguments", class_=FailureClass.INVALID)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

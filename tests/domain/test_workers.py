@@ -1,0 +1,132 @@
+"""Workers that are defined during a run have no more rights than their maker, and none calls itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from domain.histories import History
+from domain.own import assigned, comes_back, decided, history_of
+from leadhand.domain import events as ev
+from leadhand.domain.asks import DefineWorker, Delegate
+from leadhand.domain.rights import tools_of
+from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.domain.tool import DYNAMIC_WORKERS, ToolSpec
+from leadhand.domain.work_result import ResultData
+
+LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
+NARROW = Role(name="narrow", tools=("look", "research", "make"), counts=True)
+DECLARED = Role(name="evaluator", instructions="Judge it.", tools=("look", "write"))
+
+
+def working(role: Role = LEAD, *, nested: bool = False) -> History:
+    """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
+    history = history_of(role)
+    run = history.state.definition
+    make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
+    history.state = replace(
+        history.state,
+        definition=run.evolve(tools=(*run.tools, make), workers=(DECLARED,), nested_workers=nested),
+    )
+    assigned(history, "a", role.name)
+    return history
+
+
+def refusal(history: History, ask: DefineWorker | Delegate) -> str:
+    """Return why an ask is refused."""
+    (answered,) = decided(history, "a", ask)
+    assert isinstance(answered, ev.CallAnswered)
+    assert not answered.ok
+    return answered.content
+
+
+def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too() -> None:
+    history = working(NARROW)
+    (issued,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    assert isinstance(issued, ev.AssignmentIssued)
+    assert tools_of(history.state, issued.assignment) == {"look"}, "write is the worker's, and not its caller's"
+
+
+def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers() -> None:
+    history = working()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert set(defined.role.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
+
+
+def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
+    wanted = DefineWorker(name="poet", instructions="Write.", tools=("make",))
+    assert refusal(working(), wanted) == "a worker that is defined during a run may not use make in this project"
+    (defined, _) = decided(working(nested=True), "a", wanted)
+    assert isinstance(defined, ev.WorkerDefined)
+    assert defined.role.tools == ("make",)
+
+
+def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
+    wanted = DefineWorker(name="poet", instructions="Write.", tools=("write",))
+    assert refusal(working(NARROW), wanted) == "the caller may not use write, so it cannot grant it to a worker"
+
+
+def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:
+    wanted = DefineWorker(name="evaluator", instructions="Write.")
+    assert refusal(working(), wanted) == "the project declares a worker 'evaluator': choose another name"
+
+
+def test_its_maker_can_define_a_worker_again() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    history.decide_all()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write verse."), turn=2)
+    assert isinstance(defined, ev.WorkerDefined)
+    role = history.state.role("poet")
+    assert role is not None
+    assert role.instructions == "Write verse."
+
+
+def test_another_worker_cannot_replace_it() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assigned(history, "b", "lead")
+    (answered,) = decided(history, "b", DefineWorker(name="poet", instructions="Steal."))
+    assert isinstance(answered, ev.CallAnswered)
+    assert answered.content == "another worker of this run defined 'poet': choose another name"
+
+
+def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(
+        history.state,
+        definition=history.state.definition.evolve(workers=(wide, wide.evolve(name="second"))),
+    )
+    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    history.decide_all()
+    decided(history, "a/t1/c0", Delegate(role="second"), tool="research")
+    history.decide_all()
+    (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(role="evaluator"), tool="research")
+    assert isinstance(answered, ev.CallAnswered)
+    assert answered.content.startswith("evaluator is already at work on this")
+
+
+def test_a_call_of_a_worker_returns_what_it_answered() -> None:
+    history = working()
+    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
+    history.decide_all()
+    assert history.state.assignments["a"].evidence[0].summary == "a good deck"
+
+
+def test_the_makers_of_workers_are_part_of_the_state() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write.", description="Writes verse."))
+    assert history.state.makers == {"poet": "a"}
+    assert history.state.workers["poet"].description == "Writes verse."
+    assert history.state.is_worker("poet")
+    assert history.state.is_worker("evaluator")
+    assert not history.state.is_worker("lead")
+
+
+@pytest.mark.parametrize("ask", [Delegate(role="nobody"), Delegate(role="poet")])
+def test_a_worker_that_nobody_defined_cannot_be_called(ask: Delegate) -> None:
+    assert refusal(working(), ask) == f"this run has no role or worker {ask.role!r}"

@@ -1,0 +1,273 @@
+"""Workers that are made and called during runs: the example project, approvals, rights, attachments, and restarts."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, RunStatus, UsageError
+from leadhand.app.manifest import load_project
+from leadhand.app.workshop import generated_workers
+from leadhand.domain.errors import ConfigurationError
+from leadhand.testing.scripted_model import ScriptedModel, calls, calls_all, says
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
+ORCHESTRATOR = "---\nname: orchestrator\ntoolsets: [dynamic_workers]\n---\nMake workers and call them.\n"
+POET = {"name": "poet", "instructions": "Write verse.", "description": "Writes."}
+
+
+@pytest.fixture(autouse=True)
+def _own_modules() -> Iterator[None]:
+    """Forget the modules of a project: the next test has a copy of its own."""
+    yield
+    for name in ("tools", "offline"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    return Path(
+        shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns("generated", "__pycache__"))
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one worker that makes others."""
+    folder = tmp_path / "project"
+    (folder / "workers").mkdir(parents=True)
+    (folder / "workers" / "orchestrator.worker").write_text(ORCHESTRATOR)
+    (folder / "leadhand.toml").write_text('worker_files = ["workers/*.worker"]\ngenerated_workers_dir = "generated"\n')
+    return folder
+
+
+def lead_of(project: Path, script: Any = None, **settings: Any) -> Leadhand:
+    """Return a Leadhand of a project, with a home beside it."""
+    models = {} if script is None else {"models": script, "tools": []}
+    return Leadhand.of_project(project, home=project.parent / "home", **models, **settings)
+
+
+async def led(project: Path, script: Any, request: str = "Go", worker: str = "orchestrator", **settings: Any) -> Any:
+    """Return the answer of a run that a worker leads, and that asks nobody."""
+    async with lead_of(project, script, approve="auto", **settings) as lead:
+        return await lead.run(request, flow="worker", worker=worker)
+
+
+def returned(script: ScriptedModel) -> list[str]:
+    """Return the results of tools in the last request."""
+    return [each.content for each in script.requests[-1].messages if each.role == "tool"]
+
+
+# --- the example -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_example_makes_an_evaluator_calls_it_on_every_deck_and_improves_it_once(example: Path) -> None:
+    async with lead_of(example, offline=True, approve="auto") as lead:
+        answer = await lead.run("Evaluate the pitch decks", flow="worker", worker="orchestrator")
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.text.splitlines() == [
+        "decks/solar.md: score 5 of 5: growth 80 %, runway 18 months",
+        "decks/bread.md: score 3 of 5: growth 45 %, runway 12 months",
+        "decks/boats.md: score 1 of 5: growth 20 %, runway 7 months",
+    ]
+    (made,) = generated_workers(load_project(example))
+    assert (made.worker.name, made.run_id) == ("deck_evaluator", answer.run_id)
+    assert "reason" in made.worker.instructions
+    earlier = made.file.with_name("deck_evaluator.1.worker")
+    assert "reason" not in earlier.read_text(), "the first version is kept"
+
+
+async def test_a_worker_that_was_made_is_unknown_to_the_next_run_until_it_is_declared(example: Path) -> None:
+    async with lead_of(example, offline=True, approve="auto") as lead:
+        await lead.run("Evaluate the pitch decks", flow="worker", worker="orchestrator")
+        with pytest.raises(UsageError, match="unknown worker 'deck_evaluator'"):
+            await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
+    (made,) = generated_workers(load_project(example))
+    shutil.copy(made.file, example / "workers" / made.file.name)
+    _forget()
+    async with lead_of(example, offline=True, approve="auto") as lead:
+        run = await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
+        assert (await run.document())["flow"] == "worker"
+
+
+def _forget() -> None:
+    for name in ("tools", "offline"):
+        sys.modules.pop(name, None)
+
+
+# --- making and calling ----------------------------------------------------------------------------------------------
+
+
+async def test_a_created_worker_is_called_and_its_answer_goes_back(project: Path) -> None:
+    script = ScriptedModel()
+    script.on(lambda request: request.role == "poet", says("Roses are red."))
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_create", **POET),
+        calls("worker_call", worker="poet", input="Write about roses."),
+        says("The poet wrote: Roses are red."),
+    )
+    answer = await led(project, script)
+    assert answer.text == "The poet wrote: Roses are red."
+    assert answer.status is RunStatus.SUCCEEDED
+
+
+async def test_twenty_workers_are_made_and_called_at_once(project: Path) -> None:
+    names = [f"poet{number}" for number in range(20)]
+    script = ScriptedModel()
+    script.on(lambda request: request.role.startswith("poet"), always=says("A verse."))
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls_all(*(("worker_create", {**POET, "name": name}) for name in names)),
+        calls_all(*(("worker_call", {"worker": name, "input": "Write."}) for name in names)),
+        says("Twenty verses."),
+    )
+    answer = await led(project, script)
+    assert answer.document["usage"]["requests"] == 23
+    assert len(list(generated_workers(load_project(project)))) == 20
+
+
+async def test_a_maker_cannot_give_what_it_lacks_and_nothing_is_written(project: Path) -> None:
+    script = ScriptedModel(
+        [
+            calls("worker_create", **POET, tools=["weather_tool"]),
+            calls("worker_create", **POET, tools=["worker_create"]),
+            calls("worker_create", **{**POET, "name": "orchestrator"}),
+            calls("worker_create", **{**POET, "name": "../poet"}),
+            says("I could not."),
+        ]
+    )
+    await led(project, script)
+    whole = "\n".join(returned(script))
+    assert "there is no tool 'weather_tool'" in whole
+    assert "workers that are made may not make or call others" in whole
+    assert "the name 'orchestrator' is taken" in whole
+    assert not (project / "generated").exists()
+
+
+async def test_a_declared_worker_calls_another_which_cannot_call_it_back(project: Path) -> None:
+    for name in ("editor", "critic"):
+        (project / "workers" / f"{name}.worker").write_text(ORCHESTRATOR.replace("orchestrator", name))
+    script = ScriptedModel()
+    script.on(
+        lambda request: request.role == "critic",
+        calls("worker_call", worker="editor", input="Edit it."),
+        says("The editor may not be called."),
+    )
+    script.on(
+        lambda request: request.role == "editor",
+        calls("worker_call", worker="critic", input="Judge it."),
+        says("Edited."),
+    )
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_call", worker="editor", input="Edit the text."),
+        says("Done."),
+    )
+    await led(project, script)
+    refused = [
+        message.content
+        for request in script.requests
+        if request.role == "critic"
+        for message in request.messages
+        if message.role == "tool"
+    ]
+    assert any("editor is already at work on this" in each for each in refused)
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("../secret.txt", "it leaves its folder"),
+        ("/etc/passwd", "it is absolute"),
+        (".env", "is not a file that can be attached"),
+        ("missing.md", "No such file"),
+        ("link.md", "is not a file that can be attached"),
+        ("picture.png", "is not text"),
+        ("large.txt", "is too large"),
+    ],
+)
+async def test_attachments_are_text_files_of_the_project(project: Path, path: str, problem: str) -> None:
+    (project.parent / "secret.txt").write_text("secret")
+    (project / ".env").write_text("KEY=1")
+    (project / "link.md").symlink_to(project.parent / "secret.txt")
+    (project / "picture.png").write_bytes(b"\x89PNG\xff")
+    (project / "large.txt").write_bytes(b"a" * 1_000_001)
+    script = ScriptedModel(
+        [calls("worker_call", worker="orchestrator", input="Read it.", attachments=[path]), says("I could not.")]
+    )
+    await led(project, script)
+    (message,) = returned(script)
+    assert problem in message
+
+
+# --- approvals and restarts ------------------------------------------------------------------------------------------
+
+
+async def test_making_a_worker_waits_for_a_person_in_another_process_too(project: Path) -> None:
+    first = ScriptedModel([calls("worker_create", **POET)])
+    async with lead_of(project, first) as lead:
+        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        await run.wait()
+        (asked,) = await run.approvals()
+        assert (asked.approval.tool, asked.approval.args["instructions"]) == ("worker_create", "Write verse.")
+        assert not (project / "generated").exists(), "nothing is written before the answer"
+    second = ScriptedModel()
+    second.on(lambda request: request.role == "poet", says("A verse."))
+    second.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_call", worker="poet", input="Write."),
+        says("A verse."),
+    )
+    async with lead_of(project, second) as lead:
+        await lead.approve(asked.id)
+        answer = await (await lead.resume(run.run_id)).answer()
+    assert answer.text == "A verse."
+    (made,) = generated_workers(load_project(project))
+    assert made.worker.name == "poet"
+
+
+async def test_a_denied_worker_is_not_made(project: Path) -> None:
+    script = ScriptedModel([calls("worker_create", **POET), says("It was denied.")])
+    async with lead_of(project, script) as lead:
+        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        await run.wait()
+        (asked,) = await run.approvals()
+        await run.deny(asked.id, reason="too much")
+        await (await lead.resume(run.run_id)).answer()
+    (message,) = returned(script)
+    assert "a person denied it: too much" in message
+    assert not (project / "generated").exists()
+
+
+# --- what has to be configured ---------------------------------------------------------------------------------------
+
+
+async def test_a_project_without_a_directory_for_them_makes_no_workers(project: Path) -> None:
+    (project / "leadhand.toml").write_text('worker_files = ["workers/*.worker"]\n')
+    script = ScriptedModel([calls("worker_create", **POET), says("I could not.")])
+    await led(project, script)
+    (message,) = returned(script)
+    assert "no directory for workers that are made during runs" in message
+
+
+async def test_an_unknown_worker_tool_or_toolset_is_refused_before_the_run(project: Path) -> None:
+    with pytest.raises(UsageError, match="unknown worker 'orchestratr'") as refused:
+        await led(project, ScriptedModel(), worker="orchestratr")
+    assert "Did you mean orchestrator?" in refused.value.how
+    file = project / "workers" / "orchestrator.worker"
+    for kind, name in (("tool", "wether"), ("toolset", "webb")):
+        file.write_text(ORCHESTRATOR.replace("toolsets: [dynamic_workers]", f"{kind}s: [{name}]"))
+        with pytest.raises(ConfigurationError, match=f"there is no {kind} '{name}'"):
+            await led(project, ScriptedModel())
+
+
+async def test_an_answer_without_a_call_is_unverified(project: Path) -> None:
+    answer = await led(project, ScriptedModel([says("The moon is made of cheese.")]))
+    assert answer.status is RunStatus.PARTIAL
+    assert answer.gaps[0]["reason"] == "the answer rests on no source: the worker called no tool"
