@@ -9,6 +9,7 @@ import pytest
 
 from leadhand.cli.catalogue import COMMANDS
 
+FILES = ("--agent", "--project")
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
 NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens"}
@@ -40,7 +41,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", "--agent", "--project"}
+    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-revisions", "--no-review", "--stage"},
     "research": COMMON
     | OUTPUT
@@ -49,7 +50,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", "--agent", "--project"}
+    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--max-revisions", "--no-review", "--continue"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
@@ -58,30 +59,24 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", "--agent", "--project"},
+    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", *FILES},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
-    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", "--agent", "--project"},
-    "runs pause": COMMON | {"--flows", "--agent", "--project"},
-    "runs cancel": COMMON | {"--flows", "--agent", "--project"},
-    "runs retry": COMMON
-    | OUTPUT
-    | NEW_LIMITS
-    | {"--subtask", "--args", "--yes", "--tools", "--flows", "--agent", "--project"},
-    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows", "--agent", "--project"},
-    "runs supply": COMMON
-    | OUTPUT
-    | {"--subtask", "--summary", "--result", "--tools", "--flows", "--agent", "--project"},
-    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", "--agent", "--project"},
+    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", *FILES},
+    "runs pause": COMMON | {"--flows", *FILES},
+    "runs cancel": COMMON | {"--flows", *FILES},
+    "runs retry": COMMON | OUTPUT | NEW_LIMITS | {"--subtask", "--args", "--yes", "--tools", "--flows", *FILES},
+    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows", *FILES},
+    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows", *FILES},
+    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", *FILES},
     "runs export": COMMON | {"--jsonl", "--json", "--md", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
     "runs prune": COMMON | {"--older-than", "--dry-run"},
     "approvals list": COMMON | {"--json"},
-    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", "--agent", "--project"},
-    "approvals deny": COMMON | {"--reason", "--flows", "--agent", "--project"},
-    "approvals settle": COMMON
-    | {"--happened", "--did-not", "--summary", "--result", "--flows", "--agent", "--project"},
+    "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", *FILES},
+    "approvals deny": COMMON | {"--reason", "--flows", *FILES},
+    "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", *FILES},
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},

@@ -69,7 +69,7 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
 
 
 def known_keys(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
-    """Return the keys of the part of a value that stands at this place."""
+    """Return the keys of the part of a value at this place."""
     for step in place:
         field = kind.model_fields.get(str(step))
         inner = _model_in(field.annotation) if field is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.decide.asks import NO_MORE_CHILDREN
@@ -30,7 +30,7 @@ def outcome(research: Research) -> Outcome:
     return Outcome(
         answer=_FILE_MARK.sub("", whole),
         uses=_keys(research),
-        gaps=[_asking_again(each) for each in _gaps(research, number)],
+        gaps=[*_unchecked(research, cited), *(_asking_again(each) for each in _gaps(research, number))],
         sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
     )
 
@@ -51,6 +51,16 @@ def _finder(research: Research, source: Numbered) -> str:
 
 
 # --- gaps ------------------------------------------------------------------------------------------------------------
+
+
+def _unchecked(research: Research, cited: Iterable[Numbered]) -> Iterator[Gap]:
+    """The files of earlier runs that the answer cites: models wrote them, and this run has not seen their sources."""
+    earlier = {each.path: each for each in research.state.definition.earlier}
+    for source in cited:
+        if not source.url and (file := earlier.get(source.title)) is not None:
+            reason = f"the run {file.run_id} wrote it on {file.at:%Y-%m-%d}, and it was not checked again"
+            how = "check it, or delete that run and ask again"
+            yield Gap(name=file.path, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=how)
 
 
 def _gaps(research: Research, number: int) -> Iterator[Gap]:

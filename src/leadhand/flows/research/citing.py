@@ -25,6 +25,11 @@ def cited_names(text: str) -> list[str]:
     return list(dict.fromkeys(name for found in _CITATION.finditer(text) for name in _NAMED.findall(found[0])))
 
 
+def without_citations(text: str) -> str:
+    """Return a text without its citations: their ids are not part of what it says."""
+    return re.sub(rf"[ \t]*{_CITATION.pattern}", "", text)
+
+
 def renumbered(text: str, names: Mapping[str, str]) -> str:
     """Return a text whose citations are numbers: ``names`` has that of each passage and file. Unknown ones remain."""
 

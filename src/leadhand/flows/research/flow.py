@@ -26,7 +26,7 @@ from leadhand.flows.run_view import AssignmentView, RunView
 
 from .answer import outcome
 from .briefs import brief
-from .citing import cited_ids, cited_names
+from .citing import cited_ids, cited_names, without_citations
 from .offline import RULES
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
 from .progress import Research, answer_key, shard_key
@@ -194,5 +194,5 @@ def _with_files(result: Result, own: Any) -> Json:
             text = said if isinstance(said, str) else compact_json(said)
             text = text.rpartition(MORE)[0] if MORE in text and text.endswith("]") else text
             read[path] = read.get(path, "") + text
-    files = [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]
+    files = [{"path": path, "text": without_citations(text)[:LONGEST_FILE]} for path, text in read.items()]
     return {"files": files} if files else None
