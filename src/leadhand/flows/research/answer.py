@@ -30,7 +30,10 @@ def outcome(research: Research) -> Outcome:
     return Outcome(
         answer=_FILE_MARK.sub("", whole),
         uses=_keys(research),
-        gaps=[*_unchecked(research, cited), *(_asking_again(each) for each in _gaps(research, number))],
+        gaps=[
+            *_unchecked(research, cited),
+            *(each.evolve(next_action=_ask_again(each.next_action)) for each in _gaps(research, number)),
+        ],
         sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
     )
 
@@ -97,6 +100,10 @@ def _ended_early(research: Research, lead: AssignmentState) -> Gap:
     return found
 
 
-def _asking_again(found: Gap) -> Gap:
-    """Return a gap with advice for a run whose assignments cannot be repeated by themselves."""
-    return found.evolve(next_action=found.next_action.replace("and resume the run", "and ask again"))
+def asking_again(found: Failure) -> Failure:
+    """Return a failure with advice for a run whose assignments cannot be repeated by themselves."""
+    return found.evolve(next_action=_ask_again(found.next_action))
+
+
+def _ask_again(advice: str) -> str:
+    return advice.replace("and resume the run", "and ask again")

@@ -24,7 +24,7 @@ from leadhand.flows.flow import Flow, Result
 from leadhand.flows.report import judging
 from leadhand.flows.run_view import AssignmentView, RunView
 
-from .answer import outcome
+from .answer import asking_again, outcome
 from .briefs import brief
 from .citing import cited_ids, cited_names, without_citations
 from .offline import RULES
@@ -90,7 +90,7 @@ def _next(research: Research) -> Sequence[Command]:
     number = research.last
     if number is None:
         if research.answers or not research.found:
-            return [Finish(failure=lead.failure)]
+            return [Finish(failure=asking_again(lead.failure) if lead.failure is not None else None)]
         return [_answer(1, "answer from what was found", {})]
     if research.direct:
         return [Finish()]
