@@ -45,7 +45,6 @@ from leadhand.tools.toolbox import Toolbox
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
-
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
 
