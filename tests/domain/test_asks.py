@@ -242,7 +242,7 @@ def test_a_worker_is_defined_for_the_rest_of_the_run_and_can_be_handed_work_at_o
     assert isinstance(defined, ev.WorkerDefined)
     assert isinstance(issued, ev.AssignmentIssued)
     poet = history.state.role("poet")
-    assert poet == Role(name="poet", instructions="Write verse.", tools=("look",))
+    assert poet == Role(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
     assert (defined.role, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
     assert issued.assignment.role == "poet"
 

@@ -41,7 +41,7 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
     unless the role of its parent delegates to its role.
 
     A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. To prevent
-    recursion, a tool by which an assignment, or one above it, was delegated to its caller's own role is excluded.
+    recursion, a tool whose call created the assignment, or one above it, is excluded, unless it called another worker.
     """
     role = state.role(assignment.role)
     allowed = tools_of_role(state, role) if role is not None else frozenset[str]()
@@ -55,7 +55,8 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         allowed &= tools_of(state, above.assignment)
         call_id = call_of(assignment.assignment_id)
         call = above.returned(call_id) or above.open_call(call_id)
-        if call is not None and assignment.role == above.assignment.role:
+        another = state.is_worker(assignment.role) and assignment.role != above.assignment.role
+        if call is not None and not another:  # a worker cannot be called from within itself, so it may call others
             allowed -= {call.tool}
     return allowed
 

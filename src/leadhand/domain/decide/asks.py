@@ -162,7 +162,7 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
             name = ask.role or assignment.assignment.role
             if state.role(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
-            if state.is_worker(name) and name in _roles_above(state, assignment):
+            if ask.role is not None and state.is_worker(name) and name in _roles_above(state, assignment):
                 return f"{name} is already at work on this: a worker cannot call itself, also not through others"
             if ask.key and beside.keys[ask.key] > 1:
                 return "the call delegates one task twice: delegate it once"
@@ -260,7 +260,7 @@ def _child(
 ) -> Assignment:
     role = state.role(ask.role or parent.assignment.role)
     mine = tools_of(state, parent.assignment)
-    if ask.role in (None, parent.assignment.role):
+    if ask.role in (None, parent.assignment.role) or not state.is_worker(ask.role or ""):
         mine -= {call.tool}  # it would delegate for ever
     if role is not None and may_delegate(state, parent.key, role.name):
         mine = tools_of_role(state, role)
