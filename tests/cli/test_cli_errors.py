@@ -102,7 +102,7 @@ BAD = [
     ),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
     (6, "the home directory /dev/null/x is not writable", "Choose another one", "run --offline --home /dev/null/x x"),
-    (2, "unknown flag: --project", "See: leadhand run --help", "run --project leadhand.toml x"),
+    (2, "no manifest /", "Name an existing leadhand.toml, or ", "run --project leadhand.toml x"),
     (2, "--offline takes no value", "See: leadhand run --help", "run --offline=true x"),
     (2, "unknown flag: --jsn", "Did you mean --json?", "tools call weather_tool a=1 --jsn b=2"),
     (2, "unknown command: clean", "Choose from: list, show,", "runs clean --help"),

@@ -181,7 +181,7 @@ def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Pat
 def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
     lines = [line.split() for line in run(leadhand).err.splitlines()]
     starts = [" ".join(line[4:]) for line in lines if line[:3] == ["Attempt", "1", "started"]]
-    assert [each.split(" · ")[0] for each in starts] == ["The caller", "North", "South"]
+    assert starts == ["The caller", "North (for The caller)", "South (for The caller)"]
     assert {line[2] for line in lines if line[:1] == ["Completed"]} == {"The", "North", "South"}
 
 
