@@ -125,7 +125,8 @@ def load_project(path: Path) -> Project:
     path = path.expanduser().resolve()
     path = path / FILE if path.is_dir() else path
     if not path.is_file():
-        raise UsageError(f"no manifest {path}", "Name an existing leadhand.toml, or write one: see docs/how-to/projects.md")
+        how = "Name an existing leadhand.toml, or write one: see docs/how-to/projects.md"
+        raise UsageError(f"no manifest {path}", how)
     text = read_text(path)
     try:
         data = tomllib.loads(text)
