@@ -27,7 +27,12 @@ import leadhand.cli.commands
 import leadhand.cli.terminal
 from leadhand.cli.app import main as command_line
 
-IMPORTED = ("leadhand.server.app", "leadhand.stores.postgres", "leadhand.testing.scripted_model")
+IMPORTED = (
+    "leadhand.server.app",
+    "leadhand.app.cluster",
+    "leadhand.stores.postgres",
+    "leadhand.testing.scripted_model",
+)
 
 
 def _python_path() -> list[str]:
@@ -104,7 +109,7 @@ def main() -> list[str] | None:
     for name in IMPORTED:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as home, contextlib.redirect_stderr(io.StringIO()):
-        command_line(["run", "--offline", "--home", home, "weather in Paris"])
+        command_line(["run", "--offline", "--project", "none", "--home", home, "weather in Paris"])
     gc.collect()
     gc.freeze()
     return served(socket.socket(fileno=os.dup(0)))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from leadhand.app import approvals, arguments, operator
+from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
 from leadhand.app.keys import user
@@ -18,20 +19,21 @@ from leadhand.app.report_agents import bound_agents
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
+from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
+from leadhand.domain.listing import RunFilter, RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
-from leadhand.runs import Answer, Answering, Run
+from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
     from leadhand.flows.report.agents import Agent
 
-PORT = ("ask", "profile", "aclose")
-STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
 
 
@@ -58,6 +60,10 @@ class Leadhand(Answering):
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
     "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
     seconds after which an unanswered approval is denied (None: never).
+
+    ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
+    (approve), False (deny) or None (leave it to people). ``deps`` is what your tools find in ``context.deps``: clients,
+    connections, the user. It is in no log.
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -94,10 +100,12 @@ class Leadhand(Answering):
         max_requests: int | None = None,
         max_tokens: int | None = None,
         max_output_tokens: int = 2_000,
-        approve: str = "ask",
-        approve_rules: Mapping[str, str] | None = None,
+        approve: arguments.Policy = "ask",
+        approve_rules: Mapping[str, arguments.Policy] | None = None,
         approval_timeout: float | None = None,
         on_text: Callable[[str, str, str], None] | None = None,
+        on_approval: OnApproval | None = None,
+        deps: Any = None,
     ) -> None:
         roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
         budgets = arguments.shared_budgets(budget_per_day, budget_total)
@@ -130,15 +138,18 @@ class Leadhand(Answering):
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),
         )
-        adapters = models if isinstance(models, Mapping) else {"models": models}
-        for adapter in adapters.values():
-            arguments.check_methods(adapter, "models", PORT, "an object with the methods of leadhand.ports.Models")
-        arguments.check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
-        arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
+        arguments.check_parts(models=models, store=store, on_text=on_text, on_approval=on_approval)
+        self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
         self._open = partial(
-            open_runtime, self._settings, toolbox(tools), models=models, store=store, flows=self._flows, on_text=on_text
+            open_runtime,
+            self._settings,
+            toolbox(tools, deps),
+            models=models,
+            store=store,
+            flows=self._flows,
+            on_text=on_text,
         )
         self._runtime: Runtime | None = None
 
@@ -179,20 +190,37 @@ class Leadhand(Answering):
         if runtime is not None:
             await runtime.aclose()
 
-    async def start(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Run:
+    def _run(self, runtime: Runtime, state: RunState, *, drive: bool = True, output: Output = None) -> Run[Any]:
+        return Run(runtime, state, drive=drive, on_approval=self._on_approval, output=output)
+
+    async def start(
+        self,
+        request: str,
+        *,
+        flow: str = DEFAULT,
+        output: Wanted[ValueT] = None,
+        name: str = "",
+        tags: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
 
-        ``flow`` names the flow, ``options`` are its options. Raises UsageError for an empty or too long request, an
-        unknown flow and invalid options, ConfigurationError for a model, home or database that cannot be used.
+        ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
+        schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Raises
+        UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
-        checked = arguments.check_request(request, example=EXAMPLE)
-        self._flows.options(flow, options)
+        checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
+        _ = self._flows.options(flow, options), answer_role(shape, ())
+        name, tags = arguments.run_name(name), arguments.run_tags(tags)
         runtime = await self.runtime()
-        return Run(runtime, await runtime.start(checked, flow=flow, options=options), drive=True)
+        state = await runtime.start(checked, flow=flow, options=options, output=shape, name=name, tags=tags)
+        return self._run(runtime, state, output=shape)
 
-    async def run(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
+    async def run(
+        self, request: str, *, flow: str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
+    ) -> Answer[ValueT]:
         """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
-        return await (await self.start(request, flow=flow, **options)).answer()
+        return await (await self.start(request, flow=flow, output=output, **options)).answer()
 
     async def report(
         self,
@@ -201,8 +229,9 @@ class Leadhand(Answering):
         max_revisions: int = 1,
         review: bool = True,
         agents: Iterable[str | Mapping[str, Any]] | None = None,
+        output: Wanted[ValueT] = None,
         **options: Any,
-    ) -> Answer:
+    ) -> Answer[ValueT]:
         """Write a report on a topic and return it: plan, research in parallel, write with citations, review, revise.
 
         ``agents`` changes, adds and switches off stages, each by its name or as an object of settings:
@@ -210,32 +239,54 @@ class Leadhand(Answering):
         ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
         """
         given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
-        return await (await self._start_report(topic, agents, **given)).answer()
+        return await (await self._start_report(topic, agents, output=output, **given)).answer()
 
     async def _start_report(
-        self, topic: str, agents: Iterable[str | Mapping[str, Any]] | None = None, **options: Any
-    ) -> Run:
-        return await self.start(topic, flow=REPORT, agents=list(self.agents if agents is None else agents), **options)
+        self, topic: str, agents: Iterable[Any] | None = None, *, output: Wanted[ValueT] = None, **options: Any
+    ) -> Run[ValueT]:
+        stages = list(self.agents if agents is None else agents)
+        return await self.start(topic, flow=REPORT, output=output, agents=stages, **options)
 
-    async def research(self, question: str, *, max_turns: int = 60, **options: Any) -> Answer:
+    async def research(
+        self, question: str, *, max_turns: int = 60, output: Wanted[ValueT] = None, **options: Any
+    ) -> Answer[ValueT]:
         """Answer a question by research: a lead plans, has subagents search in parallel, and answers with citations.
 
         ``max_turns`` limits the turns of the lead; ``options`` are further options of the flow ``research``. Raises as
         :meth:`start` does.
         """
-        return await self.run(question, flow=RESEARCH, max_turns=max_turns, **options)
+        return await self.run(question, flow=RESEARCH, max_turns=max_turns, output=output, **options)
+
+    async def runs(
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
+    ) -> list[RunListing]:
+        """Return the runs in the database, newest first: those that meet every filter (``status``, ``text`` in the
+        request, ``since``, ``until``, ``asking``, ``tags``, …), at most ``limit``, after ``before`` in this order.
+
+        Raises NoSuchRun for an unknown ``before``, UsageError for a limit, status or tag that cannot be used.
+        """
+        arguments.check_filters(limit, filters)
+        return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)
+
+    async def get(self, run_id: str) -> Run:
+        """Return a run to look at, whatever its status. It is not taken over, even if no process drives it.
+
+        See :meth:`attach` to continue a run whose process died. Raises NoSuchRun.
+        """
+        runtime = await self.runtime(reading=True)
+        return Run(runtime, await runtime.load(arguments.run_id(run_id)), drive=False)
 
     async def attach(self, run_id: str) -> Run:
         """Return a run: follow it while another process drives it, or resume it if its process died.
 
         A paused run stays paused; see :meth:`resume`. Raises NoSuchRun.
         """
-        run_id = _id(run_id)
+        run_id = arguments.run_id(run_id)
         runtime = await self.runtime()
         listing = await runtime.store.run(run_id)
         if listing.orphan:
-            return Run(runtime, await runtime.take_over(run_id), drive=True)
-        return Run(runtime, await runtime.load(run_id), drive=False)
+            return self._run(runtime, await runtime.take_over(run_id))
+        return self._run(runtime, await runtime.load(run_id), drive=False)
 
     async def resume(self, run_id: str, **limits: Unpack[NewLimits]) -> Run:
         """Resume a run that is paused, waiting or orphaned, with other ``limits`` if some are given: ``budget``,
@@ -244,14 +295,15 @@ class Leadhand(Answering):
         With other limits, a finished run is reopened: what failed is retried, and the answer is written again.
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
-        run_id = _id(run_id)
+        run_id = arguments.run_id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await operator.resume(runtime, run_id, by=user(), **limits), drive=True)
+        return self._run(runtime, await operator.resume(runtime, run_id, by=user(), **limits))
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
         """Start a run that follows up an earlier one. See :meth:`Run.follow_up`, which has the same ``options``."""
         runtime = await self.runtime()
-        return await Run(runtime, await runtime.load(_id(run_id)), drive=False).follow_up(request, **options)
+        earlier = self._run(runtime, await runtime.load(arguments.run_id(run_id)), drive=False)
+        return await earlier.follow_up(request, **options)
 
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False, **limits: Unpack[NewLimits]) -> Run:
         """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
@@ -260,9 +312,9 @@ class Leadhand(Answering):
         Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
         ``confirmed=True`` allows that. ``limits`` are those of :meth:`resume`.
         """
-        run_id = _id(run_id)
+        run_id = arguments.run_id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits), drive=True)
+        return self._run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits))
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""
@@ -273,32 +325,34 @@ class Leadhand(Answering):
         runtime = await self.runtime()
         return runtime, await approvals.find_approval(runtime, question)
 
-    def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
+    def run_sync(
+        self, request: str, *, flow: str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
+    ) -> Answer[ValueT]:
         """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(request, flow=flow, **options))
+        return self._sync(self.start(request, flow=flow, output=output, **options))
 
-    def report_sync(self, topic: str, **options: Any) -> Answer:
+    def report_sync(self, topic: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
         """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self._start_report(topic, **options))
+        return self._sync(self._start_report(topic, output=output, **options))
 
     def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
         """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""
         return self._sync(self.follow_up(run_id, request, **options))
 
-    def research_sync(self, question: str, **options: Any) -> Answer:
+    def research_sync(self, question: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
         """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(question, flow=RESEARCH, **options))
+        return self._sync(self.start(question, flow=RESEARCH, output=output, **options))
 
     def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
         return self._sync(self.resume(run_id, **limits))
 
-    def _sync(self, starting: Coroutine[Any, Any, Run]) -> Answer:
+    def _sync(self, starting: Coroutine[Any, Any, Run[ValueT]]) -> Answer[ValueT]:
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
         driving: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
         paused: list[str] = []
 
-        async def once() -> Answer:
+        async def once() -> Answer[ValueT]:
             driving.append((asyncio.get_running_loop(), asyncio.current_task()))
             try:
                 run = await starting
@@ -343,7 +397,3 @@ class Leadhand(Answering):
                 raise
             how = f"Leadhand(…).resume_sync({paused[0]!r}), or leadhand runs resume {paused[0]}"
             raise KeyboardInterrupt(f"the run is paused; resume it with {how}") from interrupt
-
-
-def _id(run_id: object) -> str:
-    return arguments.text(run_id, "the run's id", "Give the run_id of a Run or an Answer.")

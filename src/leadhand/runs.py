@@ -4,72 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
-from typing import Any, Unpack
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Any, Generic, Unpack
 
 from leadhand.app import approvals, follow_ups, operator
+from leadhand.app.answers import Answer as Answer
+from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime
+from leadhand.app.typed_answers import Output
 from leadhand.domain import events as ev
+from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.decide import due
 from leadhand.domain.decide.operator_requests import OperatorRequest
+from leadhand.domain.errors import RunOwned, UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, shown
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
-
-
-class Answer:
-    """The outcome of a run. ``str(answer)`` is the text; ``document`` the run document of ``leadhand run --json``."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.document = document
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<Answer {self.status.value} of {self.run_id}>"
-
-    @property
-    def text(self) -> str:
-        """The answer; empty while the run has none."""
-        return self.document["answer"] or ""
-
-    @property
-    def run_id(self) -> str:
-        return self.document["run_id"]
-
-    @property
-    def status(self) -> RunStatus:
-        return RunStatus(self.document["status"])
-
-    @property
-    def sources(self) -> list[dict[str, str]]:
-        """``title``, ``url`` and ``event_id`` of the answer's sources."""
-        return self.document["sources"]
-
-    @property
-    def gaps(self) -> list[dict[str, Any]]:
-        """The parts of the request that the answer lacks, with class, reason and next action."""
-        return self.document["gaps"]
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Dollars spent; None if a price is unknown."""
-        return self.document["usage"]["cost_usd"]
+OnApproval = Callable[[OpenApproval], "bool | Awaitable[bool | None] | None"]
+"""Answers an approval: True approves the call, False denies it, None leaves it open. It may be a coroutine function; a
+plain function is called on a thread, so it may block."""
 
 
 class Answering:
     """Methods that answer the open approvals of runs. Pass the id of an approval or the approval itself.
 
     An answer applies to the arguments shown: it raises UsageError if the approval is no longer open or its arguments
-    have changed. The process that drives the run notices it; a run at rest continues when you resume it.
+    have changed. The process that drives the run notices it; if none does, :meth:`Run.answer` of a run that was started
+    or resumed here continues it.
     """
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
@@ -108,16 +78,29 @@ class Answering:
         await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
 
 
-class Run(Answering):
+class Run(Answering, Generic[ValueT]):
     """One run: driven by this process, or followed while another drives it.
 
     Iterate over it to receive its events as they are committed; await :meth:`answer` for the outcome.
     """
 
-    def __init__(self, runtime: Runtime, state: RunState, *, drive: bool) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        state: RunState,
+        *,
+        drive: bool,
+        on_approval: OnApproval | None = None,
+        output: Output = None,
+    ) -> None:
         self._runtime = runtime
+        self._output = output
         self._state = state
         self._watchers: list[Callable[[RunState], None]] = []
+        self._on_approval = on_approval
+        self._asked: dict[str, asyncio.Task[None]] = {}
+        """The calls of ``on_approval``, by the id of the approval."""
+        self._drives = drive
         self._driving = runtime.driving(state, self._note) if drive else None
 
     @property
@@ -133,6 +116,29 @@ class Run(Answering):
         self._state = state
         for watcher in self._watchers:
             watcher(state)
+        self._ask_new()
+
+    def _ask_new(self) -> None:
+        """Have each new approval answered by the function of the program, if there is one."""
+        for approval in self._state.approvals.values() if self._on_approval is not None else ():
+            name = approvals.approval_id(self.run_id, approval)
+            if approval.status is ApprovalStatus.PENDING and approval.kind == "call" and name not in self._asked:
+                self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, name))
+
+    async def _ask(self, on_approval: OnApproval | None, name: str) -> None:
+        asked = next((each for each in await self.approvals() if each.id == name), None)
+        if asked is None or on_approval is None:
+            return
+        if inspect.iscoroutinefunction(on_approval):
+            answer = await on_approval(asked)
+        else:
+            answer = await asyncio.to_thread(on_approval, asked)
+            answer = await answer if inspect.isawaitable(answer) else answer
+        if answer is not None and answer is not True and answer is not False:  # "no" is true, too
+            raise UsageError(f"on_approval returned {shown(answer)}", "Return True, False, or None to leave it open.")
+        if answer is not None:
+            with contextlib.suppress(UsageError):  # somebody else has answered it in the meantime
+                await (self.approve(asked) if answer else self.deny(asked))
 
     def watch(self, watcher: Callable[[RunState], None]) -> None:
         """Call ``watcher`` with the state after every batch of events, while this process drives the run."""
@@ -162,20 +168,40 @@ class Run(Answering):
     async def wait(self) -> RunState:
         """Return the state of the run once it has ended, is paused or waits for people.
 
-        Raises the error that stopped the run here: StoreError, or Fenced if another process took over the run.
+        A run that was started or resumed here continues if its approvals were answered. Raises the error that stopped
+        the run here: StoreError, or Fenced if another process took over the run; and what ``on_approval`` raised.
         """
-        if self._driving is not None:
-            self._state = await self._driving
-        else:
-            async for _ in self:
-                pass
-            self._state = await self._runtime.load(self.run_id)
-        return self._state
+        while True:
+            if self._driving is not None:
+                self._state = await self._driving
+            else:
+                async for _ in self:
+                    pass
+                self._state = await self._runtime.load(self.run_id)
+            if self._drives:
+                self._ask_new()
+            await asyncio.gather(*self._asked.values())
+            if not await self._continued():
+                return self._state
 
-    async def answer(self) -> Answer:
+    async def _continued(self) -> bool:
+        """Continue a run that waits although its approvals are answered; return whether it continues."""
+        if not self._drives or self._state.status is not RunStatus.WAITING:
+            return False
+        if not due(await self._runtime.load(self.run_id)):
+            return False
+        try:
+            state = await self._runtime.take_over(self.run_id)
+        except RunOwned:
+            self._driving = None  # another process was faster: follow it
+        else:
+            self._driving = self._runtime.driving(state, self._note)
+        return True
+
+    async def answer(self) -> Answer[ValueT]:
         """The outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait` does."""
         await self.wait()
-        return Answer(await self.document())
+        return Answer(await self.document(), self._output)
 
     async def document(self) -> dict[str, Any]:
         """Return the current run document."""
@@ -196,20 +222,26 @@ class Run(Answering):
         flow: str = "",
         model: str | None = None,
         limits: Mapping[str, float | None] | None = None,
+        output: Output = None,
+        name: str = "",
+        tags: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> Run:
+    ) -> Run[Any]:
         """Start a run that follows up this one, and return at once; it continues in the background of this loop.
 
-        It has the flow, the options, the models, the documents and the limits of this run, where you give no others:
-        ``flow``, ``options`` of the flow, one ``model`` for all roles, and ``limits`` by the names that
-        :class:`~leadhand.Leadhand` gives them. Its planner receives this run's request, answer and sources. Raises
-        UsageError while this run has not ended, and otherwise as :meth:`Leadhand.start` does.
+        It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
+        you give no others: ``flow``, ``options`` of the flow, one ``model`` for all roles, ``limits`` by the names that
+        :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` of its own. Its planner
+        receives this run's request, answer and sources. Raises UsageError while this run has not ended, and otherwise
+        as :meth:`Leadhand.start` does.
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
         settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
-        state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, settings=settings)
-        return Run(runtime, state, drive=True)
+        output = self._output if output is None else output
+        given: dict[str, Any] = {"settings": settings, "output": output, "name": name, "tags": tags}
+        state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, **given)
+        return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output)
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""

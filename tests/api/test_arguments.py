@@ -103,6 +103,42 @@ async def test_what_is_no_run_id_is_refused(home: Path, run_id: Any) -> None:
             await lead.attach("run_1")
 
 
+async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None:
+    tags = {"team": "data", "env": "prod"}
+    async with Leadhand(offline=True, home=home) as lead:
+        answer = await lead.run("Weather in Paris?", name=" Nightly ", tags=tags)
+        await lead.run("Weather in Lyon?", tags={"team": "data"})
+        again = await (await lead.get(answer.run_id)).follow_up("And in Rome?", tags={"env": "test"})
+        entries = await (await lead.runtime()).store.read(answer.run_id)
+        planned = next(entry.seq for entry in entries if entry.event.type == "work_order_issued")
+        fork = await lead.fork(answer.run_id, planned)
+        await asyncio.gather(again.answer(), fork.answer())
+        found = [run.run_id for run in await lead.runs(tags=tags)]
+        definitions = [run.state.definition for run in (again, fork)]
+        for wrong in ("team=data", {"a b": "c"}, {"a": 1}, {1: "a"}):
+            with pytest.raises(UsageError) as refused:
+                await lead.runs(tags=wrong)  # pyright: ignore[reportArgumentType]
+            assert two_lines(refused.value)
+        with pytest.raises(UsageError, match="there are 33 tags"):
+            await again.follow_up("And in Oslo?", tags={f"t{number}": "" for number in range(31)})
+
+    assert (answer.document["name"], answer.document["tags"]) == ("Nightly", tags)
+    assert found == [fork.run_id, answer.run_id]
+    assert [(each.name, each.tags) for each in definitions] == [
+        ("", {"team": "data", "env": "test"}),
+        ("Nightly", tags),
+    ]
+
+
+@pytest.mark.parametrize("given", [{"name": None}, {"name": "a\nb"}, {"tags": ["a"]}, {"tags": {"a": None}}], ids=str)
+def test_a_name_and_tags_that_cannot_be_are_refused_before_anything_is_made(home: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(offline=True, home=home).run_sync("Weather in Paris?", **given)
+
+    assert two_lines(refused.value)
+    assert not home.exists()
+
+
 def test_requests_and_tokens_can_be_limited(home: Path) -> None:
     answer = Leadhand(offline=True, home=home, max_requests=1, max_tokens=500_000).run_sync("Weather in Paris?")
 

@@ -359,10 +359,10 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
         parked("wo-001.0/t0/c0/a2", "effect", "child"),
         ev.AttemptScheduled(attempt="wo-001.0/a2", continues=own),
     )
-    child = "wo-001.0/t0/c0 research_tool · noise (for find)"
+    child = "research_tool (for find)"
     assert told[1:3] == [
         "Attempt 1 started    wo-001.0 find · Rome",
-        "Waiting              wo-001.0 find · Rome: for another worker: pay_tool · 30, Bob",
+        "None",  # the work that it waits for has lines of its own
     ]
     assert [line for line in told[3:] if line != "None"] == [
         f"Attempt 1 started    {child}",

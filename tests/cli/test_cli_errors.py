@@ -54,7 +54,12 @@ BAD = [
     (2, "--model needs a value", "See: leadhand run --help", "run x --model"),
     (2, "unknown flag: --budjet", "Did you mean --budget?", "run x --budjet 3"),
     (2, "too many arguments: b", 'Put a request of several words in quotes: leadhand run "…"', "run a b"),
-    (2, "unknown command: rn", "Did you mean leadhand run? Choose from: run, report, research, serve, runs,", "rn x"),
+    (
+        2,
+        "unknown command: rn",
+        "Did you mean leadhand run? Choose from: run, report, research, work, serve,",
+        "rn x",
+    ),
     (2, "unknown command: shw", "Did you mean leadhand runs show? Choose from: list, show,", "runs shw"),
     (2, "unknown flag: --nope", "See: leadhand --help", "--nope"),
     (2, "home is empty", "Pass a directory, or omit it.", "run --offline --home= x"),

@@ -21,6 +21,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
+    | {"--name", "--tag"}
     | {
         "--approve",
         "--continue",
@@ -30,6 +31,7 @@ FLAGS: dict[str, set[str]] = {
         "--flow",
         "--flows",
         "--option",
+        "--output-schema",
         "--agent",
         "--project",
         "--worker",
@@ -42,7 +44,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-revisions", "--no-review", "--stage"},
+    | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--tag"},
     "research": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -51,7 +53,10 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-turns", "--max-revisions", "--no-review", "--continue"},
+    | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema", "--name", "--tag"},
+    "work": COMMON
+    | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
+    | {"--documents", "--tools", "--flows", "--concurrency", "--grace", *FILES},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -60,8 +65,9 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--documents", "--tools", "--flows", "--concurrency", *FILES},
-    "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
-    "runs show": COMMON | {"--json", "--seq", "--order"},
+    "runs list": COMMON | {"--status", "--text", "--tag", "--limit", "--json"},
+    "runs show": COMMON | {"--json", "--call", "--seq", "--order", "--failed", "--full"},
+    "runs open": COMMON | {"--url"},
     "runs watch": COMMON | OUTPUT,
     "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", *FILES},
     "runs pause": COMMON | {"--flows", *FILES},
@@ -77,15 +83,22 @@ FLAGS: dict[str, set[str]] = {
     "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", *FILES},
     "approvals deny": COMMON | {"--reason", "--flows", *FILES},
     "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", *FILES},
-    "tools list": {"--tools", "--json", "--debug"},
-    "tools show": {"--tools", "--json", "--debug"},
+    "tools list": {"--tools", "--project", "--json", "--debug"},
+    "tools show": {"--tools", "--project", "--json", "--debug"},
     "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},
+    "workers list": {"--json", "--project", "--debug"},
+    "workers show": {"--json", "--project", "--debug"},
+    "workers promote": {"--run", "--yes", "--project", "--debug"},
+    "workers schema": {"--debug"},
     "hosts list": COMMON | {"--json"},
     "keys create": COMMON
     | {"--scope", "--json", "--budget", "--budget-per-day", "--budget-total", "--max-runs", "--max-workers"},
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
     "backup": COMMON,
+    "migrate": {"--debug"},
+    "completion": COMMON,
+    "init": {"--debug"},
     "doctor": COMMON | {"--json"},
 }
 

@@ -21,7 +21,8 @@ def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -
 
     here, there = leadhand("hosts", "list", "--json").json
     assert (here["here"], here["runs"]) == (True, [])
-    assert there == {"host": run["owner"], "here": False, "runs": [run["run_id"]]}
+    assert (there["host"], there["here"], there["runs"]) == (run["owner"], False, [run["run_id"]])
+    assert (there["kind"], there["attempts"]) == (None, []), "an SQLite database knows no more of its processes"
     head, line = leadhand("hosts", "list").out.splitlines()
     assert head.split() == ["HOST", "RUN", "STATUS", "REQUEST"]
     assert line.split("  ") == [run["owner"], run["run_id"], "running", REQUEST]

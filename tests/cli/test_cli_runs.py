@@ -49,6 +49,28 @@ def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> 
     assert "Use --limit to list more" in limited.err
 
 
+def test_runs_are_named_and_listed_by_tag(leadhand: Any) -> None:
+    named = ("--name", "Nightly check", "--tag", "team=data", "--tag", "env=a=b")
+    first = leadhand("run", "--offline", "--json", *named, "Weather in Paris?").json
+    assert (first["name"], first["tags"]) == ("Nightly check", {"team": "data", "env": "a=b"})
+    leadhand("run", "--offline", "Weather in Lyon?")
+
+    (line,) = leadhand("runs", "list", "--tag", "env=a=b").out.splitlines()[1:]
+    assert line.endswith("1/1   Nightly check")
+    assert "Weather in Paris?" not in line
+    assert leadhand("runs", "list", "--tag", "team=other").err == "No runs match. List all runs: leadhand runs list\n"
+    shown = leadhand("runs", "show", first["run_id"]).out
+    assert "\nWeather in Paris?\n" in shown
+    assert "\nname     Nightly check\ntags     team=data, env=a=b\n" in shown
+
+    follow_up = ("--continue", first["run_id"], "--tag", "env=c", "And in Rome?")
+    second = leadhand("run", "--offline", "--json", *follow_up).json
+    assert (second["name"], second["tags"]) == ("", {"team": "data", "env": "c"})
+    refused = leadhand("run", "--offline", "--tag", "team", "Weather in Paris?")
+    assert refused.code == 2
+    assert refused.err == "leadhand: invalid value for --tag: 'team'\n  Give KEY=VALUE, such as team=data.\n"
+
+
 def test_a_run_is_found_by_the_beginning_of_its_id(leadhand: Any) -> None:
     first, second = (leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"] for _ in range(2))
 
@@ -69,8 +91,10 @@ def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
     assert "model    offline" in lines
     assert "wo-001  2 subtasks" in lines
     assert "  ✓ wo-001.0  measure_paris · Paris" in lines
-    assert any(line.startswith("  – wo-001.1  measure_oslo · Oslo · dropped") for line in lines)
-    assert any("the microphone is broken (unavailable)" in line for line in lines)
+    assert any(line.startswith("  ✗ wo-001.1  measure_oslo · Oslo · failed") for line in lines)
+    assert any("the microphone is broken (not available)" in line for line in lines)
+    retry = f"leadhand runs retry {run_id}"
+    assert lines[3] == f"1 part missing: 1 not available. Retry with: {retry}"
     assert "Answer:" in lines
     assert "\x1b" not in "".join(lines)
 
@@ -84,6 +108,13 @@ def test_show_prints_one_event_or_the_orders(leadhand: Any) -> None:
     (order,) = leadhand("runs", "show", run_id, "--order", "--json").json
     assert order["work_order"]["work_order_id"] == order["work_state"]["work_order_id"] == "wo-001"
     assert leadhand("runs", "show", run_id, "--order").out.startswith("wo-001  1 subtask\n  ✓ wo-001.0  check_weather")
+    call = leadhand("runs", "show", run_id, "--call", "plan/t1")
+    assert call.out.startswith("plan/t1  plan, offline\n")
+    assert "── system\n" in call.out
+    assert '"request":"Weather in Paris?"' in call.out
+    assert leadhand("runs", "show", run_id, "--call", "plan/t1", "--json").json["prompt"]["as_sent"]
+    missing = leadhand("runs", "show", run_id, "--call", "plan/t9")
+    assert (missing.code, missing.err.splitlines()[0]) == (2, "leadhand: the run has no model call 'plan/t9'")
 
 
 def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: Any) -> None:

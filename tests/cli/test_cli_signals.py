@@ -67,6 +67,10 @@ def test_after_kill_9_the_run_is_an_orphan_and_resuming_does_only_what_is_missin
     assert watched.code == 1
     assert "The process of this run died. Resume with: leadhand runs resume" in watched.err
 
+    followed = leadhand("run", "--continue", run_id, "--tools", leadhand.tools, "And in Bonn?").err
+    assert f"run {run_id} has not ended (running, and its process died), so it cannot be followed up" in followed
+    assert f"Resume it first: leadhand runs resume {run_id}" in followed
+
     leadhand.open_gate()
     result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
     assert result.code == 0

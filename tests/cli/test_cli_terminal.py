@@ -103,7 +103,7 @@ def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal
 
     assert child.exitstatus == 130
     assert "running" not in ESCAPES.sub("", after.split("\x1b[2K")[-1])
-    assert "Paused. Resume with: leadhand runs resume run_" in after
+    assert "Paused. Resume with: leadhand runs resume 01" in after
     assert leadhand.listing()["status"] == "paused"
 
 
@@ -139,7 +139,7 @@ def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> No
     process.wait(timeout=90)
 
     run_id = leadhand.listing()["run_id"]
-    resume = f"leadhand runs resume {run_id} --tools {leadhand.tools}"
+    resume = f"leadhand runs resume {run_id[4:16]} --tools {leadhand.tools}"
     told = f"The process of 1 run died. Resume it with: {resume}"
     ask = ["run", "--offline", "Weather in Paris?"]
     assert told in rest_of(terminal(*ask, columns=300))
@@ -158,7 +158,7 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", columns=300))
 
     assert "The processes of 2 runs died. Resume them with:" in written
-    assert len(re.findall(rf"^  leadhand runs resume run_\w+ --tools {leadhand.tools}", written, re.MULTILINE)) == 2
+    assert len(re.findall(rf"^  leadhand runs resume \w{{12}} --tools {leadhand.tools}", written, re.MULTILINE)) == 2
 
 
 # --- the picture -------------------------------------------------------------------------------------------------
@@ -252,3 +252,38 @@ def test_the_end_of_the_draft_is_shown_while_it_is_written() -> None:
     assert "word9999" in picture
     assert "word0 " not in picture
     assert len(picture.splitlines()) <= 6
+
+
+# --- what a terminal shows of runs ------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_rendered_and_wrapped_at_words_on_a_terminal_and_raw_in_a_pipe(
+    leadhand: Any, terminal: Terminal
+) -> None:
+    ask = ("research", "--offline", "What is a fork, and what is an epoch?")
+    written = ESCAPES.sub("", rest_of(terminal(*ask, columns=60)))
+    lines = [line.rstrip() for line in written.splitlines()]
+    assert "What is a fork?" in lines
+    assert "## What is a fork?" not in written
+    assert "## What is a fork?" in leadhand("runs", "show", leadhand.listing()["run_id"]).out
+    assert max(map(len, lines[lines.index("What is a fork?") : lines.index("Sources:")])) <= 60
+
+
+def test_the_list_of_runs_fits_a_terminal_and_has_short_ids(leadhand: Any, terminal: Terminal) -> None:
+    assert leadhand("run", "--offline", "Weather in Paris, London, Rome, Madrid, Berlin and Vienna?").code == 0
+    run_id = leadhand.listing()["run_id"]
+    for columns, heading in ((80, "RUN STATUS AGE DONE REQUEST"), (40, "RUN STATUS REQUEST")):
+        written = rest_of(terminal("runs", "list", columns=columns)).splitlines()
+        assert written[0].split() == heading.split()
+        assert written[1].startswith(f"{run_id[4:16]}  succeeded")
+        assert len(written) == 2
+        assert all(len(line) < columns for line in written)
+
+
+def test_a_page_that_is_too_long_for_the_terminal_goes_through_the_pager(leadhand: Any, terminal: Terminal) -> None:
+    assert leadhand("run", "--offline", "Weather in Paris?").code == 0
+    run_id = leadhand.listing()["run_id"]
+    told = terminal("runs", "show", run_id, "--full", PAGER="sed s/^/paged:/", LINES="5")
+    assert f"paged:{run_id}  succeeded" in rest_of(told)
+    assert "paged:" not in rest_of(terminal("runs", "show", run_id, PAGER="sed s/^/paged:/", LINES="5"))
+    assert f"{run_id}  succeeded" in rest_of(terminal("runs", "show", run_id, "--full", PAGER="no-such", LINES="5"))

@@ -120,3 +120,17 @@ def test_a_backup_needs_the_name_of_a_file(leadhand: Any, name: str) -> None:
         f"leadhand: {name or '.'} is a directory",
         "  Name a file that does not exist: backup.db.",
     ]
+
+
+def test_a_home_is_moved_to_another_database(leadhand: Any) -> None:
+    run_id = answered(leadhand)
+    target = f"sqlite:///{leadhand.folder / 'new.db'}"
+
+    result = leadhand("migrate", str(leadhand.home), target)
+
+    assert result.code == 0
+    assert result.err.startswith("Moved 1 run (0 unfinished), ")
+    assert [each["run_id"] for each in leadhand("runs", "list", "--json", "--database", target).json] == [run_id]
+    again = leadhand("migrate", str(leadhand.home), target)
+    assert again.code == 2
+    assert "is not empty: its table runs has 1 row\n" in again.err

@@ -135,6 +135,17 @@ def test_a_build_bundles_the_console_into_the_package(
     assert {"--frozen", "--minify", "--platform=browser", "src/main.tsx", "src/style.css"} <= set(arguments)
 
 
+def test_what_the_first_screen_imports_is_fetched_together_with_it(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    (project / "console" / "index.html").write_text("  <head>\n  </head>\n")
+    split = """echo 'import{a}from"./chunk-AB12.js";import("./rare-CD34.js")' > "$out/main.js"\n"""
+    deno(BUNDLES + split)
+    build(hook_module, project)
+    page = (built(project) / "index.html").read_text()
+    assert page == '  <head>\n    <link rel="modulepreload" href="/chunk-AB12.js">\n  </head>\n'
+
+
 def test_the_console_is_built_again_only_after_a_source_changed(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:

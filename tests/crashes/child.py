@@ -17,7 +17,7 @@ from leadhand import FailureClass, Leadhand, LeadhandError, ToolContext, ToolErr
 from leadhand.domain.conversation import ModelRequest
 from leadhand.stores import writer
 from leadhand.stores.transaction import Append
-from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, reviews, says, subtask
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
 HOLD: str = CONFIG.get("hold", "")
@@ -107,6 +107,15 @@ async def composed(request: ModelRequest) -> Step:
     return says("; ".join(sorted(result["summary"] for result in brief_of(request)["results"])) or "nothing")
 
 
+async def shaped(request: ModelRequest) -> Step:
+    note("asked", request.key)
+    await held("shape")
+    return gives({"pieces": [result["summary"] for result in brief_of(request)["results"]]})
+
+
+PIECES = {"type": "object", "properties": {"pieces": {"type": "array", "items": {"type": "string"}}}}
+
+
 # --- its death -------------------------------------------------------------------------------------------------------
 
 
@@ -139,8 +148,9 @@ def die_at(moment: str, event: str, subject: str) -> None:
 
 
 def new_lead() -> Leadhand:
+    models = ScriptedModel(plan=planned, review=reviewed, compose=composed)
     return Leadhand(
-        models=ScriptedModel(plan=planned, review=reviewed, compose=composed),
+        models=models.on(lambda request: request.role == "shape", always=shaped),
         tools=[piece, pay, fork],
         home=CONFIG["home"],
         database=CONFIG["url"],
@@ -154,7 +164,9 @@ async def live() -> None:
             say(ready=True)
             await asyncio.to_thread(sys.stdin.readline)
         try:
-            run = await (lead.resume(CONFIG["resume"]) if "resume" in CONFIG else lead.start("do the work"))
+            output = PIECES if CONFIG.get("shape") else None
+            start = lead.resume(CONFIG["resume"]) if "resume" in CONFIG else lead.start("do the work", output=output)
+            run = await start
         except LeadhandError as error:
             say(refused=type(error).__name__, what=error.what)
             return

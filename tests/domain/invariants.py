@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -10,6 +11,7 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.decide import decide, due
 from leadhand.domain.evolve import evolve, fold, start
+from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, AssignmentStatus, AttemptStatus
 from leadhand.domain.limits import Amount
@@ -88,6 +90,8 @@ def _check_attempts(state: RunState) -> None:
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
     assert set(state.retrying) == expected[AttemptStatus.SETTLED]
+    parents = Counter(parent_of(each.assignment) for each in state.assignments.values())
+    assert state.children == {key: count for key, count in parents.items() if key is not None}
     for key in state.parked:
         attempt = state.assignments[key].attempt
         assert attempt is not None

@@ -70,3 +70,13 @@ def test_the_bound_of_a_call_is_never_below_the_bytes_that_are_sent(one: str, ot
 def test_the_hash_of_arguments_does_not_depend_on_their_order(args: dict[str, int]):
     assert args_hash(args) == args_hash(dict(reversed(args.items())))
     assert args_hash(args) != args_hash({**args, "one more": 1})
+
+
+def test_the_size_of_a_message_is_found_once_and_again_for_a_changed_copy() -> None:
+    message = UserMessage(text="short")
+    alone = input_bound((message,), (), None)
+    assert input_bound((message, message), (), None) == 2 * alone
+    longer = message.model_copy(update={"text": "much longer"})
+    assert input_bound((longer,), (), None) == alone + len("much longer") - len("short")
+    assert message == UserMessage(text="short")
+    assert message.model_dump() == {"role": "user", "text": "short"}

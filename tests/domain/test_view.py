@@ -14,10 +14,12 @@ from domain.invariants import differences, reserved_total
 from domain.moves import histories, walk
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import evolve, fold, replay, start
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import ENDED
 from leadhand.domain.view import Change, Projection, View, changes, empty, merge
+from leadhand.domain.view.words import Tone, words
 from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 
@@ -228,3 +230,33 @@ def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
     assert call["kind"] == "tool"
     assert "args" not in call
     assert len(call.get("summary", "")) == 300
+
+
+def test_a_model_call_has_its_tokens_and_cost():
+    log = long_log(1)
+    usage = Usage(requests=1, input_tokens=90, cached_tokens=30, output_tokens=10, nanousd=700)
+    log = [
+        entry.evolve(event=entry.event.evolve(usage=usage)) if entry.event.type == "model_call_returned" else entry
+        for entry in log
+    ]
+    projection, _ = projected(log)
+    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    used = [
+        {name: call[name] for name in ("tokens", "output_tokens", "cached_tokens", "nanousd")}
+        for call in calls
+        if call["kind"] == "model"
+    ]
+    assert used
+    assert all(each == {"tokens": 100, "output_tokens": 10, "cached_tokens": 30, "nanousd": 700} for each in used)
+
+
+def test_what_a_person_cancelled_is_no_problem():
+    failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
+    entry = long_log(1)[0]
+    lost = ev.AttemptLost(attempt="wo-001.0/a1", failure=failure)
+    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
+    said = [words(entry.evolve(event=event)) for event in (lost, settled)]
+    assert [(each.title, each.text, each.tone) for each in said] == [
+        ("Stopped", "cancelled by Ann", Tone.INFO),
+        ("Cancelled", "cancelled by Ann", Tone.INFO),
+    ]

@@ -14,6 +14,7 @@ from leadhand.domain.rights import tools_of
 from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.domain.work_result import ResultData
+from leadhand.domain.worker import WorkerLimits
 
 LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
 NARROW = Role(name="narrow", tools=("look", "research", "make"), counts=True)
@@ -66,6 +67,13 @@ def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
 def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
     wanted = DefineWorker(name="poet", instructions="Write.", tools=("write",))
     assert refusal(working(NARROW), wanted) == "the caller may not use write, so it cannot grant it to a worker"
+
+
+def test_a_worker_has_the_limits_of_its_maker() -> None:
+    limits = {"max_turns": 3, "max_requests": 4, "max_tokens": 5_000, "budget": 0.5}
+    (defined, _) = decided(working(LEAD.evolve(**limits)), "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert WorkerLimits.of(defined.role).model_dump() == limits
 
 
 def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:

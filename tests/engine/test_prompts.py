@@ -20,7 +20,7 @@ from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles
 
 ROLES = ("plan", "work", "review", "compose")
-PROMPTS = (*ROLES, "section")
+PROMPTS = (*ROLES, "section", "workers")
 UNDERSTOOD = {"task", "today", "goal", "request", "subtask"}
 """Facts that need no explanation."""
 

@@ -55,7 +55,7 @@ async def test_a_used_up_budget_does_not_wait_for_runs_that_do_not_share_it(open
 
     assert not driving.done()
     assert state.status is RunStatus.FAILED
-    assert "the budget of all runs has $0.000000 left" in state.finished.failure.message
+    assert "the budget of all runs has $0 left" in state.finished.failure.message
     assert state.finished.failure.next_action.startswith("retry the run on the next day (UTC)")
     held.set()
     await driving
@@ -122,4 +122,4 @@ async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_worl
     state = await world.run()
 
     assert len(models.asked) == 1
-    assert f"the budget of all runs {NOON:%Y-%m-%d} has $0.000020 left" in str(state.finished)
+    assert f"the budget of all runs {NOON:%Y-%m-%d} has $0.00002 left" in str(state.finished)

@@ -118,6 +118,27 @@ class TestStreaming:
         failure = await failure_of(served, streamed=True)
         assert (failure.class_, failure.type) == ("transient", "cut_stream")
 
+    @pytest.mark.parametrize(
+        "events",
+        [
+            '{"choices": [{"delta": {"content": "x"}}]}\n\n',
+            'dat: {"choices": []}\n\n',
+            "event: delta\ndata: {broken\n\n",
+            "data: [1, 2]\n\ndata: [DONE]\n\n",
+            'data: {"choices": [{"delta": {"content": "x"}}]}\n\n}}broken\n\n',
+        ],
+    )
+    async def test_a_stream_of_broken_events_is_called_that_with_the_first_of_them(self, events: str) -> None:
+        failure = await failure_of(Served(body=events, content_type="text/event-stream"), streamed=True)
+        assert (failure.class_, failure.type) == ("transient", "bad_body")
+        assert "the server sent events that are not parts of an answer, such as '" in failure.message
+        assert "check the server" in failure.next_action
+
+    async def test_a_line_that_is_cut_in_the_middle_is_no_broken_event(self) -> None:
+        events = 'data: {"choices": [{"delta": {"content": "x"}}]}\n\nda'
+        failure = await failure_of(Served(body=events, content_type="text/event-stream"), streamed=True)
+        assert failure.type == "cut_stream"
+
     async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
         failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
         assert (failure.class_, failure.type) == ("transient", "timeout")

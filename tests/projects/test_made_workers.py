@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from leadhand import Leadhand, RunStatus, UsageError
+from leadhand import Leadhand, RunStatus, UsageError, tool
 from leadhand.app.manifest import load_project
-from leadhand.app.workshop import generated_workers
+from leadhand.app.workers import generated_workers
 from leadhand.domain.errors import ConfigurationError
 from leadhand.testing.scripted_model import ScriptedModel, calls, calls_all, says
 
@@ -48,8 +49,8 @@ def project(tmp_path: Path) -> Path:
 
 def lead_of(project: Path, script: Any = None, **settings: Any) -> Leadhand:
     """Return a Leadhand of a project, with a home beside it."""
-    models = {} if script is None else {"models": script, "tools": []}
-    return Leadhand.of_project(project, home=project.parent / "home", **models, **settings)
+    scripted = {} if script is None else {"models": script, "tools": []}
+    return Leadhand.of_project(project, home=project.parent / "home", **{**scripted, **settings})
 
 
 async def led(project: Path, script: Any, request: str = "Go", worker: str = "orchestrator", **settings: Any) -> Any:
@@ -76,9 +77,10 @@ async def test_the_example_makes_an_evaluator_calls_it_on_every_deck_and_improve
         "decks/boats.md: score 1 of 5: growth 20 %, runway 7 months",
     ]
     (made,) = generated_workers(load_project(example))
-    assert (made.worker.name, made.run_id) == ("deck_evaluator", answer.run_id)
-    assert "reason" in made.worker.instructions
-    earlier = made.file.with_name("deck_evaluator.1.worker")
+    assert (made.name, made.run_id, made.made_by) == ("deck_evaluator", answer.run_id, "orchestrator")
+    assert "reason" in made.instructions
+    assert made.version == 2
+    earlier = (example / made.path).with_name("deck_evaluator.1.worker")
     assert "reason" not in earlier.read_text(), "the first version is kept"
 
 
@@ -88,7 +90,7 @@ async def test_a_worker_that_was_made_is_unknown_to_the_next_run_until_it_is_dec
         with pytest.raises(UsageError, match="unknown worker 'deck_evaluator'"):
             await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
     (made,) = generated_workers(load_project(example))
-    shutil.copy(made.file, example / "workers" / made.file.name)
+    shutil.copy(example / made.path, example / "workers" / "deck_evaluator.worker")
     _forget()
     async with lead_of(example, offline=True, approve="auto") as lead:
         run = await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
@@ -229,7 +231,7 @@ async def test_making_a_worker_waits_for_a_person_in_another_process_too(project
         answer = await (await lead.resume(run.run_id)).answer()
     assert answer.text == "A verse."
     (made,) = generated_workers(load_project(project))
-    assert made.worker.name == "poet"
+    assert made.name == "poet"
 
 
 async def test_a_denied_worker_is_not_made(project: Path) -> None:
@@ -271,3 +273,180 @@ async def test_an_answer_without_a_call_is_unverified(project: Path) -> None:
     answer = await led(project, ScriptedModel([says("The moon is made of cheese.")]))
     assert answer.status is RunStatus.PARTIAL
     assert answer.gaps[0]["reason"] == "the answer rests on no source: the worker called no tool"
+
+
+# --- rights and ceilings ---------------------------------------------------------------------------------------------
+
+
+@tool
+def look(at: str) -> str:
+    """Look at something."""
+    return f"saw {at}"
+
+
+@tool(effect="once")
+def send(to: str) -> str:
+    """Send something."""
+    return f"sent to {to}"
+
+
+def declare(project: Path, name: str, *lines: str) -> None:
+    """Declare a worker, with these lines in its front matter."""
+    front = "\n".join((f"name: {name}", *lines))
+    (project / "workers" / f"{name}.worker").write_text(f"---\n{front}\n---\nDo it.\n")
+
+
+def answered_to(script: ScriptedModel, role: str) -> list[str]:
+    """Return the results of tools in the last request of a role."""
+    last = [request for request in script.requests if request.role == role][-1]
+    return [each.content for each in last.messages if each.role == "tool"]
+
+
+async def test_a_maker_cannot_give_a_tool_of_the_run_that_it_lacks(project: Path) -> None:
+    declare(project, "orchestrator", "tools: [look]", "toolsets: [dynamic_workers]")
+    script = ScriptedModel([calls("worker_create", **POET, tools=["send"]), says("I could not.")])
+    await led(project, script, tools=[look, send])
+    (message,) = returned(script)
+    assert "the worker cannot have send: you may not use it; choose from: look" in message
+    assert not (project / "generated").exists()
+
+
+async def test_nobody_is_asked_about_a_worker_that_would_be_refused(project: Path) -> None:
+    script = ScriptedModel([calls("worker_create", **{**POET, "name": "orchestrator"}), says("I could not.")])
+    async with lead_of(project, script) as lead:
+        answer = await lead.run("Go", flow="worker", worker="orchestrator")
+    assert answer.document["approvals"] == []
+    assert "the name 'orchestrator' is taken" in returned(script)[0]
+
+
+async def test_a_created_worker_cannot_make_others_unless_the_project_allows_it(project: Path) -> None:
+    def script() -> ScriptedModel:
+        made = ScriptedModel()
+        helper = {**POET, "name": "helper"}
+        made.on(lambda request: request.role == "helper", always=says("A rhyme."))
+        made.on(
+            lambda request: request.role == "poet",
+            calls("worker_create", **helper),
+            calls("worker_call", worker="helper", input="Rhyme."),
+            says("Rhymed."),
+        )
+        made.on(
+            lambda request: request.role == "orchestrator",
+            calls("worker_create", **POET),
+            calls("worker_call", worker="poet", input="Write."),
+            says("Done."),
+        )
+        return made
+
+    first = script()
+    await led(project, first)
+    assert all("there is no tool" in each or "is not available" in each for each in answered_to(first, "poet")), (
+        answered_to(first, "poet")
+    )
+    assert [each.name for each in generated_workers(load_project(project))] == ["poet"]
+    assert not [tool.name for tool in first.requests[2].tools if tool.name.startswith("worker_")]
+
+    manifest = project / "leadhand.toml"
+    manifest.write_text(f"nested_creation = true\n{manifest.read_text()}")
+    second = script()
+    await led(project, second)
+    assert "A rhyme." in answered_to(second, "poet")[-1]
+    assert "Rhymed." in answered_to(second, "orchestrator")[-1]
+
+
+async def test_a_worker_calls_another_which_calls_one_that_was_made(project: Path) -> None:
+    declare(project, "editor", "toolsets: [dynamic_workers]")
+    script = ScriptedModel()
+    script.on(lambda request: request.role == "poet", says("Roses are red."))
+    script.on(
+        lambda request: request.role == "editor",
+        calls("worker_call", worker="poet", input="Write."),
+        says("Edited: Roses are red."),
+    )
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_create", **POET),
+        calls("worker_call", worker="editor", input="Have it written."),
+        says("Done: Roses are red."),
+    )
+    answer = await led(project, script)
+    assert answer.text == "Done: Roses are red."
+    parents = {each["role"]: each.get("parent", "") for each in answer.document["assignments"]}
+    assert parents["orchestrator"] == ""
+    assert parents["editor"].startswith("work")
+    assert parents["poet"].startswith(parents["editor"].partition("/a")[0] + "/t")
+
+
+@pytest.mark.parametrize(
+    ("limits", "settings"),
+    [
+        ("max_requests: 3", {}),
+        ("max_tokens: 4000", {"max_output_tokens": 200}),
+        ("budget: 0.004", {}),
+    ],
+)
+@pytest.mark.parametrize("enough", [False, True])
+async def test_what_a_created_worker_uses_counts_as_used_by_its_maker(
+    project: Path, limits: str, settings: dict[str, Any], enough: bool
+) -> None:
+    declare(project, "orchestrator", "toolsets: [dynamic_workers]", *(() if enough else (f"limits: {{{limits}}}",)))
+    used = {"input_tokens": 1_300, "nanousd": 1_350_000}
+    script = ScriptedModel()
+    script.on(lambda request: request.role == "poet", says("A verse.").costing(**used))
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_create", **POET).costing(**used),
+        calls("worker_call", worker="poet", input="Write.").costing(**used),
+        says("A verse.").costing(**used),
+    )
+    answer = await led(project, script, **settings)
+    assert answer.document["usage"]["requests"] == (4 if enough else 3)
+    assert (answer.status is RunStatus.SUCCEEDED) is enough
+    if not enough:
+        assert answer.gaps[0]["class"] == "exhausted"
+
+
+# --- changed and expired approvals -----------------------------------------------------------------------------------
+
+
+async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> None:
+    script = ScriptedModel()
+    script.on(lambda request: request.role == "poet", says("Prose."))
+    script.on(
+        lambda request: request.role == "orchestrator",
+        calls("worker_create", **POET),
+        calls("worker_call", worker="poet", input="Write."),
+        says("Prose."),
+    )
+    async with lead_of(project, script, tools=[look]) as lead:
+        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        await run.wait()
+        (asked,) = await run.approvals()
+        with pytest.raises(UsageError, match="there is no tool 'fly'"):
+            await run.approve(asked.id, args={**POET, "tools": ["fly"]})
+        with pytest.raises(UsageError, match="the name 'orchestrator' is taken"):
+            await run.approve(asked.id, args={**POET, "name": "orchestrator"})
+        await run.approve(asked.id, args={**POET, "instructions": "Write prose."})
+        answer = await (await lead.resume(run.run_id)).answer()
+    assert answer.text == "Prose."
+    (made,) = generated_workers(load_project(project))
+    assert made.instructions == "Write prose."
+    (request,) = [each for each in script.requests if each.role == "poet"]
+    assert "Write prose." in request.messages[0].text
+    (approval,) = answer.document["approvals"]
+    assert "preview" not in approval, "it showed another file"
+
+
+async def test_a_creation_that_nobody_approves_in_time_is_denied(project: Path) -> None:
+    script = ScriptedModel([calls("worker_create", **POET), says("Nobody answered.")])
+    async with lead_of(project, script, approval_timeout=0.05) as lead:
+        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        state = await run.wait()
+        while await run.approvals():  # noqa: ASYNC110 (time alone ends it)
+            await asyncio.sleep(0.01)
+        # On a busy machine, the time is up before the run rests, and it continues by itself.
+        answer = await (run if state.finished else await lead.resume(run.run_id)).answer()
+    (message,) = returned(script)
+    assert "it needs approval, and nobody answered in time" in message
+    assert answer.document["approvals"][0]["status"] == "expired"
+    assert not (project / "generated").exists()

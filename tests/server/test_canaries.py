@@ -155,8 +155,10 @@ async def test_a_defect_in_the_middle_of_a_request_tells_the_log_no_secret(
     async def broken(_: str) -> None:
         raise ZeroDivisionError(f"divided {CANARY} by {PATTERN}")
 
+    run_id = await served.door.started("measure Paris")
+    await served.door.over(run_id)
     monkeypatch.setattr(served.door.service.runtime, "document", broken)
-    response = await served.door.get("/api/runs/run_x")
+    response = await served.door.get(f"/api/runs/{run_id}")
 
     assert response.status_code == 500
     for said in (response.text, log.getvalue()):

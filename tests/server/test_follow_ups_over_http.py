@@ -95,7 +95,7 @@ async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Ke
     wide = usual.limits.evolve(budget_nanousd=nanousd(7), max_workers=3, timeout_s=None)
     asked = replace(usual, limits=wide, documents=str(tmp_path), approve=ApprovalPolicy.AUTO)
     state = await runtime.start("measure Paris", asked=asked)
-    await keys.door.service.drive(state)
+    await keys.door.service.driver.drive(state)
 
     taken = await definition(keys.door, await follow_up(keys, "lead", state.run_id, request="measure Rome"))
     assert taken.limits == usual.limits.evolve(max_workers=3)

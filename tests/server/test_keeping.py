@@ -17,10 +17,10 @@ from server.teams import Office, team
 from leadhand import Leadhand
 from leadhand.app import listings
 from leadhand.app.approvals import find_approval
+from leadhand.app.resumer import Resumer
 from leadhand.app.runtime import Runtime
 from leadhand.domain.errors import ConfigurationError, StoreError
 from leadhand.server import app
-from leadhand.server.resumer import Resumer
 
 
 class Looking(Resumer):
@@ -242,7 +242,7 @@ async def test_an_orphan_is_found_behind_any_number_of_runs_that_are_driven(
     monkeypatch.setattr(listings, "PAGE", 2)
     async with opened() as api:
         with monkeypatch.context() as held:
-            held.setattr(api.service, "may_resume", _never)
+            held.setattr(api.service.driver, "may_resume", _never)
             newer = [await api.started("measure Rome") for _ in range(5)]
             await looks(api)
         office.gate.set()

@@ -78,7 +78,19 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
         shape = shapes[reference.rpartition("/")[2]]
         assert shape["properties"]["type"]["const"] == type_
         left_out = set(shape["properties"]) - set(shape["required"])
-        optional = {"asked", "begun", "judges", "left_out", "replaced", "shared", "waits_for", "waits_s", "within"}
+        optional = {
+            "asked",
+            "begun",
+            "judges",
+            "left_out",
+            "replaced",
+            "shaped",
+            "shared",
+            "value",
+            "waits_for",
+            "waits_s",
+            "within",
+        }
         assert left_out <= optional, "an event has all its fields, but for what is empty"
         assert {"seq", "at", "epoch", "words", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
     for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/events/{seq}"):

@@ -174,11 +174,13 @@ async def test_a_defect_is_a_problem_that_gives_nothing_away(
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError("the CANARY is in the message")
 
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
     monkeypatch.setattr(api.runtime, "document", broken)
 
-    response = await api.get("/api/runs/run_x")
+    response = await api.get(f"/api/runs/{run_id}")
 
-    check_problem(response, 500, "internal", "/api/runs/run_x")
+    check_problem(response, 500, "internal", f"/api/runs/{run_id}")
     assert "CANARY" not in response.text
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["cache-control"] == "no-store"

@@ -50,6 +50,42 @@ async def test_filters_on_status_text_and_questions(api: Door) -> None:
     assert line["asking"] == 1
 
 
+async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
+    for number, tags in enumerate(({"team": "data", "env": "prod"}, {"team": "data"}, {})):
+        body = {"request": f"measure place_{number}", "name": "Nightly" if tags else "", "tags": tags}
+        run = (await api.post("/api/runs", body)).json()
+        assert (run["name"], run["tags"]) == (body["name"], tags)
+        await api.over(run["run_id"])
+
+    assert await listed(api, tag="team=data") == ["measure place_1", "measure place_0"]
+    assert await listed(api, tag=["team=data", "env=prod"]) == ["measure place_0"]
+    assert await listed(api, tag="team=dat") == []
+    line = (await api.get("/api/runs", params={"tag": "env=prod"})).json()["runs"][0]
+    assert (line["name"], line["tags"]) == ("Nightly", {"team": "data", "env": "prod"})
+
+    following = {"request": "measure Paris", "name": "Again", "tags": {"env": "test"}}
+    run = (await api.post(f"/api/runs/{line['run_id']}/follow_up", following)).json()
+    assert (run["name"], run["tags"]) == ("Again", {"team": "data", "env": "test"})
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({"name": "a\nb"}, "the name has more than one line"),
+        ({"name": "n" * 201}, "the name has 201 characters; the limit is 200"),
+        ({"tags": {"a b": "x"}}, "invalid key of a tag: 'a b'"),
+        ({"tags": {"a": "x" * 257}}, "the tag a is too long"),
+        ({"tags": {str(number): "" for number in range(33)}}, "there are 33 tags; the limit is 32"),
+    ],
+)
+async def test_a_name_and_tags_that_cannot_be_are_refused(api: Door, body: dict[str, Any], what: str) -> None:
+    refused = await api.post("/api/runs", {"request": "measure Paris", **body})
+
+    assert (refused.status_code, refused.json()["detail"]) == (422, what)
+    assert refused.json()["how"]
+    assert await listed(api) == []
+
+
 async def test_filters_on_time(api: Door) -> None:
     first, second = [await api.run(await api.started(f"measure {place}")) for place in ("Paris", "Lyon")]
     between = datetime.fromisoformat(second["created_at"])
@@ -98,6 +134,10 @@ async def test_a_page_that_is_just_full_is_the_last(api: Door) -> None:
         ({"cursor": "a\0b"}, 422),
         ({"q": "x" * 201}, 422),
         ({"cursor": "run_nobody"}, 422),
+        ({"tag": "team"}, 422),
+        ({"tag": "a b=c"}, 422),
+        ({"tag": "a=\0"}, 422),
+        ({"tag": ["a=b", "a=c"]}, 422),
     ],
 )
 async def test_a_filter_that_is_none_is_refused(api: Door, params: dict[str, Any], status: int) -> None:

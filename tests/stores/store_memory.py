@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from leadhand.domain.errors import LeadhandError
 from leadhand.stores.connection import Connection
-from leadhand.stores.migrations import MIGRATIONS
+from leadhand.stores.migrations import MIGRATIONS, apply
 from leadhand.stores.sqlite import DIALECT, SqliteConnection, session
 from leadhand.stores.transaction import LogTransaction, Operation
 
@@ -29,11 +29,7 @@ def memory() -> SqliteConnection:
     """A connection to an empty database of today's schema."""
     connection = SqliteConnection(session(":memory:"), "memory")
     for step in MIGRATIONS:
-        for part in step:
-            if isinstance(part, str):
-                connection.execute(part.format(bytes="BLOB"))
-            else:
-                part(connection)
+        apply(step, connection, DIALECT)
     return connection
 
 

@@ -255,10 +255,30 @@ def test_the_refusal_says_what_was_wanted_and_what_is_left() -> None:
     with pytest.raises(AllowanceRefused) as refused:
         budget.apply([event])
     assert refused.value.what == (
-        "the model call plan/t0 may need 1 request, 91 tokens, $0.001500, and the run has 90 tokens, $0.002000 left"
+        "the next model call may need 91 tokens, and the run has 90 left,"
         " besides what is kept for reviews and the answer"
     )
     assert refused.value.how == "raise --max-tokens, and resume the run"
+
+
+@pytest.mark.parametrize(
+    ("account", "what"),
+    [
+        ((0, None, None), "the run has no model calls left"),
+        ((None, None, 1_000_000), "the next model call may cost $0.0015, and the run has $0.001 left"),
+        (
+            (0, 1_000, 0),
+            "the run has no model calls left and the next model call may cost $0.0015, and the run has $0 left",
+        ),
+    ],
+)
+def test_the_refusal_names_only_what_is_short(account: Any, what: str) -> None:
+    event = ModelCallBegan(
+        attempt="plan/a1", call_id="plan/t0", model="m", reserved=Amount(requests=1, tokens=91, nanousd=1_500_000)
+    )
+    with pytest.raises(AllowanceRefused) as refused:
+        Budget(Account(account)).apply([event])
+    assert refused.value.what == what
 
 
 def test_a_run_without_scopes_costs_no_statement_for_them() -> None:

@@ -48,7 +48,25 @@ async def fill(store: ContextStore) -> None:
     await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
 
 
+DROP_QUEUE = """
+DO $$ DECLARE each RECORD; BEGIN
+    DROP TABLE procrastinate_events, procrastinate_periodic_defers, procrastinate_jobs, procrastinate_workers CASCADE;
+    FOR each IN SELECT oid::regprocedure AS name FROM pg_proc
+        WHERE proname LIKE 'procrastinate%' AND pronamespace = current_schema()::regnamespace
+    LOOP EXECUTE 'DROP FUNCTION ' || each.name || ' CASCADE'; END LOOP;
+    DROP TYPE procrastinate_job_to_defer_v1, procrastinate_job_event_type, procrastinate_job_status;
+END $$
+"""
+BACK_TO_6_ON_A_SERVER = (DROP_QUEUE, "DROP TABLE hosts", "DROP INDEX events_starting")
+BACK_TO_8 = (
+    "ALTER TABLE runs DROP COLUMN name",
+    "ALTER TABLE runs DROP COLUMN tags",
+    "UPDATE meta SET version = 8",
+)
 BACK_TO_5 = (
+    *BACK_TO_8,
+    "DROP TABLE webhooks",
+    "DROP TABLE deliveries",
     "DROP INDEX runs_following",
     "ALTER TABLE runs DROP COLUMN follows",
     "DROP INDEX events_of_files",
@@ -77,8 +95,23 @@ BACK_TO_1 = (*BACK_TO_2, "DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE
 
 def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1) -> None:
     """Remove from a database what later schemas added."""
-    for statement in statements:
+    on_server = BACK_TO_6_ON_A_SERVER if url.startswith("postgresql") and statements != BACK_TO_8 else ()
+    for statement in (*on_server, *statements):
         run_sql(url, statement)
+
+
+async def test_runs_of_the_eighth_schema_have_no_tags(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+    make_old(url, run_sql, BACK_TO_8)
+    async with aclosing(await open_store(url)) as store:
+        assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
+        await store.create("run-2", started(tags={"team": "data"}))
+        assert [(run.run_id, run.name, run.tags) for run in await store.runs()] == [
+            ("run-2", "", {"team": "data"}),
+            ("run-1", "", {}),
+        ]
+        assert [run.run_id for run in await store.runs(tags={"team": "data"})] == ["run-2"]
 
 
 async def test_the_files_of_runs_of_the_fifth_schema_are_found(url: str, run_sql: RunSql) -> None:

@@ -29,7 +29,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect

@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
     store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.create("run-1", started())
-    monkeypatch.setattr("leadhand.stores.transaction.listing_change", lambda events: 1 / 0)
+    monkeypatch.setattr("leadhand.stores.run_row.listing_change", lambda events: 1 / 0)
     async with asyncio.timeout(60):
         with pytest.raises(StoreError, match="ZeroDivisionError"):
             await store.append("run-1", pauses("a"))
@@ -289,7 +289,7 @@ async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lo
     assert Counter(reasons(await store.read("run-1"))) == Counter(itertools.chain.from_iterable(written))
 
 
-@pytest.mark.parametrize("place", ["transaction.listing_change", "sqlite.fdatasync"])
+@pytest.mark.parametrize("place", ["run_row.listing_change", "sqlite.fdatasync"])
 async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_the_database(
     sqlite_url: str, place: str, run_sql: Any
 ) -> None:

@@ -355,7 +355,7 @@ async def test_no_word_of_what_a_run_is_about_is_in_its_spans(tmp_path: Path, mo
     subtasks = [
         {**ask("marzipan_one", "visit", where="marzipan"), "expected_output": "marzipan"},
         ask("marzipan_two", "visit", where="nowhere"),
-        {**ask("marzipan_three"), "worker": "marzipan"},
+        ask("marzipan_three"),
     ]
     models = FakeModels(plan(*subtasks), work=[calls(("visit", {"where": "marzipan"})), "marzipan", "marzipan"])
     async with Leadhand(models=models, tools=[visit], home=tmp_path) as lead:

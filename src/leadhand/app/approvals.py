@@ -6,15 +6,16 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.formatting import listed
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
-from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
+from leadhand.domain.approval import Approval, ApprovalStatus, Preview, args_hash
 from leadhand.domain.document import ApprovalCard
-from leadhand.domain.errors import UnreadableRun, UsageError
+from leadhand.domain.errors import FailureClass, ToolError, UnreadableRun, UsageError
 from leadhand.domain.events import ApprovalAnswered, EffectAnswered
 from leadhand.domain.evolve import fold
 from leadhand.domain.ids import assignment_of
@@ -23,6 +24,7 @@ from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
+from leadhand.engine.work import caller_of
 
 ID_LENGTH = 8
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
@@ -178,7 +180,7 @@ async def answer(
     approval = asked.approval
     state = await _checked(runtime, asked)
     if args is not None:
-        faults = changed_faults(state, approval, args)
+        faults = changed_faults(runtime, state, approval, args)
         if faults:
             raise UsageError(f"{approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
     event = ApprovalAnswered(
@@ -211,9 +213,22 @@ async def settle_effect(
     await _append(runtime, await _checked(runtime, asked), asked, answer, blobs)
 
 
-def changed_faults(state: RunState, approval: Approval, args: object) -> list[str]:
+def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:
     """Return what is wrong with changed arguments. Raises UsageError if they are not an object."""
-    return argument_problems(state.tools[approval.tool], json_arguments(args, WHOLE))
+    given = json_arguments(args, WHOLE)
+    if faults := argument_problems(state.tools[approval.tool], given):
+        return faults
+    try:
+        changed_preview(runtime, state, approval, given)
+    except ToolError as error:
+        return [error.failure.message] if error.failure.class_ is FailureClass.INVALID else []
+    return []
+
+
+def changed_preview(runtime: Runtime, state: RunState, approval: Approval, args: dict[str, Json]) -> Preview | None:
+    """Return what the call would make with changed arguments. Raises ToolError if it would be refused."""
+    caller = partial(caller_of, state, assignment_of(approval.attempt))
+    return runtime.tool_calls.preview(state.tools[approval.tool], args, state.run_id, caller)
 
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
+from leadhand.domain.listing import RunFilter
+from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 
@@ -128,6 +131,11 @@ def text(value: object, what: str, how: str) -> str:
     return value
 
 
+def run_id(value: object) -> str:
+    """Return the id of a run. Raises UsageError if it is not a text."""
+    return text(value, "the run's id", "Give the run_id of a Run or an Answer.")
+
+
 def json_value(value: object, what: str, how: str) -> Json:
     """Return ``value`` if it is JSON that a database can store; otherwise raise UsageError."""
     try:
@@ -151,6 +159,33 @@ def check_methods(value: object, what: str, methods: Iterable[str], expected: st
         raise UsageError(problem, f"Pass {expected}, or leave it out.")
 
 
+MODELS = ("ask", "profile", "aclose")
+STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
+
+
+def check_filters(limit: object, filters: RunFilter) -> None:
+    """Convert the filters of a list of runs, in place. Raises UsageError for those that cannot be used."""
+    if not isinstance(limit, int) or limit < 1:
+        raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
+    if "tags" in filters:
+        filters["tags"] = run_tags(filters["tags"])
+    if (status := filters.get("status")) is not None:
+        try:
+            filters["status"] = RunStatus(status)
+        except ValueError:
+            raise UsageError(f"there is no status {shown(status)}", f"Choose from: {', '.join(RunStatus)}.") from None
+
+
+def check_parts(*, models: object, store: object, on_text: object, on_approval: object) -> None:
+    """Raise UsageError for a model port, a store or a function of a program that cannot be used as one."""
+    adapters = cast("Mapping[str, object]", models) if isinstance(models, Mapping) else {"models": models}
+    for adapter in adapters.values():
+        check_methods(adapter, "models", MODELS, "an object with the methods of leadhand.ports.Models")
+    check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
+    check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
+    check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
+
+
 def name(value: object, what: str, how: str) -> str | None:
     """Return a name or None. Raises UsageError for a name that is empty or not text."""
     if value is None:
@@ -161,8 +196,59 @@ def name(value: object, what: str, how: str) -> str | None:
     return given
 
 
+# --- names and tags --------------------------------------------------------------------------------------------------
+
+LONGEST_NAME = 200
+LONGEST_TAG = 256
+MOST_TAGS = 32
+_TAG_KEY = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
+
+
+def run_name(value: object) -> str:
+    """Return the name of a run, trimmed. Raises UsageError if it is not one line of up to 200 characters."""
+    given = text(value, "the name", "Give a short text, such as nightly.").strip()
+    if len(given) > LONGEST_NAME:
+        raise UsageError(f"the name has {len(given):,} characters; the limit is {LONGEST_NAME}", "Give a shorter one.")
+    if len(given.splitlines()) > 1:
+        raise UsageError("the name has more than one line", "Give one line.")
+    return given
+
+
+def run_tags(value: object) -> dict[str, str]:
+    """Return the tags of a run. Raises UsageError for invalid ones, and for more than 32."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise UsageError(f"invalid value for tags: {shown(value)}", 'Pass texts by key: {"team": "data"}.')
+    tags = cast("Mapping[object, object]", value)
+    if len(tags) > MOST_TAGS:
+        raise UsageError(f"there are {len(tags)} tags; the limit is {MOST_TAGS}", "Leave some out.")
+    for key, tag in tags.items():
+        if not isinstance(key, str) or not _TAG_KEY.fullmatch(key):
+            how = "Use 1 to 64 letters (a to z), digits and the characters _ . : / -"
+            raise UsageError(f"invalid key of a tag: {shown(key)}", how)
+        if len(text(tag, f"the tag {key}", "Give a text as its value.")) > LONGEST_TAG:
+            raise UsageError(f"the tag {key} is too long", f"Give a value of up to {LONGEST_TAG} characters.")
+    return dict(cast("Mapping[str, str]", tags))
+
+
+def parse_tags(given: Iterable[str], where: str) -> dict[str, str]:
+    """Return tags from texts such as ``team=data``, given to ``where``. Raises UsageError."""
+    tags: dict[str, str] = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise UsageError(f"invalid value for {where}: {shown(each)}", "Give KEY=VALUE, such as team=data.")
+        if key in tags:
+            raise UsageError(f"{where} names {shown(key)} twice", "Give it once: a run has one value for each key.")
+        tags[key] = value
+    return run_tags(tags)
+
+
 # --- approval policies -----------------------------------------------------------------------------------------------
 
+Policy = Literal["ask", "auto", "never"]
+"""The approval policies, by name."""
 TRAITS = ("tool", "toolset", "effect", "origin")
 """What a rule can match; see :func:`~leadhand.domain.approval.policy_of`."""
 EXAMPLE = '"tool:send_*": "auto"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 TICK_S = 1.0
@@ -47,6 +48,14 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotentId:
+    """The id of a new run, so that the same request twice makes one run, and the digest of the request."""
+
+    run_id: str
+    submission: str
 
 
 def new_run_id() -> str:

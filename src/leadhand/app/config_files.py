@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import shown
+from leadhand.domain.value import field_names, is_list, is_object, json_problem, shown
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
@@ -48,12 +47,15 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
 
     Raises ConfigurationError for the first fault. ``line_of`` finds the line of a place.
     """
+    if problem := json_problem(data):
+        what = f"a value cannot be stored as JSON: {problem}"
+        raise fault(path, line_of(_problem_place(data)), what, "Write it as text, in quotes.")
     try:
-        return kind.model_validate_json(json.dumps(data, allow_nan=False), strict=True)
+        return kind.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)[0]
         place = found["loc"]
-        name, known = ".".join(map(str, place)), known_keys(kind, place[:-1])
+        name, known = ".".join(map(str, place)), field_names(kind, place[:-1])
         match found["type"]:
             case "extra_forbidden":
                 what = f"unknown key {shown(place[-1])}"
@@ -64,20 +66,9 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
                 what = f"invalid value for {name or 'the file'}: {found['msg'].removeprefix('Value error, ')}"
                 how = f"Correct {name or 'it'}; the file has {shown(found['input'])}."
         raise fault(path, line_of(place), what, how) from error
-    except (TypeError, ValueError, RecursionError) as error:  # such as a date, which JSON does not have
-        raise fault(path, 1, f"a value cannot be stored as JSON: {error}", "Write it as text, in quotes.") from error
 
 
-def known_keys(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
-    """Return the keys of the part of a value at this place."""
-    for step in place:
-        field = kind.model_fields.get(str(step))
-        inner = _model_in(field.annotation) if field is not None else None
-        kind = inner or kind
-    return [field.alias or name for name, field in kind.model_fields.items() if not field.exclude]
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)
+def _problem_place(data: object, place: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:
+    """Return the place of the innermost value that JSON does not have, such as a date."""
+    items = data.items() if is_object(data) else enumerate(data) if is_list(data) else ()
+    return next((_problem_place(value, (*place, key)) for key, value in items if json_problem(value)), place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator
 
-from leadhand.domain.listing import newest_files
+from leadhand.domain.listing import earlier_file, newest_files
 from leadhand.domain.run import EarlierFile, Follows
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Source
@@ -45,14 +45,7 @@ async def files_to_read(
 def _files_of(run: RunState) -> Iterator[EarlierFile]:
     for path, versions in run.artifacts.items():
         latest = versions[-1]
-        yield EarlierFile(
-            path=path,
-            digest=latest.digest,
-            size=latest.size,
-            media_type=latest.media_type,
-            run_id=run.run_id,
-            at=latest.at,
-        )
+        yield earlier_file(path, latest, run.run_id, latest.at)
 
 
 async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> list[EarlierFile]:

@@ -81,15 +81,22 @@ class FlowRegistry:
         """Load a built-in flow, once, when it is named."""
         if name not in LATE or name in self._flows:
             return
-        flow = self._report() if name == REPORT else _research() if name == RESEARCH else _worker()
+        match name:
+            case "report":
+                from leadhand.flows.report.flow import ReportFlow
+
+                flow = ReportFlow(self._agents)
+            case "research":
+                from leadhand.flows.research.flow import ResearchFlow
+
+                flow = ResearchFlow()
+            case _:
+                from leadhand.flows.worker.flow import WorkerFlow
+
+                flow = WorkerFlow()
         self._add(flow)
         if flow.offline:
             self._rules.insert(0, self._rules.pop())  # before those of the program's flows
-
-    def _report(self) -> Flow:
-        from leadhand.flows.report.flow import ReportFlow
-
-        return ReportFlow(self._agents)
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
@@ -195,18 +202,6 @@ class FlowRegistry:
     def offline_rules(self) -> list[Rules]:
         """Return the flows' rules for the built-in rule-based model. The list grows when further flows are loaded."""
         return self._rules
-
-
-def _research() -> Flow:
-    from leadhand.flows.research.flow import ResearchFlow
-
-    return ResearchFlow()
-
-
-def _worker() -> Flow:
-    from leadhand.flows.worker.flow import WorkerFlow
-
-    return WorkerFlow()
 
 
 class Definition(Value):

@@ -12,6 +12,7 @@ from leadhand.app.arguments import name as checked_name
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
+from leadhand.app.typed_answers import Output
 from leadhand.domain.errors import UsageError
 from leadhand.domain.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
@@ -25,9 +26,12 @@ async def load_earlier(runtime: Runtime, run_id: str) -> RunState:
     earlier = await runtime.load(run_id)
     if earlier.status not in ENDED:
         how = f"Resume it first: leadhand runs resume {run_id}"
-        if earlier.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+        said = earlier.status.value
+        if (await runtime.store.run(run_id)).orphan:
+            said += ", and its process died"
+        elif earlier.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             how = f"Wait for its end: leadhand runs watch {run_id}"
-        raise UsageError(f"run {run_id} has not ended ({earlier.status.value}), so it cannot be followed up", how)
+        raise UsageError(f"run {run_id} has not ended ({said}), so it cannot be followed up", how)
     return earlier
 
 
@@ -40,12 +44,15 @@ async def start(
     options: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
     detached: bool = False,
+    output: Output = None,
+    name: str = "",
+    tags: Mapping[str, str] | None = None,
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
-    ``flow`` is another flow, ``options`` change single ones of the earlier run. ``settings`` are those of
-    :func:`continued`. Raises as :meth:`Runtime.start` does, and ConfigurationError for a tool of the earlier run that
-    is not in this process.
+    ``flow`` is another flow, ``options`` change single ones of the earlier run, ``output`` is another type of answer.
+    ``settings`` are those of :func:`continued`. Raises as :meth:`Runtime.start` does, and ConfigurationError for a tool
+    of the earlier run that is not in this process.
     """
     definition = earlier.definition
     if flow in ("", definition.flow):
@@ -56,8 +63,16 @@ async def start(
         options=options_of(definition, flow, options or {}),
         asked=settings or continued(definition, runtime.settings),
         detached=detached,
+        name=name,
+        tags=tags,
         follows=earlier,
+        output=output_of(definition) if output is None else output,
     )
+
+
+def output_of(earlier: RunDefinition) -> dict[str, Any] | None:
+    """Return the JSON schema of the answer of a run; None for text."""
+    return None if earlier.shape is None else earlier.shape.output
 
 
 def options_of(earlier: RunDefinition, flow: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from leadhand.domain.value import Json
 
 LABEL_WIDTH = 60
 SHOWN = 3
+SHORT_ID = 12
+"""Characters of a run's id that people are shown: 10 are its time in milliseconds."""
+_RUN_ID = re.compile(r"run_[0-9a-z]{26}")
 GLYPHS = {"pending": "·", "running": "◐", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
 """A sign for each status of a subtask."""
 _CONTROL = re.compile(
@@ -63,6 +66,11 @@ def money(usd: float | None) -> str:
 def count(number: int, thing: str, things: str = "") -> str:
     """Format a number with its noun: ``1 order``, ``3 orders``."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def short_id(text: str) -> str:
+    """Return the beginning of a run's id that people are shown; any other text as it is."""
+    return text[4 : 4 + SHORT_ID] if _RUN_ID.fullmatch(text) else text
 
 
 def listed(names: Sequence[str]) -> str:
@@ -121,10 +129,10 @@ def sentence(text: str) -> str:
 def cut(text: str, most: int = LONGEST_LINE) -> str:
     """Put text on one line of at most ``most`` characters, keeping its columns."""
     line = " ".join(clean(text[: 4 * most]).splitlines())
-    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" …") + "…"
 
 
 def shortened(text: str, width: int) -> str:
     """Put text on one line of at most ``width`` characters."""
     line = one_line(text)
-    return line if len(line) <= width else line[: max(1, width - 1)].rstrip() + "…"
+    return line if len(line) <= width else line[: max(1, width - 1)].rstrip(" …") + "…"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
+from leadhand.app.arguments import Policy
 from leadhand.app.config_files import Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -17,7 +18,6 @@ from leadhand.domain.value import Value
 from leadhand.domain.worker import WorkerDefinition
 
 FILE = "leadhand.toml"
-Policy = Literal["ask", "auto", "never"]
 
 
 class ModelSettings(Value):
@@ -32,16 +32,16 @@ class ModelSettings(Value):
 class LimitSettings(Value):
     """The limits of each run, with the names and units of the flags."""
 
-    max_steps: int | None = None
-    max_workers: int | None = None
-    batch_size: int | None = None
-    max_requests: int | None = None
-    max_tokens: int | None = None
-    max_output_tokens: int | None = None
-    timeout: float | None = None
-    attempt_timeout: float | None = None
-    model_patience: float | None = None
-    approval_timeout: float | None = None
+    max_steps: int | None = Field(default=None, ge=1)
+    max_workers: int | None = Field(default=None, ge=1)
+    batch_size: int | None = Field(default=None, ge=1)
+    max_requests: int | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    timeout: float | None = Field(default=None, gt=0)
+    attempt_timeout: float | None = Field(default=None, gt=0)
+    model_patience: float | None = Field(default=None, gt=0)
+    approval_timeout: float | None = Field(default=None, gt=0)
 
 
 class BudgetSettings(Value):
@@ -94,6 +94,11 @@ class Project:
     path: Path
     manifest: ProjectManifest
     workers: tuple[WorkerDefinition, ...] = ()
+    lines: _Lines | None = field(default=None, compare=False, repr=False)
+
+    def where(self, key: str) -> str:
+        """Return the file and the line of a key, for a message."""
+        return f"{self.path}:{self.lines.of((key,))}" if self.lines is not None else str(self.path)
 
     @property
     def directory(self) -> Path:
@@ -137,7 +142,7 @@ def load_project(path: Path) -> Project:
         raise fault(path, line, what, "Correct this line.") from error
     lines = _Lines(text)
     manifest = validated(ProjectManifest, data, path, lines.of)
-    project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, lines))
+    project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, lines), lines=lines)
     _check_files(project, lines)
     return project
 
@@ -146,14 +151,14 @@ def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> tuple[Work
     found: dict[str, WorkerDefinition] = {}
     for number, named in enumerate(manifest.worker_files):
         line = lines.of(("worker_files", number))
-        files = sorted(path.parent.glob(named)) if _is_pattern(named) else [path.parent / named]
+        files = named_files(path.parent, named)
         if not files:
             raise fault(path, line, f"no file matches {named}", "Correct the pattern, or remove it.")
         for file in files:
             if file.suffix != SUFFIX or not file.is_file():
                 how = f"Name files that end in {SUFFIX}."
-                raise fault(path, line, f"there is no worker file {_relative(file, path.parent)}", how)
-            worker = load_worker_file(file, source=_relative(file, path.parent))
+                raise fault(path, line, f"there is no worker file {relative_path(file, path.parent)}", how)
+            worker = load_worker_file(file, source=relative_path(file, path.parent))
             known = found.setdefault(worker.name, worker)
             if known.source != worker.source:
                 what = f"two files define the worker {worker.name}: {known.source} and {worker.source}"
@@ -161,11 +166,14 @@ def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> tuple[Work
     return tuple(found.values())
 
 
-def _is_pattern(named: str) -> bool:
-    return any(letter in named for letter in "*?[") and not Path(named).is_absolute()
+def named_files(directory: Path, named: str) -> list[Path]:
+    """Return the files that an entry of ``worker_files`` names: one, or those that fit a pattern."""
+    is_pattern = any(letter in named for letter in "*?[") and not Path(named).is_absolute()
+    return sorted(directory.glob(named)) if is_pattern else [directory / named]
 
 
-def _relative(file: Path, directory: Path) -> str:
+def relative_path(file: Path, directory: Path) -> str:
+    """Return the path of a file relative to a directory, if it is below it."""
     return str(file.relative_to(directory)) if file.is_relative_to(directory) else str(file)
 
 

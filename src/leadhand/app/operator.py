@@ -104,8 +104,10 @@ async def change_limits(runtime: Runtime, run_id: str, given: NewLimits, *, by: 
     """
     if not given:
         return
-    changed = _changed_limits(await runtime.load(run_id), given)
-    event = LimitsChanged(by=by, limits=changed, held_back=held_back(changed), held_back_s=held_back_s(changed))
+    state = await runtime.load(run_id)
+    changed = _changed_limits(state, given)
+    kept = held_back(changed, shaped=state.definition.shape is not None)
+    event = LimitsChanged(by=by, limits=changed, held_back=kept, held_back_s=held_back_s(changed))
     await runtime.log(run_id).append(event)
 
 
@@ -334,7 +336,8 @@ async def fork(
         "detached": definition.detached if detached is None else detached,
     }
     if changed != definition.limits:
-        changes |= {"held_back": held_back(changed), "held_back_s": held_back_s(changed)}
+        kept = held_back(changed, shaped=definition.shape is not None)
+        changes |= {"held_back": kept, "held_back_s": held_back_s(changed)}
     await forking.fork(runtime.store, run_id, at, fork_id, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):

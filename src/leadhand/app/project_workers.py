@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from leadhand.app.flows import WORKER
+from leadhand.app.flows import REPORT, WORKER
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import compact_json, is_object
+from leadhand.engine.gate import input_of
 from leadhand.ports import Workshop
 from leadhand.tools.toolbox import Toolbox
 
@@ -25,7 +27,7 @@ def project_tools(project: Project | None, toolbox: Toolbox) -> list[str]:
     if project is None:
         return []
     known = toolbox.known(every=True)
-    _check_toolsets(project.manifest.toolsets, known, str(project.path))
+    _check_toolsets(project.manifest.toolsets, known, project.where("toolsets"))
     return [tool.name for tool in known if tool.toolset in project.manifest.toolsets]
 
 
@@ -57,17 +59,57 @@ class ProjectParts(NamedTuple):
 
 
 def project_parts(
-    project: Project | None, toolbox: Toolbox, flow: str, options: Mapping[str, Any], roles: Sequence[Role]
+    project: Project | None,
+    toolbox: Toolbox,
+    flow: str,
+    options: Mapping[str, Any],
+    roles: Sequence[Role],
+    request: str,
 ) -> ProjectParts:
     """Return what a project adds to a run of a flow with these options and roles, and the tools of all roles.
 
-    Raises ConfigurationError for an unknown tool or toolset, UsageError if the flow is led by an unknown worker.
+    Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a role of the flow,
+    UsageError if the flow is led by an unknown worker, or by one whose input schema the request does not match.
     """
     workers = worker_roles(project, toolbox)
+    names = [role.name for role in roles]
+    if taken := [worker.name for worker in workers if worker.name in names]:
+        raise ConfigurationError(
+            f"the worker {taken[0]} has the name of a role of the flow {flow}", "Rename the worker and its file."
+        )
     if flow == WORKER:
-        check_worker(str(options.get("worker")), workers)
+        check_worker(str(options.get("worker")), workers, request)
     tools = (*project_tools(project, toolbox), *(name for role in (*roles, *workers) for name in role.tools))
     return ProjectParts(workers, tools, project is not None and project.manifest.nested_creation)
+
+
+def with_workers(project: Project | None, toolbox: Toolbox, flow: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options of a flow, in which each stage of a report that names a ``worker`` of the project has what its
+    file sets: its instructions after those of a built-in stage, and its model, tools and limits. What the stage sets
+    itself stays. Raises UsageError for an unknown worker.
+    """
+    agents = options.get("agents")
+    if flow != REPORT or not isinstance(agents, list | tuple):
+        return options
+    stages = cast("Sequence[object]", agents)
+    return {**options, "agents": [_with_worker(project, toolbox, each) for each in stages]}
+
+
+def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> object:
+    if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
+        return stage
+    from leadhand.flows.report.options import GIVES
+    from leadhand.flows.report.roles import instructions
+
+    workers = project.workers if project is not None else ()
+    worker = next((each for each in workers if each.name == name), None)
+    if worker is None:
+        raise _unknown(name, [each.name for each in workers])
+    own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in GIVES else "")
+    tools = worker.tool_names(toolbox.known(every=True))
+    found = {"model": worker.model, "tools": tools or None, **worker.limits.model_dump()}
+    given = {field: value for field, value in stage.items() if value is not None}
+    return {**found, **given, "instructions": "\n\n".join(filter(None, [str(own), worker.instructions]))}
 
 
 def workshop_of(project: Project | None) -> Workshop | None:
@@ -79,12 +121,20 @@ def workshop_of(project: Project | None) -> Workshop | None:
     return ProjectWorkshop(project, project.generated_workers)
 
 
-def check_worker(name: str, workers: Sequence[Role]) -> None:
-    """Raise UsageError if no declared worker has this name."""
-    names = [worker.name for worker in workers]
-    if name not in names:
-        how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}" if names else _DECLARE
-        raise UsageError(f"unknown worker {name!r}", how)
+def check_worker(name: str, workers: Sequence[Role], request: str) -> None:
+    """Raise UsageError if no declared worker has this name, or if the request does not match its input schema."""
+    worker = next((each for each in workers if each.name == name), None)
+    if worker is None:
+        raise _unknown(name, [each.name for each in workers])
+    _, problems = input_of(worker.input, request)
+    if problems:
+        how = f"Pass JSON that matches its input schema: {compact_json(worker.input)}"
+        raise UsageError(f"the request does not fit the worker {name}: {'; '.join(problems)}", how)
+
+
+def _unknown(name: str, names: Sequence[str]) -> UsageError:
+    how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}" if names else _DECLARE
+    return UsageError(f"unknown worker {name!r}", how)
 
 
 _DECLARE = "The project declares none: name its files in worker_files of leadhand.toml."

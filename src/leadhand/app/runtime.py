@@ -8,23 +8,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import Any, ParamSpec
 
-from leadhand.app.arguments import check_rules
-from leadhand.app.clock import SleepWatch, SystemClock, new_run_id
+from leadhand.app.arguments import check_rules, run_name, run_tags
+from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.earlier_runs import files_to_read, followed, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.libraries import Libraries
+from leadhand.app.membership import dispatcher_of, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import project_parts, workshop_of
+from leadhand.app.project_workers import project_parts, with_workers, workshop_of
 from leadhand.app.role_checks import check_roles
 from leadhand.app.settings import Settings, held_back, held_back_s, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
-from leadhand.dispatch.local import LocalDispatcher
+from leadhand.app.typed_answers import Output, answer_role, fits_of
+from leadhand.app.webs import Webs
 from leadhand.domain.decide import decide, due
 from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
+from leadhand.domain.hosts import HostKind
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
@@ -34,10 +37,9 @@ from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
-from leadhand.ports import ContextStore, Models, Web
+from leadhand.ports import ContextStore, Models
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
@@ -47,14 +49,6 @@ UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdempotentId:
-    """The id of a new run, so that the same request twice makes one run, and the digest of the request."""
-
-    run_id: str
-    submission: str
 
 
 @dataclass(eq=False, kw_only=True)
@@ -78,9 +72,10 @@ class Runtime:
         self.on_release: list[OnState] = []
         self._clock = SystemClock()
         self.redactor = Redactor.of_environment(self.settings.environment)
-        self._webs: dict[bool, Web] = {}
+        self.web = Webs(self.settings, self.store, self._clock)
         self._driving: set[asyncio.Task[RunState]] = set()
         self._held: dict[str, RunState] = {}
+        self._outputs: dict[str, Output] = {}
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None
         self._reported: set[tuple[str, str]] = set()
@@ -91,10 +86,12 @@ class Runtime:
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         shop = workshop_of(self.settings.project)
-        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library, shop)
+        self.tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library, shop)
         self._model_calls = ModelCalls(self.models, self.store, self._clock)
-        self._host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
-        self.dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
+        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, on_text)
+        self.cluster = membership(self.store, self.settings.concurrency, self.flows, self.toolbox)
+        """This process among those that share its database; None if they are all on this machine."""
+        self.dispatcher = dispatcher_of(self.cluster, self._host, self._clock, self.settings.concurrency)
 
     async def start(
         self,
@@ -106,26 +103,32 @@ class Runtime:
         asked: Settings | None = None,
         by: str = "",
         key_id: str = "",
+        name: str = "",
+        tags: Mapping[str, str] | None = None,
         once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
         follows: RunState | None = None,
+        handed_over: bool = False,
+        output: Output = None,
     ) -> RunState:
-        """Create a run. Nothing is carried out until it is driven.
+        """Create a run. This process or, if it is ``handed_over`` in a cluster, a server or host has to drive it.
 
-        ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
-        process. ``by`` is who starts the run, ``key_id`` the API key that it belongs to. ``instructions`` replace the
-        built-in ones, by role. ``follows`` is the run that this one follows up. ``once`` chooses the run's id. Raises
-        UsageError for an id that exists, an unknown flow and invalid options, ConfigurationError for an unusable model.
+        ``options`` are those of the flow, ``output`` is the type of the answer. ``asked`` are the settings of this run.
+        ``by`` starts it, ``key_id`` is the API key that it belongs to. ``instructions`` are other ones, by role. It
+        follows up ``follows``, and has its tags with those of ``tags``. ``once`` chooses its id. Raises UsageError and
+        ConfigurationError.
         """
-        checked, own = self.flows.options(flow, options or {}), instructions or {}
+        given = with_workers(self.settings.project, self.toolbox, flow, options or {})
+        checked, own = self.flows.options(flow, given), instructions or {}
         wanted = self.settings if asked is None else asked
         check_rules(wanted.approve_rules, self.toolbox.specs())
         choice = self.choice if asked is None else await self._chosen(asked)
         if isinstance(self.models, NamedModels):
             await self.models.learn(choice.models)
         roles = self.flows.roles(flow, checked)
-        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles)
+        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
+        shape = answer_role(output, (*roles, *project.workers))
         used, reads = self.flows.get(flow), (flow, key_id, follows)
         definition = RunDefinition(
             request=request,
@@ -135,9 +138,8 @@ class Runtime:
             roles=tuple(role.evolve(instructions=own.get(role.name, role.instructions)) for role in roles),
             options=checked,
             models=self._pinned(choice.models),
-            tools=self.toolbox.specs(
-                name for names in (project.tools, *(role.tools for role in roles)) for name in names
-            ),
+            tools=self.toolbox.specs(project.tools),
+            shape=shape,
             workers=project.workers,
             nested_workers=project.nested_workers,
             limits=wanted.limits,
@@ -146,7 +148,7 @@ class Runtime:
             offline=wanted.offline,
             documents=wanted.documents,
             detached=detached,
-            held_back=held_back(wanted.limits),
+            held_back=held_back(wanted.limits, shaped=shape is not None),
             held_back_s=held_back_s(wanted.limits),
             budgets=wanted.budgets,
             by=by,
@@ -154,9 +156,13 @@ class Runtime:
             submission=once.submission if once is not None else "",
             follows=followed(follows) if follows is not None else None,
             earlier=await files_to_read(self.store, self.artifacts, *reads) if used.reads_artifacts else (),
+            name=run_name(name),
+            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(tags or {})}),
         )
         run_id = once.run_id if once is not None else new_run_id()
-        entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
+        jobs: dict[str, Any] = {"jobs": self.cluster.jobs(run_id)} if self.cluster is not None and handed_over else {}
+        entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
+        self._outputs |= {run_id: output} if isinstance(output, type) else {}
         return start(run_id, entry)
 
     async def _chosen(self, asked: Settings) -> Choice:
@@ -275,22 +281,34 @@ class Runtime:
             clock=self._clock,
             on_entries=note,
             asleep=self._asleep_s,
+            fits=fits_of(self._outputs.get(state.run_id), state.definition.shape),
         )
         self._held[state.run_id] = state
         try:
-            if state.status is RunStatus.RUNNING and isinstance(self.models, NamedModels):
-                await self.models.learn(state.definition.models)  # another process may have started the run
+            if self.cluster is not None:
+                await self.cluster.join(HostKind.RUN)
+            if state.status is RunStatus.RUNNING:
+                await self.learn(state)
             state = await controller.drive()
             file.note(state)
             await keeper.rest(state)
             return state
         finally:
             self._notify(self.on_release, self._held.pop(state.run_id))
-            self._model_calls.forget(state.run_id)
-            self._host.forget(state.run_id)
+            self.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)
+
+    async def learn(self, state: RunState) -> None:
+        """Find out what the models of a run can do: another process may have started it."""
+        if isinstance(self.models, NamedModels):
+            await self.models.learn(state.definition.models)
+
+    def forget(self, run_id: str) -> None:
+        """Forget what is kept in memory of a run that has nothing to do here."""
+        self._model_calls.forget(run_id)
+        self._host.forget(run_id)
 
     def _asleep_s(self) -> float:
         """The seconds that this process was asleep since it began to drive runs."""
@@ -323,29 +341,6 @@ class Runtime:
         """A run's log, to append requests to."""
         return RunLog(self.store, run_id, self.redactor)
 
-    def web(self, offline: bool) -> Web:
-        """How tools reach services: the network, or the sample service of this process."""
-        if offline not in self._webs:
-            if offline:
-                from leadhand.tools.sample_service import SampleWeb
-
-                self._webs[offline] = SampleWeb(now=self._clock.now)
-            else:
-                from leadhand.tools.web_client import AiohttpWeb
-
-                self._webs[offline] = AiohttpWeb(
-                    gate=self._pass_gate, cache=self.store, environment=self.settings.environment
-                )
-        return self._webs[offline]
-
-    async def _pass_gate(self, service: str) -> None:
-        from leadhand.tools.services import SERVICES
-
-        wait = await self.store.pass_gate(service, SERVICES[service].seconds_between)
-        if wait > 0:
-            async with without_slot(f"the rate limit of {service}", wait):
-                await asyncio.sleep(wait)
-
     async def aclose(self) -> None:
         """Stop what runs, close connections, release every run."""
         driving = list(self._driving)
@@ -357,9 +352,7 @@ class Runtime:
         if self._tracing is not None:
             await self._tracing.aclose()
         await self.dispatcher.aclose()
-        for web in self._webs.values():
-            if (close := getattr(web, "aclose", None)) is not None:
-                await close()
+        await self.web.aclose()
         for part in (self.library, self.models, self.store):
             await part.aclose()
 
@@ -386,7 +379,12 @@ async def open_runtime(
     # A run survives a locked or restarting database up to its deadline.
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
     if store is None:
-        store = await open_store(settings.database, patience_s=patience_s, reading=reading)
+        store = await open_store(
+            settings.database,
+            patience_s=patience_s,
+            reading=reading,
+            heartbeat_limit_s=settings.heartbeat_limit_s,
+        )
     if isinstance(chosen, NamedModels):
         chosen.memory = store
     return Runtime(

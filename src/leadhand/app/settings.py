@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from leadhand.app.manifest import Project
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
+HEARTBEAT_VARIABLE = "LEADHAND_HEARTBEAT_LIMIT"
+HEARTBEAT_LIMIT_S = 10.0
+HEARTBEAT_RANGE_S = (0.5, 600.0)
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
 MOST_AT_ONCE = 100_000
 HELD_BACK_SHARE = 5
@@ -32,9 +35,9 @@ class Settings:
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
     ``documents`` is the absolute path of the directory that tools can search ("" for none).
     ``project`` is the project that the process works for.
-    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are those that
-    runs share. ``budget_given``: the caller set a budget, so every model needs a known price, unless
-    ``allow_unknown_price``.
+    ``concurrency`` is how many assignments of all runs this process carries out at once. After ``heartbeat_limit_s``
+    seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share.
+    ``budget_given``: the caller set a budget, so every model needs a known price, unless ``allow_unknown_price``.
     """
 
     home: Path
@@ -46,6 +49,7 @@ class Settings:
     project: Project | None = None
     limits: Limits = field(default_factory=Limits)
     concurrency: int = CONCURRENCY
+    heartbeat_limit_s: float = HEARTBEAT_LIMIT_S
     budgets: tuple[SharedBudget, ...] = ()
     budget_given: bool = False
     allow_unknown_price: bool = False
@@ -94,6 +98,7 @@ def settings(
         offline=offline,
         documents=_documents(documents, env),
         concurrency=_concurrency(concurrency, env),
+        heartbeat_limit_s=_heartbeat_limit(env),
         environment=env,
         **others,
     )
@@ -120,6 +125,20 @@ def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
         return CONCURRENCY
     if type(value) is not int or not 1 <= value <= MOST_AT_ONCE:
         raise UsageError(f"invalid value for {what}: {shown(value)}", f"Use a whole number from 1 to {MOST_AT_ONCE:,}.")
+    return value
+
+
+def _heartbeat_limit(env: Mapping[str, str]) -> float:
+    said = env.get(HEARTBEAT_VARIABLE, "").strip()
+    least, most = HEARTBEAT_RANGE_S
+    try:
+        value = float(said) if said else HEARTBEAT_LIMIT_S
+    except ValueError:
+        value = 0.0
+    if not least <= value <= most:
+        raise UsageError(
+            f"invalid value for {HEARTBEAT_VARIABLE}: {shown(said)}", f"Use seconds from {least:g} to {most:g}."
+        )
     return value
 
 
@@ -152,13 +171,16 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def held_back(limits: Limits) -> Amount:
-    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens."""
-    requests = limits.max_requests or 0
+def held_back(limits: Limits, *, shaped: bool = False) -> Amount:
+    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens.
+
+    If the answer is ``shaped``, that is one request more, and half as much again of the rest.
+    """
+    requests, parts = limits.max_requests or 0, 3 if shaped else 2
     return Amount(
-        requests=min(1 + max(1, requests // 10), max(requests - 1, 0)),
-        tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
-        nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
+        requests=min(parts - 1 + max(1, requests // 10), max(requests - 1, 0)),
+        tokens=(limits.max_tokens or 0) * parts // (2 * HELD_BACK_SHARE),
+        nanousd=(limits.budget_nanousd or 0) * parts // (2 * HELD_BACK_SHARE),
     )
 
 

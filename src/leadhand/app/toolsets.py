@@ -57,17 +57,17 @@ def installed_modules() -> set[str]:
     return {point.module for point in entry_points(GROUP)}
 
 
-def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
-    """Return a toolbox of these tools (None: the built-in and installed ones).
+def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None, deps: Any = None) -> Toolbox:
+    """Return a toolbox of these tools (None: the built-in and installed ones), which receive ``deps``.
 
     Raises UsageError for a value that is not a tool.
     """
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request)
+        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
-    box = Toolbox(on_request=tools_on_request)
+    box = Toolbox(on_request=tools_on_request, deps=deps)
     for each in tools:
         try:
             box.add(each)

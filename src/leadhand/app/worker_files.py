@@ -8,6 +8,7 @@ from typing import Any
 
 from leadhand.app.config_files import Place, fault, read_text, validated
 from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.value import is_object
 from leadhand.domain.worker import WorkerDefinition
 from leadhand.engine.gate import schema_flaw
@@ -43,10 +44,10 @@ def parse_worker(text: str, path: Path | str) -> WorkerDefinition:
     if not instructions:
         raise fault(path, end + 1, "there are no instructions", f"Write them after the second {FENCE}, as Markdown.")
     data, marks = _front_matter("\n".join(lines[1:end]), path)
-    for key in ("instructions", "source"):
-        if key in data:
+    for place, line in marks.items():
+        if len(place) == 1 and (key := place[0]) not in IN_FILE:
             how = f"Use one of: {', '.join(IN_FILE)}. The instructions stand after the front matter."
-            raise fault(path, marks[(key,)], f"unknown key {key!r}", how)
+            raise fault(path, line, f"unknown key {key!r}", how + did_you_mean(str(key), IN_FILE))
 
     def line_of(place: Place) -> int:
         return next((marks[head] for head in _heads(place) if head in marks), end + 2 if "instructions" in place else 1)
@@ -91,7 +92,9 @@ def _front_matter(text: str, path: Path | str) -> tuple[dict[str, Any], dict[tup
         raise fault(path, line, f"the front matter is not valid YAML: {error.problem}", "Correct this line.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         what = f"the front matter is not valid YAML: {' '.join(str(error).split())}"
-        raise fault(path, 1, what, "Correct the front matter.") from error
+        position = getattr(error, "position", None)  # of a character that YAML does not allow
+        line = 1 if position is None else text.count("\n", 0, position) + 2
+        raise fault(path, line, what, "Correct the front matter.") from error
     if not is_object(data):
         raise fault(path, 2, "the front matter has no keys", EXAMPLE)
     marks: dict[tuple[str | int, ...], int] = {}

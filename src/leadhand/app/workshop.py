@@ -8,15 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from leadhand.app.manifest import Project
 from leadhand.app.worker_files import SUFFIX, parse_worker, worker_text
 from leadhand.domain.artifact import confined
-from leadhand.domain.errors import ConfigurationError, FailureClass, ToolError, UsageError
+from leadhand.domain.errors import FailureClass, ToolError, UsageError
 from leadhand.domain.worker import WorkerDefinition
 
 LARGEST_ATTACHMENT = 1_000_000
@@ -31,6 +28,13 @@ class ProjectWorkshop:
         self._project = project
         self._generated = generated
 
+    def text(self, worker: WorkerDefinition, about: str) -> str:
+        """Return the whole file of a worker. Raises ToolError if it would not read back as it was written."""
+        text = worker_text(worker, about)
+        if parse_worker(text, f"{worker.name}{SUFFIX}") != worker:
+            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
+        return text
+
     async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
         """Write the file of a worker, and return its path relative to the project.
 
@@ -40,9 +44,7 @@ class ProjectWorkshop:
         return await asyncio.to_thread(self._write, run_id, worker, about)
 
     def _write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
-        text = worker_text(worker, about)
-        if parse_worker(text, f"{worker.name}{SUFFIX}") != worker:
-            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
+        text = self.text(worker, about)
         folder = self._generated / run_id
         file = folder / f"{worker.name}{SUFFIX}"
         try:
@@ -89,31 +91,3 @@ class ProjectWorkshop:
         if len(content) > LARGEST_ATTACHMENT:
             raise UsageError(f"the attachment {relative} is too large", f"attach at most {LARGEST_ATTACHMENT:,} bytes")
         return content
-
-
-class Generated(NamedTuple):
-    """A worker that was made during a run, with its ``file``, and when it was written (UTC)."""
-
-    worker: WorkerDefinition
-    file: Path
-    run_id: str
-    at: datetime
-
-
-def generated_workers(project: Project) -> Iterator[Generated]:
-    """Yield the workers that were made during runs, in their latest versions, those of the newest run first.
-
-    Files that are malformed are left out: a person may have begun to change them.
-    """
-    folder = project.generated_workers
-    if folder is None or not folder.is_dir():
-        return
-    files = [file for file in folder.glob(f"*/*{SUFFIX}") if "." not in file.stem]
-    for file in sorted(files, key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
-        try:
-            worker = parse_worker(file.read_text("utf-8"), file)
-        except (ConfigurationError, OSError, UnicodeDecodeError):
-            continue
-        source = str(file.relative_to(project.directory))
-        at = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
-        yield Generated(worker.evolve(source=source), file, file.parent.name, at)

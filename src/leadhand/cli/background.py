@@ -13,7 +13,7 @@ from leadhand.api import Leadhand
 from leadhand.app.settings import Settings
 from leadhand.app.source_files import is_file
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Output, StoreFlags
+from leadhand.cli.options import NO_PROJECT, Output, StoreFlags
 from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.errors import LeadhandError
@@ -29,14 +29,19 @@ STARTED: list[subprocess.Popen[bytes]] = []
 async def run_in_background(
     lead: Leadhand, state: RunState, *, tools: Sequence[str], output: Output, store: StoreFlags
 ) -> int:
-    """Hand a new run over to a new process and print its id. Raises LeadhandError if that process fails."""
+    """Hand a new run over to a host or a new process and print its id. Raises LeadhandError if that process fails."""
     runtime = await lead.runtime()
     say_opening(runtime, state.run_id, state.definition)
     await runtime.store.release(state.run_id, state.epoch)
-    log = runtime.settings.home / "runs" / state.run_id / "log.txt"
-    files = [*_named("--tools", tools), *_named("--flows", store.flows), *_named("--agent", store.agent)]
-    process = _start(state.run_id, log, runtime.settings, files)
-    await _wait_for_owner(runtime.store, state.run_id, process, log)
+    if runtime.cluster is not None and await runtime.cluster.has_hosts():
+        await runtime.cluster.hand_over(state.run_id)
+    else:
+        log = runtime.settings.home / "runs" / state.run_id / "log.txt"
+        files = [*_named("--tools", tools), *_named("--flows", store.flows), *_named("--agent", store.agent)]
+        project = runtime.settings.project
+        files += ["--project", NO_PROJECT if project is None else str(project.path)]
+        process = _start(state.run_id, log, runtime.settings, files)
+        await _wait_for_owner(runtime.store, state.run_id, process, log)
     if output.json:
         write_json((await runtime.document(state.run_id)).as_json())
     else:

@@ -33,6 +33,7 @@ GROUPS = {
     "runs": "List, watch and steer runs.",
     "approvals": "List and answer approval requests.",
     "tools": "List tools, and call one by hand.",
+    "workers": "List the workers of a project, and promote generated ones.",
     "hosts": "List the processes that are driving runs.",
     "keys": "Create, list and revoke API keys.",
 }
@@ -75,6 +76,15 @@ COMMANDS = (
         'leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"',
     ),
     _command(
+        "work",
+        "Carry out the work of runs on this machine.",
+        "A host takes work of every run in a PostgreSQL database: it carries out assignments beside the process that"
+        " drives the run, and drives runs in the background. Start as many hosts as you like, on any machine. On"
+        " SIGTERM it takes nothing new and finishes what it has.",
+        "leadhand work --database postgresql://leadhand@db.example.org/leadhand",
+        "leadhand work --tools tools.py --concurrency 50",
+    ),
+    _command(
         "serve",
         "Serve the HTTP API and the console.",
         "Runs started here survive the server: the next server on the same database resumes them. To listen on an"
@@ -83,7 +93,23 @@ COMMANDS = (
         "leadhand serve --host 0.0.0.0 --port 8000",
     ),
     _command("runs list", "List runs, newest first."),
-    _command("runs show", "Show a run: status, assignments, artifacts, answer and gaps."),
+    _command(
+        "runs show",
+        "Show a run: what is missing, status, assignments, artifacts and answer.",
+        "Of a large run, the subtasks that need attention are listed, and a terminal gets the beginning of a long"
+        " answer.",
+        "leadhand runs show 01jd3vq8xk2m",
+        "leadhand runs show 01jd3vq8xk2m --failed",
+        "leadhand runs show 01jd3vq8xk2m --full",
+        module="runs_show",
+    ),
+    _command(
+        "runs open",
+        "Open a run in the console of a running server.",
+        "",
+        "leadhand runs open 01jd3vq8xk2m",
+        module="runs_show",
+    ),
     _command(
         "runs watch",
         "Follow a run until it ends.",
@@ -175,6 +201,20 @@ COMMANDS = (
         "Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run.",
         'leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline',
     ),
+    _command("workers list", "List the workers of the project: declared ones, then generated ones."),
+    _command("workers show", "Show the file of a worker."),
+    _command(
+        "workers promote",
+        "Promote a generated worker, so that later runs know it.",
+        "Shows what changes, asks, copies the file of the worker to those that the project declares, and adds it to"
+        " worker_files in leadhand.toml. Everything else in leadhand.toml, also comments, stays as it is.",
+    ),
+    _command(
+        "workers schema",
+        "Print the JSON schema of worker files, for editors.",
+        "",
+        "leadhand workers schema > worker.schema.json",
+    ),
     _command(
         "hosts list",
         "List the processes that are driving runs.",
@@ -197,6 +237,31 @@ COMMANDS = (
         " of its own: look into it with --database FILE. For PostgreSQL, use pg_dump.",
         "leadhand backup leadhand-$(date +%F).db",
         module="upkeep",
+    ),
+    _command(
+        "migrate",
+        "Move all runs to another database.",
+        "FROM and TO are databases, as for --database, or home directories. TO must be empty, and no process may drive"
+        " a run of FROM. Unfinished runs continue on TO where they stopped: a server resumes detached runs; resume the"
+        " others with leadhand runs resume. FROM keeps its runs, but servers on it no longer resume them. If the"
+        " migration is interrupted, start it again.",
+        "leadhand migrate ~/.local/share/leadhand postgresql://leadhand@db.example.com/leadhand",
+        "leadhand migrate sqlite:///leadhand.db postgresql://leadhand@localhost/leadhand",
+        module="upkeep",
+    ),
+    _command(
+        "completion",
+        "Print the completion script of a shell.",
+        "Commands, flags, files and the ids of runs are completed.",
+        'eval "$(leadhand completion bash)"    # in ~/.bashrc',
+        'eval "$(leadhand completion zsh)"     # in ~/.zshrc, after compinit',
+        "leadhand completion fish > ~/.config/fish/completions/leadhand.fish",
+    ),
+    _command(
+        "init",
+        "Write the files of a new project.",
+        "A manifest (leadhand.toml), a tool, a worker, and a test of them. No file is replaced.",
+        "leadhand init support",
     ),
     _command("doctor", "Check this installation and suggest fixes."),
 )

@@ -182,7 +182,9 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(await run.document())
     elif output.stream_json:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
-    elif (finished := run.state.finished) is not None and finished.answer.strip():
+    elif (finished := run.state.finished) is not None and run.state.definition.shape and finished.value is not None:
+        write_json(finished.value)
+    elif finished is not None and finished.answer.strip():
         apart = out_is_terminal() and err_is_terminal()
         write(("\n" if apart else "") + answer_text(finished.answer, finished.sources, run_id=run.run_id))
         if apart:
@@ -191,7 +193,7 @@ async def print_result(run: Run, output: Output) -> None:
 
 def say_end(state: RunState, store: StoreFlags, *, resume: str) -> None:
     """Say how the run ended, and how to resume it if it can be resumed."""
-    for line in closing(state, store.command("runs", "show", state.run_id)):
+    for line in closing(state, store):
         say(line)
     if state.status is RunStatus.PAUSED:
         say(f"Paused. Resume with: {resume}")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
+from leadhand.app.formatting import short_id
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
+    from leadhand.app.manifest import Project
     from leadhand.app.operator import NewLimits
     from leadhand.app.runtime import Runtime
 
@@ -26,10 +28,14 @@ _E = TypeVar("_E", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The help of a flag or argument, and what its value is called there; by default the parameter's name."""
+    """The help of a flag or argument, and what its value is called there; by default the parameter's name.
+
+    ``choices`` are values that shells complete; others may be possible.
+    """
 
     text: str
     value: str = ""
+    choices: tuple[str, ...] = ()
 
 
 NO_PROJECT = "none"
@@ -45,6 +51,10 @@ Documents = Annotated[
     str | None,
     Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
 ]
+ProjectFile = Annotated[
+    str | None,
+    Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
+]
 Continue = Annotated[
     str | None,
     Flag(
@@ -52,6 +62,11 @@ Continue = Annotated[
         " limits where you give no others.",
         "RUN",
     ),
+]
+NoReview = Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")]
+OtherOptions = Annotated[
+    tuple[str, ...],
+    Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
 Debug = Annotated[bool, Flag("Show the traceback of an error.")]
@@ -73,13 +88,19 @@ class StoreFlags:
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     project: str | None = None
+    loaded: Any = field(default=None, compare=False)
+    """The project of the command, a :class:`~leadhand.app.manifest.Project`; None without one."""
 
     def command(self, *words: str) -> str:
-        """Return a command line to paste, without a password: ``leadhand runs show ID --home …``."""
+        """Return a command line to paste, without a password: ``leadhand runs show ID --home …``.
+
+        On a terminal, ids of runs are short.
+        """
         database = None if self.database is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", self.database)
         given = [("--home", self.home), ("--database", database)]
         flags = (word for flag, value in given if value is not None for word in (flag, value))
-        return shlex.join(["leadhand", *words, *flags])
+        shown = map(short_id, words) if sys.stderr is not None and sys.stderr.isatty() else words
+        return shlex.join(["leadhand", *shown, *flags])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +119,24 @@ class DriverFlags(StoreFlags):
             "FILE",
         ),
     ] = ()
-    project: Annotated[
-        str | None,
-        Flag(
-            "Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"
-        ),
-    ] = None
+    project: ProjectFile = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFlags:
+    """The project of a command that needs one and no store."""
+
+    TITLE: ClassVar[str] = "Project"
+
+    project: ProjectFile = None
+    loaded: Any = field(default=None, compare=False)
+
+    def required(self) -> Project:
+        """Return the project. Raises UsageError without one."""
+        if self.loaded is None:
+            how = "Go to the directory of a leadhand.toml, or name it with --project. To write one: leadhand init"
+            raise UsageError("there is no project here", how)
+        return self.loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,21 +308,19 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     Raises as :func:`~leadhand.app.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.app.manifest import load_project
     from leadhand.app.project_settings import project_rules
     from leadhand.app.source_files import all_agents, all_flows
 
     for group in groups:
         settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
     flows, agents = all_flows(store.flows), all_agents(store.agent)
-    project = None if store.project in (None, NO_PROJECT) else load_project(Path(store.project))
     return Leadhand(
         home=store.home,
         database=store.database,
         flows=flows,
         agents=agents,
-        project=project,
-        offline_rules=project_rules(project),
+        project=store.loaded,
+        offline_rules=project_rules(store.loaded),
         **settings,
     )
 

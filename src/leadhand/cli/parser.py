@@ -57,7 +57,7 @@ def parse(words: Sequence[str]) -> Call | str:
     rest = list(words[len(command.words) :])
     end = rest.index("--") if "--" in rest else len(rest)
     function = command.load()
-    parameters = list(_parameters(function))
+    parameters = list(parameters_of(function))
     if any(word in HELP_FLAGS for word in rest[:end]):
         return _help(command, parameters)
     given, arguments = _read(command, parameters, rest[:end])
@@ -69,14 +69,14 @@ def parse(words: Sequence[str]) -> Call | str:
 
 def flags_of(function: CommandFunction) -> list[str]:
     """Return the flags of a command: ``--json``, ``--home``, …"""
-    return [each.flag for each in _parameters(function) if each.flag]
+    return [each.flag for each in parameters_of(function) if each.flag]
 
 
 # --- the parameters of a command -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Parameter:
+class Parameter:
     """An argument or, if ``flag`` is not empty, a flag. ``group`` is the keyword and class of a group of flags."""
 
     name: str
@@ -92,7 +92,8 @@ class _Parameter:
         return self.default is inspect.Parameter.empty and not self.repeats
 
 
-def _parameters(function: CommandFunction) -> Iterator[_Parameter]:
+def parameters_of(function: CommandFunction) -> Iterator[Parameter]:
+    """Return the arguments and flags of a command, in the order of its signature."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
@@ -108,11 +109,11 @@ def _parameters(function: CommandFunction) -> Iterator[_Parameter]:
             yield _parameter(name, hint, parameter.default, flag=flag, repeats=repeats)
 
 
-def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -> _Parameter:
+def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -> Parameter:
     assert get_origin(hint) is Annotated, f"{name} has no Flag"
     hint, help_ = get_args(hint)[:2]
     optional = next((each for each in get_args(hint) if each is not type(None)), hint)
-    return _Parameter(
+    return Parameter(
         name=name,
         flag=f"--{name.rstrip('_').replace('_', '-')}" if flag else "",
         type=tuple if get_origin(hint) is tuple else optional,
@@ -125,7 +126,7 @@ def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -
 # --- the words of a command line -------------------------------------------------------------------------------------
 
 
-def _read(command: Command, parameters: Iterable[_Parameter], words: list[str]) -> tuple[dict[str, Any], list[str]]:
+def _read(command: Command, parameters: Iterable[Parameter], words: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of the flags given, and the arguments. Raises UsageError."""
     flags = {each.flag: each for each in parameters if each.flag}
     given: dict[str, Any] = {}
@@ -150,7 +151,7 @@ def _read(command: Command, parameters: Iterable[_Parameter], words: list[str]) 
     return given, arguments
 
 
-def _value(flag: _Parameter, text: str) -> Any:
+def _value(flag: Parameter, text: str) -> Any:
     try:
         return flag.type(text)
     except ValueError as error:
@@ -158,7 +159,7 @@ def _value(flag: _Parameter, text: str) -> Any:
         raise UsageError(f"invalid value for {flag.flag}: {text!r}", f"Give a {what}.") from error
 
 
-def _check(command: Command, parameters: list[_Parameter], given: dict[str, Any], arguments: list[str]) -> None:
+def _check(command: Command, parameters: list[Parameter], given: dict[str, Any], arguments: list[str]) -> None:
     """Raise UsageError if a required flag is missing, or if there are too few or too many arguments."""
     for each in parameters:
         if each.flag and each.required and each.name not in given:
@@ -172,19 +173,21 @@ def _check(command: Command, parameters: list[_Parameter], given: dict[str, Any]
         raise UsageError(f"too many arguments: {' '.join(arguments[len(expected) :])}", how or _see_help(command))
 
 
-def _grouped(parameters: Iterable[_Parameter], given: dict[str, Any]) -> dict[str, Any]:
+def _grouped(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a call: flags of a group as an instance of its class, if any of them is given.
 
-    A class with a field ``chosen`` receives the names of those that are given.
+    A class with a field ``chosen`` receives the names of those that are given, one with a field ``loaded`` the project.
     """
     keywords: dict[str, Any] = {}
     groups: dict[tuple[str, Any], dict[str, Any]] = {}
     for each in parameters:
         if each.name in given:
             (keywords if each.group is None else groups.setdefault(each.group, {}))[each.name] = given[each.name]
+        if each.name == "project" and each.group is not None and "loaded" in given:
+            groups.setdefault(each.group, {})
     for (name, group), values in groups.items():
-        chosen = {"chosen": frozenset(values)} if "chosen" in group.__dataclass_fields__ else {}
-        keywords[name] = group(**values, **chosen)
+        more = {"chosen": frozenset(values), "loaded": given.get("loaded")}
+        keywords[name] = group(**values, **{key: more[key] for key in more.keys() & group.__dataclass_fields__.keys()})
     return keywords
 
 
@@ -212,7 +215,7 @@ def _see_help(command: Command) -> str:
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-def _help(command: Command, parameters: list[_Parameter]) -> str:
+def _help(command: Command, parameters: list[Parameter]) -> str:
     sections: dict[str, dict[str, str]] = {}
     usage = [_name(command), *(_label(each) for each in parameters if each.flag and each.required), "[FLAGS]"]
     for each in sorted(parameters, key=lambda each: bool(each.flag)):
@@ -268,12 +271,12 @@ def _examples(lines: Iterable[str]) -> str:
     return "\n".join(["Examples:", *shown]) if shown else ""
 
 
-def _label(each: _Parameter) -> str:
+def _label(each: Parameter) -> str:
     placeholder = each.help.value or each.name.upper()
     return placeholder if not each.flag else each.flag if each.type is bool else f"{each.flag} {placeholder}"
 
 
-def _with_default(each: _Parameter) -> str:
+def _with_default(each: Parameter) -> str:
     default = each.default
     if isinstance(default, float) and default.is_integer():
         default = int(default)

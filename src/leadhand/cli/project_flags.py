@@ -14,6 +14,8 @@ MODELS = ("model", "lead_model", "worker_model", "review_model")
 def with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str, Any]:
     """Return the flags of a command, completed by the manifest; ``flags`` are the names of those that it has.
 
+    ``loaded`` is the project, if there is one.
+
     The manifest is the one that --project names, else the nearest upwards from the working directory. A flag replaces
     what the manifest sets; files are added to those of the manifest. Raises as ``load_project`` does.
     """
@@ -39,4 +41,4 @@ def with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str, 
             found[name] = (*value, *(each for each in given.get(name, ()) if each not in value))
         else:
             found.setdefault(name, value)
-    return found | {"project": str(project.path)}
+    return found | {"loaded": project}

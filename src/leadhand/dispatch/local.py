@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
 from functools import partial
 
+from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.limits import CONCURRENCY
+from leadhand.domain.state import RunState
 from leadhand.engine.host import Host
 from leadhand.engine.slots import Slots
-from leadhand.ports import Clock, Work
+from leadhand.ports import Clock, Job, Work
 
 
 class LocalDispatcher:
@@ -20,6 +23,20 @@ class LocalDispatcher:
         self._tasks: dict[str, set[asyncio.Task[None]]] = {}
         self._slots = Slots(concurrency)
         self._broken: dict[str, asyncio.Future[None]] = {}
+
+    check_s: float | None = None
+
+    def jobs(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[Job]:
+        return ()
+
+    def note(self, state: RunState, entries: Sequence[Entry]) -> None:
+        pass
+
+    def doing(self) -> Sequence[str]:
+        return ()
+
+    async def carried_out(self, state: RunState, *, taking_over: bool) -> Collection[str]:
+        return ()
 
     def start(self, work: Work) -> None:
         tasks = self._tasks.setdefault(work.run_id, set())

@@ -238,11 +238,13 @@ class _Trial:
 
 
 def _kept(event: ModelCallBegan, held_back: Sum) -> Sum:
-    """What a call must leave free: nothing if it composes the answer, what composing needs if it reviews results."""
-    if event.final:
-        return ZERO
+    """What a call must leave free for those that follow: reviews, the composition of the answer, and its shaping."""
+    follow = event.shaped + (not event.final)  # of the last two
+    if not event.final and not event.judges:
+        return held_back
     requests, tokens, nanousd = held_back
-    return (min(1, requests), tokens // 2, nanousd // 2) if event.judges else held_back
+    parts = 3 if event.shaped else 2
+    return min(follow, requests), tokens * follow // parts, nanousd * follow // parts
 
 
 def _plus(one: Sum, other: Sum) -> Sum:
@@ -268,33 +270,30 @@ def _refused(
     hopeless: bool = False,
 ) -> AllowanceRefused:
     """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
-    if shared:
-        return AllowanceRefused(
-            f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and the budget of {scope}"
-            f" has {_amounts(left)} left",
-            "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one",
-            scope=scope,
-            shared=True,
-            hopeless=hopeless,
-        )
-    beside = " besides what is kept for reviews and the answer" if any(kept) else ""
     needed = counted(event.reserved)
     short = [flag for flag, amount, rest in zip(FLAGS, needed, left, strict=True) if rest is not None and amount > rest]
-    return AllowanceRefused(
-        f"the model call {event.call_id} may need {_amounts(needed)}, and"
-        f" {f'the assignment {scope}' if scope else 'the run'} has {_amounts(left)} left{beside}",
-        "raise the ceiling of that assignment or of its role"
-        if scope
-        else f"raise {' and '.join(short)}, and resume the run",
-        scope=scope,
-    )
+    owner = f"the budget of {scope}" if shared else f"the assignment {scope}" if scope else "the run"
+    lacking = " and ".join(_lacking(flag, needed, left, owner) for flag in short)
+    if shared:
+        how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
+        return AllowanceRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
+    beside = ", besides what is kept for reviews and the answer" if any(kept) else ""
+    how = f"raise {' and '.join(short)}, and resume the run"
+    if scope:
+        how = "raise the ceiling of that assignment or of its role"
+    return AllowanceRefused(f"{lacking}{beside}", how, scope=scope)
 
 
-def _amounts(amounts: Ceilings) -> str:
-    requests, tokens, nanousd = amounts
-    parts = [
-        *([] if requests is None else [f"{max(requests, 0)} request{'' if requests == 1 else 's'}"]),
-        *([] if tokens is None else [f"{max(tokens, 0)} tokens"]),
-        *([] if nanousd is None else [f"${max(nanousd, 0) / NANO:.6f}"]),
-    ]
-    return ", ".join(parts)
+def _lacking(flag: str, needed: Sum, left: Ceilings, owner: str) -> str:
+    """Say what is left of one kind of allowance, and what the next call may need of it."""
+    at = FLAGS.index(flag)
+    amount, rest = needed[at], max(left[at] or 0, 0)
+    if flag == "--max-requests":
+        return f"{owner} has no model calls left"
+    if flag == "--max-tokens":
+        return f"the next model call may need {amount:,} tokens, and {owner} has {rest:,} left"
+    return f"the next model call may cost {_dollars(amount)}, and {owner} has {_dollars(rest)} left"
+
+
+def _dollars(nanousd: int) -> str:
+    return f"${nanousd / NANO:.6f}".rstrip("0").rstrip(".")

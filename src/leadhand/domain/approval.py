@@ -9,8 +9,11 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from pydantic import Field
+
 from .tool import ApprovalPolicy, Effect, ToolSpec
-from .value import Value
+from .value import Value, unset
+from .worker import WorkerLimits
 
 
 class ApprovalStatus(StrEnum):
@@ -21,6 +24,16 @@ class ApprovalStatus(StrEnum):
     CONSUMED = "consumed"
 
 
+class Preview(Value):
+    """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines."""
+
+    title: str
+    text: str
+    tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    limits: WorkerLimits = WorkerLimits()
+
+
 class Approval(Value):
     """One question to a person about one call.
 
@@ -29,6 +42,7 @@ class Approval(Value):
     subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
     without an answer at ``expires_at`` counts as denied.
     ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover it.
+    ``preview`` shows what the call would make, if its tool can say so.
     """
 
     approval_id: str
@@ -46,6 +60,7 @@ class Approval(Value):
     by: str = ""
     reason: str = ""
     by_hand: bool = False
+    preview: Preview | None = Field(default=None, exclude_if=unset)
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:

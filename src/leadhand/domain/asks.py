@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from .value import Value, plain_json
+from .value import Value, plain_json, unset
 
 
 class Delegate(Value):
@@ -30,9 +29,7 @@ class Delegate(Value):
     max_requests: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
-    output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(
-        default=None, exclude_if=partial(operator.is_, None)
-    )
+    output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(default=None, exclude_if=unset)
     key: str = Field(default="", exclude_if=operator.not_)
 
 

@@ -229,6 +229,7 @@ class Outcome(NamedTuple):
     answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
     ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it. ``sources``
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
+    ``value`` is the answer as data, if there is more than the text.
     """
 
     answer: str = ""
@@ -236,6 +237,7 @@ class Outcome(NamedTuple):
     gaps: Sequence[Gap] = ()
     waived: Sequence[str] = ()
     sources: Sequence[Cited] | None = None
+    value: Json = None
 
 
 class FlowError(Exception):
@@ -250,7 +252,7 @@ class ProposedCall(NamedTuple):
     """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
 
     If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
-    the result, if one is proposed. Without a call, ``tool`` is "".
+    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
     """
 
     where: str
@@ -258,6 +260,7 @@ class ProposedCall(NamedTuple):
     args: Mapping[str, Json]
     complete: bool = True
     output: Mapping[str, Json] | None = None
+    input: dict[str, Json] | None = None
 
 
 class Policy(Protocol):

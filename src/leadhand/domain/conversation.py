@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field
 
@@ -20,12 +22,26 @@ class ToolCall(Value):
     raw: str = ""
 
 
-class SystemMessage(Value):
+class _Said(Value):
+    """A message of a conversation. It is the same object in all requests, so its size is found once."""
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of the message as JSON in UTF-8."""
+        return len(self.model_dump_json(exclude_none=True).encode())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copy = super().model_copy(update=update, deep=deep)
+        cast("dict[str, Any]", copy.__dict__).pop("size", None)  # the copy may be longer
+        return copy
+
+
+class SystemMessage(_Said):
     role: Literal["system"] = "system"
     text: str
 
 
-class UserMessage(Value):
+class UserMessage(_Said):
     role: Literal["user"] = "user"
     text: str
 
@@ -38,14 +54,14 @@ class Opaque(Value):
     data: dict[str, Any]
 
 
-class AssistantMessage(Value):
+class AssistantMessage(_Said):
     role: Literal["assistant"] = "assistant"
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     opaque: Opaque | None = None
 
 
-class ToolMessage(Value):
+class ToolMessage(_Said):
     """The result of a tool call, as the model receives it: ``content`` is JSON or text."""
 
     role: Literal["tool"] = "tool"
@@ -139,7 +155,7 @@ class ModelProfile(Value):
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:
     """An upper bound of the input tokens of a call: its bytes in UTF-8, plus 16 for the framing of each message."""
-    size = sum(16 + len(message.model_dump_json(exclude_none=True).encode()) for message in messages)
+    size = sum(16 + message.size for message in messages)
     size += sum(len(f"{tool.name}{tool.description}{tool.parameters}".encode()) for tool in tools)
     if output is not None:
         size += len(str(output.schema_).encode())

@@ -131,6 +131,10 @@ class Evidence:
         return "\n".join(piece.folded for piece in self._pieces)
 
     @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset[str]().union(*(piece.words for piece in self._pieces))
+
+    @cached_property
     def _longest(self) -> int:
         texts = [value for value in self._values if isinstance(value, str)]
         lengths = [len(each) for value in self._values for each in lists(value)]
@@ -312,7 +316,7 @@ class Evidence:
         return len(self._values) if value <= len(self._values) else self._longest
 
     def _writes(self, word: str) -> bool:
-        return any(word in piece.words for piece in self._pieces)
+        return word in self._words
 
     def _names(self, code: str) -> bool:
         flat = re.sub(r"[^\w]", "", code.casefold())

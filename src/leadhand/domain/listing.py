@@ -1,8 +1,4 @@
-"""What stores compute from the events that they append: list lines, open approvals, and the record of a run.
-
-The state of the run decides which approvals are open (:mod:`~leadhand.domain.evolve.calls`). The index here follows the
-same rules with the few events that matter, so that a list of open approvals need not load every run.
-"""
+"""What stores compute from the events that they append: list lines, and the record of a run."""
 
 from __future__ import annotations
 
@@ -12,11 +8,12 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from . import events as ev
 from .allowance import METERED, Account, Budget
-from .approval import Approval, ApprovalStatus, args_hash
 from .artifact import MEMORY
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
-from .ids import assignment_of
+from .hosts import HostLine as HostLine
+from .open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from .run import ENDED, EarlierFile, RunStatus
+from .state import ArtifactVersion
 from .value import Value
 
 
@@ -27,7 +24,7 @@ class RunListing(Value):
     ``subtasks`` counts the subtasks of all orders, 0 until the first plan is complete; ``completed`` and ``failed``
     count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens`` and ``nanousd``
     are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none),
-    ``follows`` the run that it follows up ("" for none).
+    ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that it was started with.
     """
 
     run_id: str
@@ -51,14 +48,8 @@ class RunListing(Value):
     nanousd: int = 0
     key_id: str = ""
     follows: str = ""
-
-
-class HostLine(Value):
-    """A running process that has the store open: its id, whether it is this process (``here``), the runs it drives."""
-
-    host: str
-    here: bool
-    runs: tuple[str, ...] = ()
+    name: str = ""
+    tags: dict[str, str] = {}
 
 
 class StoreInfo(Value):
@@ -129,7 +120,7 @@ class RunFilter(TypedDict, total=False):
 
     Its ``status``, ``text`` in its request (ignoring case), created at ``since`` or later and before ``until`` (times
     with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key ``key_id``, that is a
-    follow-up of the run ``follows``.
+    follow-up of the run ``follows``, with all of these ``tags``.
     """
 
     status: RunStatus | None
@@ -140,6 +131,7 @@ class RunFilter(TypedDict, total=False):
     detached: bool | None
     key_id: str | None
     follows: str | None
+    tags: Mapping[str, str]
 
 
 def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[RunListing]:
@@ -157,13 +149,14 @@ def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[R
         and detached in (None, run.detached)
         and filters.get("key_id") in (None, run.key_id)
         and filters.get("follows") in (None, run.follows)
+        and filters.get("tags", {}).items() <= run.tags.items()
     ]
 
 
-def earlier_file(written: ev.ArtifactWritten, run_id: str, at: datetime) -> EarlierFile:
+def earlier_file(path: str, written: ev.ArtifactWritten | ArtifactVersion, run_id: str, at: datetime) -> EarlierFile:
     """Return a file that a run wrote as later runs refer to it."""
     return EarlierFile(
-        path=written.path,
+        path=path,
         digest=written.digest,
         size=written.size,
         media_type=written.media_type,
@@ -179,86 +172,6 @@ def newest_files(written: Iterable[EarlierFile], limit: int) -> list[EarlierFile
         if file.path.startswith(MEMORY) and len(newest) < limit:
             newest.setdefault(file.path, file)
     return list(newest.values())
-
-
-class OpenApproval(NamedTuple):
-    """The fields of an open approval that decide whether an event answers it.
-
-    ``kind`` is that of the approval, or ``by_hand`` for a call whose arguments a person chose.
-    """
-
-    kind: str
-    tool: str
-    attempt: str
-    args_hash: str
-    expires_at: datetime | None
-
-    @classmethod
-    def of(cls, approval: Approval) -> OpenApproval:
-        """Return the index entry of an approval."""
-        return cls(
-            kind="by_hand" if approval.by_hand else approval.kind,
-            tool=approval.tool,
-            attempt=approval.attempt,
-            args_hash=args_hash(approval.args),
-            expires_at=approval.expires_at,
-        )
-
-
-APPROVAL_EVENTS = (ev.ApprovalRequested, ev.ApprovalAnswered, ev.ApprovalExpired, ev.EffectAnswered, ev.SubtaskResolved)
-"""The events that may open or close an approval.
-
-The end of a run is not one of them: its approvals are not open while it is finished, but are again if it is reopened.
-"""
-
-
-def open_approvals_after(
-    approvals: Mapping[str, OpenApproval], events: Iterable[ev.AnyEvent], at: datetime
-) -> dict[str, OpenApproval]:
-    """Return the open approvals, by approval id, after ``events`` that were written at ``at``.
-
-    An answer that the state ignores (other arguments, too late, another kind) leaves the approval open.
-    """
-    after = dict(approvals)
-    for event in events:
-        match event:
-            case ev.ApprovalRequested():
-                approval = event.approval
-                if approval.status is ApprovalStatus.PENDING:
-                    after[approval.approval_id] = OpenApproval.of(approval)
-                else:
-                    after.pop(approval.approval_id, None)
-            case ev.ApprovalAnswered():
-                _answer(after, event, at)
-            case ev.ApprovalExpired():
-                after.pop(event.approval_id, None)
-            case ev.EffectAnswered():
-                approval = after.get(event.approval_id)
-                if approval is not None and approval.kind == "effect":
-                    del after[event.approval_id]
-            case ev.SubtaskResolved():
-                within = f"{event.subtask}/"  # the subtask's own attempts, and those of its children
-                after = {
-                    name: asked
-                    for name, asked in after.items()
-                    if not f"{assignment_of(asked.attempt)}/".startswith(within)
-                }
-            case _:
-                pass
-    return after
-
-
-def _answer(approvals: dict[str, OpenApproval], event: ev.ApprovalAnswered, at: datetime) -> None:
-    """Remove the approval that was answered; with ``always``, all approvals of its tool for calls that were planned."""
-    answered = approvals.get(event.approval_id)
-    if answered is None or answered.kind == "effect" or answered.args_hash != event.args_hash:
-        return
-    if answered.expires_at is not None and at >= answered.expires_at:
-        return
-    del approvals[event.approval_id]
-    if event.always and event.approve:
-        for name in [name for name, other in approvals.items() if (other.kind, other.tool) == ("call", answered.tool)]:
-            del approvals[name]
 
 
 REQUEST_SHOWN = 200
@@ -295,6 +208,8 @@ class RunRecord:
             detached=definition.detached,
             key_id=definition.key_id,
             follows=definition.follows.run_id if definition.follows is not None else "",
+            name=definition.name,
+            tags=definition.tags,
         )
 
     @classmethod

@@ -61,6 +61,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         status=status,
         number=len(state.answers) + 1,
         answer=_answer(state, outcome.answer, results, gaps, failure),
+        value=outcome.value if results else None,
         sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
         gaps=tuple(gaps),
         failure=failure,
@@ -344,7 +345,8 @@ def _with_values(state: RunState, action: str) -> str:
     budget = None if limits.budget_nanousd is None else _dollars(limits.budget_nanousd)
     was = [None if each is None else f"{each:,}" for each in (limits.max_requests, limits.max_tokens)]
     for flag, value in zip(FLAGS, [*was, budget], strict=True):
-        action = action if value is None else action.replace(flag, f"{flag} (it was {value})")
+        if value is not None and f"{flag} (it was" not in action:
+            action = action.replace(flag, f"{flag} (it was {value})")
     return action
 
 

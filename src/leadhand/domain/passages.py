@@ -49,6 +49,11 @@ def passages_in(result: ToolResult) -> list[Passage]:
     return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
 
 
+def said(message: str) -> dict[str, Json]:
+    """Return what a primitive tool says if it succeeded; :func:`message_of` reads it."""
+    return {"isError": False, "message": message}
+
+
 def message_of(raw: Json) -> Json:
     """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
 

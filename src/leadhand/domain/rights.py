@@ -103,8 +103,13 @@ def call_of(assignment_id: str) -> str:
 
 
 def is_work(state: RunState, assignment: AssignmentState) -> bool:
-    """Whether an assignment, or one above it, counts: it ends when only the time for the answer is left."""
-    return assignment.counts or any(above.counts for above in ancestors(state, assignment.assignment))
+    """Whether it, or one above it, counts or leads others: it ends when only the time for the answer is left."""
+    return any(each.counts or _leads(state, each) for each in (assignment, *ancestors(state, assignment.assignment)))
+
+
+def _leads(state: RunState, assignment: AssignmentState) -> bool:
+    role = state.role(assignment.assignment.role)
+    return role is not None and bool(role.delegates)
 
 
 def depth_of(state: RunState, assignment: Assignment) -> int:

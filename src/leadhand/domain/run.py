@@ -7,7 +7,6 @@ import operator
 import re
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from .errors import Failure, FailureClass
 from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
 from .tool import ApprovalPolicy, Source, ToolSpec
-from .value import Value, is_object, shown
+from .value import Value, is_object, shown, unset
 
 ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
@@ -46,15 +45,17 @@ class Role(Value):
     model writes them, so that a flow can use them before the whole answer is there. ``max_turns`` and ``max_requests``
     limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
-    children have no tool that their parent lacks. ``max_children`` is how often one assignment may delegate.
-    ``description`` says what it is for. ``code`` is where the code of a role comes from, ``fingerprint`` a digest of
-    its source.
+    children have no tool that their parent lacks, and its assignments and their children leave what is held back to
+    reviews and the answer. ``max_children`` is how often one assignment may delegate.
+    ``description`` says what it is for, ``input`` is the JSON schema of what a worker is given (None: text). ``code``
+    is where the code of a role comes from, ``fingerprint`` a digest of its source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     description: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
+    input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
     output: Annotated[Any, BeforeValidator(output_schema)] = None
     tools: tuple[str, ...] = ()
     loop: Literal["turns", "reply", "code"] = "turns"
@@ -65,7 +66,7 @@ class Role(Value):
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
     delegates: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    max_children: int | None = Field(default=None, ge=0, exclude_if=partial(operator.is_, None))
+    max_children: int | None = Field(default=None, ge=0, exclude_if=unset)
     code: str = Field(default="", exclude_if=operator.not_)
     fingerprint: str = Field(default="", exclude_if=operator.not_)
 
@@ -92,11 +93,16 @@ class RunStatus(StrEnum):
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
-_LIKE = {"planner": "plan", "researcher": "work", "writer": "compose", "reviewer": "review"} | {
+_LIKE = {
+    "planner": "plan",
+    "researcher": "work",
+    "writer": "compose",
+    "reviewer": "review",
     "lead": "plan",
     "subagent": "work",
+    "shape": "compose",
 }
-"""The roles of reports and research, by the roles of a work order whose models they use."""
+"""The roles of reports, research and typed answers, by the roles of a work order whose models they use."""
 _FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
 _ANY_FLAG = re.compile(r"\(--(?:lead-|worker-)?model\)")
 
@@ -164,7 +170,9 @@ class RunDefinition(Value):
     key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
     key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
     are the files of earlier runs that it may read, one for each path. ``workers`` are those that its project declares;
-    with ``nested_workers``, workers that are defined during the run may define and call others.
+    with ``nested_workers``, workers that are defined during the run may define and call others. ``shape`` is the role
+    that gives a typed answer (None: the answer is text); its ``output`` is the JSON schema. ``name`` and ``tags`` are
+    what people find the run by in lists.
     """
 
     request: str
@@ -192,6 +200,9 @@ class RunDefinition(Value):
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
     workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
+    shape: Role | None = Field(default=None, exclude_if=operator.not_)
+    name: str = Field(default="", exclude_if=operator.not_)
+    tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
 
 class Gap(Value):

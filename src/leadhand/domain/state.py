@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .approval import Approval
@@ -254,10 +255,10 @@ class RunState:
     """The whole state of a run. Only the fold that creates it changes it in place.
 
     The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
-    ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that failed:
-    key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled, with a retry due), ``live`` (scheduled or
-    running), ``parked``, ``busy`` (it counts, has started and is not settled), ``reusable`` (what it reuses is
-    completed). ``reserved`` holds, by attempt, the
+    ``children`` (how many it asked for), ``awaited`` (how many needs are not yet completed), ``ready`` (may start),
+    ``blocked`` (needs something that failed: key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled,
+    with a retry due), ``live`` (scheduled or running), ``parked``, ``busy`` (it counts, has started and is not
+    settled), ``reusable`` (what it reuses is completed). ``reserved`` holds, by attempt, the
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
     ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
     run; ``workers`` the roles defined during the run, ``makers`` the assignments that defined them;
@@ -273,6 +274,7 @@ class RunState:
     owner: str | None = None
     orders: dict[str, OrderState] = field(default_factory=dict[str, OrderState])
     assignments: dict[str, AssignmentState] = field(default_factory=dict[str, AssignmentState])
+    children: dict[str, int] = field(default_factory=dict[str, int])
     awaited: dict[str, int] = field(default_factory=dict[str, int])
     dependents: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     ready: dict[str, None] = field(default_factory=dict[str, None])
@@ -335,8 +337,11 @@ class RunState:
         return {tool.name: tool for tool in self.definition.tools}
 
     def role(self, name: str) -> Role | None:
-        """Return the role with this name: defined during the run, of the flow, or a worker of the project."""
-        pinned = (*self.definition.roles, *self.definition.workers)
+        """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
+        run = self.definition
+        if run.shape is not None and name == run.shape.name:
+            return run.shape
+        pinned = chain(run.roles, run.workers)
         return self.workers.get(name) or next((role for role in pinned if role.name == name), None)
 
     def is_worker(self, name: str) -> bool:

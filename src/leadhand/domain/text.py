@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
+
+from .value import Json, is_list, is_object
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
@@ -40,3 +42,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean weather_tool?`` for a name that is not ``known``; "" if none of those is near."""
     near = get_close_matches(name, list(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+_FIGURES = re.compile(r"[\d_]+")
+
+
+def stated_lines(value: Json, name: str = "it", known: Collection[Json] = ()) -> Iterator[str]:
+    """Return a value as sentences, one for each text and number in it that is not ``known``.
+
+    Figures in the names of fields state nothing.
+    """
+    if is_object(value):
+        for key, part in value.items():
+            yield from stated_lines(part, _FIGURES.sub(" ", key), known)
+    elif is_list(value):
+        for part in value:
+            yield from stated_lines(part, name, known)
+    elif value is not None and value not in known:
+        yield str(value) if error_in(str(value)) else f"{name} is {value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Self, TypeGuard, cast
+from typing import Any, Self, TypeGuard, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -100,6 +100,31 @@ def shown(value: object) -> str:
     """Format a value for a message."""
     written = repr(value)
     return written if len(written) <= 60 else f"{written[:57]}..."
+
+
+def field_names(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
+    """Return the names of the fields at a place of a value, as people write them; see :func:`model_at`."""
+    fields = model_at(kind, place).model_fields
+    return [field.alias or name for name, field in fields.items() if not field.exclude]
+
+
+def model_at(kind: type[BaseModel], place: Iterable[str | int]) -> type[BaseModel]:
+    """Return the model at a place of a value: the keys that lead there. Where none is, that of what encloses it."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        kind = (_model_in(field.annotation) if field is not None else None) or kind
+    return kind
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)
+
+
+def unset(value: object) -> bool:
+    """Whether an optional field has no value, so that JSON leaves it out."""
+    return value is None or value == ()
 
 
 class Value(BaseModel):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
+from .approval import Preview
 from .ids import subtask_key
 from .limits import Ceiling
+from .run import ALL_TOOLS, Role
+from .text import did_you_mean
 from .tool import ToolSpec
-from .value import Value, is_object
+from .value import Value, is_object, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of an assignment or a todo, and in a title."""
@@ -113,8 +115,14 @@ class Plan(Value):
     question: str = Field(default="", description="what has to be known before the request can be planned")
 
 
-def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys."""
+def issue(
+    plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None, *, workers: Sequence[Role] = ()
+) -> WorkOrder:
+    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
+
+    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
+    """
+    outputs = {worker.name: worker.output for worker in workers}
 
     def key(reference: int | str) -> str:
         text = str(reference)
@@ -130,6 +138,7 @@ def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str |
                     **dict(proposed),
                     "args": {name: _keyed(value, key) for name, value in proposed.args.items()},
                     "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
+                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
                 }
             )
             for proposed in plan
@@ -160,11 +169,14 @@ def result_reference(value: object) -> tuple[str, str] | None:
             return None
 
 
-def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = ()) -> list[str]:
+def order_problems(
+    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Role] = ()
+) -> list[str]:
     """Return the problems of an order that cannot be carried out, one sentence each; empty if it can be issued.
 
-    ``known`` are the keys of subtasks of earlier orders. This function finds unknown tools, missing arguments, unknown
-    needs and cycles; arguments are validated against the schema elsewhere, as that requires a JSON schema library.
+    ``known`` are the keys of subtasks of earlier orders, ``workers`` those of the project. This function finds unknown
+    tools and workers, missing arguments, unknown needs and cycles. Arguments are validated against the schema
+    elsewhere, as that requires a JSON schema library.
     """
     found: list[str] = []
     own = set(order.subtask_keys())
@@ -182,6 +194,8 @@ def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Colle
                 found.append(
                     f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
                 )
+        if subtask.worker is not None:
+            found += _worker_problems(f"{key} ({subtask.name})", subtask, workers)
         found += [
             f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
             for needed in subtask.needs
@@ -195,6 +209,16 @@ def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Colle
     if cycle:
         found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
     return found
+
+
+def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Role]) -> Iterator[str]:
+    name, names = subtask.worker or "", [each.name for each in workers]
+    worker = next((each for each in workers if each.name == name), None)
+    if worker is None:
+        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
+        yield f"{where} names the worker {name!r}, which does not exist; {known}"
+    elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
+        yield f"{where} names the tool {subtask.tool}, which the worker {name} may not use"
 
 
 def circle(order: WorkOrder) -> list[str]:
@@ -251,7 +275,7 @@ class Assignment(Value):
     model: str | None = None
     instructions: str | None = None
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
-    output: dict[str, Any] | None = Field(default=None, exclude_if=partial(operator.is_, None))
+    output: dict[str, Any] | None = Field(default=None, exclude_if=unset)
     key: str = Field(default="", exclude_if=operator.not_)
     subtask: Subtask | None = None
     counts: bool = False
@@ -267,10 +291,12 @@ class Assignment(Value):
 class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, another assignment, or confirmation that it happened.
 
-    ``asks``: the tool returned, and the controller has not decided yet on what it asks for.
+    ``asks``: the tool returned, and the controller has not decided yet on what it asks for. ``preview`` shows a person
+    what the call would make.
     """
 
     call_id: str
     kind: Literal["approval", "child", "effect", "asks"]
     tool: str = ""
     args: dict[str, Any] = {}
+    preview: Preview | None = Field(default=None, exclude_if=unset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -21,13 +21,18 @@ class WorkerLimits(Value):
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
 
+    @classmethod
+    def of(cls, role: Role) -> Self:
+        """Return the limits of a role."""
+        return cls(**{name: getattr(role, name) for name in cls.model_fields})
+
 
 class WorkerDefinition(Value):
     """A worker: ``instructions`` as Markdown, and what it may use.
 
     ``tools`` are names of tools, ``toolsets`` names of groups of them; ``tools: ["*"]`` is every tool of the run.
-    ``input`` and ``output`` are JSON schemas of what it is given and of its answer (None: text). ``source`` is the file
-    it comes from, relative to its project ("" for none).
+    ``input`` and ``output`` are JSON schemas of objects: of what it is given, and of its answer (None: text).
+    ``source`` is the file it comes from, relative to its project ("" for none).
     """
 
     name: str = Field(min_length=1, max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$")
@@ -58,6 +63,7 @@ class WorkerDefinition(Value):
             instructions=self.instructions,
             description=self.description,
             model=self.model,
+            input=self.input,
             output=self.output,
             tools=self.tool_names(tools),
             **self.limits.model_dump(),

@@ -6,8 +6,7 @@ An attempt first makes the call that its subtask names, then calls a model until
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +15,9 @@ from leadhand.domain.days import read_date
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.explaining import Evidence
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
-from leadhand.domain.text import error_in, is_blank
+from leadhand.domain.text import error_in, is_blank, stated_lines
 from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json, compact_json, is_list, is_object, json_problem, object_of
+from leadhand.domain.value import Json, compact_json, is_object, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
@@ -90,7 +89,7 @@ class Attempt:
                 if conversation.idle_turns() >= MOST_IDLE:
                     raise Stuck(_no_news(turn), "no_progress")
             if conversation.replies >= self._work.max_turns:
-                message = f"no result after {conversation.replies} turns"
+                message = _no_result(conversation)
                 failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
                 return self._failed(self._cause(conversation, failure))
             await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn), self._is_sound)
@@ -196,7 +195,7 @@ class Attempt:
 
     def _stated(self, turn: Turn) -> str:
         """Return what an answer states, as a text: of a value that a subtask expects, a line for each of its parts."""
-        return turn.message.text if self._subtask.output_schema is None else "\n".join(_lines(turn.value))
+        return turn.message.text if self._subtask.output_schema is None else "\n".join(stated_lines(turn.value))
 
     def _support(self, made: Sequence[ToolResult]) -> Support:
         """Return whether the calls of the attempt show that the ordered call was made."""
@@ -244,6 +243,9 @@ class Attempt:
         for call in proposed:
             if call.output is not None and (flaw := schema_flaw(call.output)):
                 found.append(f"{call.where}, expected_output is not a usable JSON schema: {flaw}")
+            if call.input is not None and call.complete:
+                given = schema_problems(call.input, dict(call.args))
+                found += [f"{call.where}, arguments for its worker: {problem}" for problem in given]
             tool = tools.get(call.tool)
             if tool is not None:
                 problems = argument_problems(tool, call.args, complete=call.complete)
@@ -363,19 +365,12 @@ def _no_news(turn: Turn) -> str:
     return f"the calls of the worker's last {MOST_IDLE} turns brought nothing new{why}"
 
 
-_FIGURES = re.compile(r"[\d_]+")
-
-
-def _lines(value: Json, name: str = "it") -> Iterator[str]:
-    """Return a value as sentences, one for each text and number in it. Figures in the names of fields state nothing."""
-    if is_object(value):
-        for key, part in value.items():
-            yield from _lines(part, _FIGURES.sub(" ", key))
-    elif is_list(value):
-        for part in value:
-            yield from _lines(part, name)
-    elif value is not None:
-        yield str(value) if error_in(str(value)) else f"{name} is {value}"
+def _no_result(conversation: Conversation) -> str:
+    """Return that the turns are used up, with the last call that failed, if one did."""
+    turns = conversation.replies
+    done = (turn.done[at] for turn in reversed(conversation.turns) for at in sorted(turn.done, reverse=True))
+    errors = (f"; the last error: {each.tool}: {each.failure.message}" for each in done if each.failure is not None)
+    return f"no result after {turns:,} {'turn' if turns == 1 else 'turns'}{next(errors, '')}"
 
 
 def _raw(used: list[ToolResult]) -> Json:

@@ -33,7 +33,7 @@ class CallRules:
     ``unfit`` returns why a tool cannot be called with some arguments, None if it can.
     """
 
-    def __init__(self, work: Work, unfit: Callable[[ToolSpec, dict[str, Json]], Failure | None]) -> None:
+    def __init__(self, work: Work, unfit: Callable[[ToolSpec, dict[str, Json], Work], Failure | None]) -> None:
         self._work = work
         self._unfit = unfit
         self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
@@ -104,7 +104,7 @@ class CallRules:
         if twice and self._policy(tool, repeated=True) is not ApprovalPolicy.ASK:
             message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
             return Failure.of(message, "called_twice", FailureClass.INVALID)
-        return self._unfit(tool, self.args_of(turn, position))
+        return self._unfit(tool, self.args_of(turn, position), self._work)
 
     def calls_left(self, conversation: Conversation) -> int | None:
         """Return how many calls may be made in addition to those of the conversation; None if there is no limit."""

@@ -25,7 +25,18 @@ from leadhand.domain.run import output_schema
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.text import is_blank
 from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json, Unfit, compact_json, is_object, one_line, plain_json, shown
+from leadhand.domain.value import (
+    Json,
+    Unfit,
+    compact_json,
+    is_object,
+    list_of,
+    object_of,
+    one_line,
+    plain_json,
+    shown,
+    text_of,
+)
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, ordered_call
@@ -134,6 +145,16 @@ async def _finished_calls(work: Work, log: RunLog) -> list[ModelTurn | ToolResul
     return found
 
 
+def asked_messages(instructions: str, asked: Mapping[str, Json]) -> tuple[Message, ...]:
+    """Return the messages of what code asks a model: the ``prompt``, and the ``rejected`` answers with the reasons."""
+    prompt = asked["prompt"]
+    messages: list[Message] = [SystemMessage(text=instructions)] if instructions else []
+    messages.append(UserMessage(text=prompt if isinstance(prompt, str) else compact_json(prompt)))
+    for each in map(object_of, list_of(asked.get("rejected"))):
+        messages += [AssistantMessage(text=text_of(each.get("answer"))), UserMessage(text=text_of(each.get("why")))]
+    return tuple(messages)
+
+
 class CodeDesk:
     """What the code works with, on its own loop; see :class:`~leadhand.flows.desk.Desk`.
 
@@ -192,27 +213,21 @@ class CodeDesk:
         asked: dict[str, Json] = {"prompt": plain_json(prompt if isinstance(prompt, str) else dict(prompt))}
         if schema is not None:
             asked["output"] = schema
-        messages: list[Message] = [
-            UserMessage(text=prompt if isinstance(prompt, str) else compact_json(asked["prompt"]))
-        ]
-        if self._work.instructions:
-            messages.insert(0, SystemMessage(text=self._work.instructions))
-        rejected: list[dict[str, str]] = []
         while True:
-            turn = await self._turn({**asked, "rejected": rejected} if rejected else asked, tuple(messages), schema)
+            turn = await self._turn(asked, asked_messages(self._work.instructions, asked), schema)
             answer, problems = _read(turn, schema, output)
             if not problems:
                 return answer
             logged = turn._replace(value=self._log.redacted_value(turn.value))
             if logged.value != turn.value:  # name no part of a secret
                 turn, problems = logged, _read(logged, schema, output)[1] or [OF_A_SECRET]
+            rejected = list_of(asked.get("rejected"))
             if len(rejected) >= self._work.definition.limits.max_repairs:
                 raise ModelError(Failure.of("; ".join(problems), "malformed_answer", FailureClass.INVALID))
             said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)
             how = "" if schema is None else "; answer with one JSON object, and nothing else"
             why = f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."
-            rejected = [*rejected, {"answer": said, "why": why}]
-            messages += [AssistantMessage(text=said), UserMessage(text=why)]
+            asked = {**asked, "rejected": [*rejected, {"answer": said, "why": why}]}
 
     async def _turn(self, asked: Json, messages: tuple[Message, ...], schema: Mapping[str, Any] | None) -> ModelTurn:
         self._place = number = self._place + 1

@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.commands import FlowError, Policy
+from leadhand.domain.commands import FlowError
 from leadhand.domain.decide import decide, due, run_out, when_idle
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import (
@@ -31,13 +30,14 @@ from leadhand.domain.evolve import fold
 from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.rights import approved_tools, own_tools, scopes_of
 from leadhand.domain.run import RunStatus
-from leadhand.domain.state import ArtifactVersion, RunState
+from leadhand.domain.state import RunState
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
-from leadhand.flows.flow import Flow, FlowPolicy, with_roles
-from leadhand.ports import Clock, ContextStore, Dispatcher, Work
+from leadhand.engine.work import work_of
+from leadhand.flows.flow import Flow, with_roles
+from leadhand.flows.shaping import Fits, policy_of
+from leadhand.ports import Clock, ContextStore, Dispatcher
 
 MAX_ROUNDS = 10_000
 """Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
@@ -64,11 +64,12 @@ class Controller:
         clock: Clock,
         on_entries: OnEntries | None = None,
         asleep: Callable[[], float] = lambda: 0.0,
+        fits: Fits | None = None,
     ) -> None:
         self._state = replace(state, definition=with_roles(flow, state.definition))
         self._log = log
         self._store = store
-        self._policy = FlowPolicy(flow, self._state.definition)
+        self._policy = policy_of(flow, self._state.definition, fits)
         self._dispatcher = dispatcher
         self._clock = clock
         self._on_entries = on_entries
@@ -76,6 +77,7 @@ class Controller:
         self._asleep_s = asleep()
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
+        self._check_at = 0.0
         self._not_started: list[do.Command] = []
 
     async def drive(self) -> RunState:
@@ -87,7 +89,8 @@ class Controller:
         async with contextlib.aclosing(committed):
             batches = _Batches(committed, self._dispatcher.broken(self._state.run_id))
             try:
-                await self._decide(lost_attempts(self._state), batches)
+                carried_out = await self._dispatcher.carried_out(self._state, taking_over=True)
+                await self._decide(lost_attempts(self._state, carried_out, taking_over=True), batches)
                 self._start(self._state.live)
                 while True:
                     # Entries read back after a decision can include others, so decide until nothing is left to decide.
@@ -97,6 +100,7 @@ class Controller:
                     if self._at_rest():
                         return self._state
                     await self._take(await batches.next(self._seconds_left()))
+                    await self._check_others()
             finally:
                 await batches.aclose()
                 # The run ended, is paused or has another owner: nothing of it may continue here.
@@ -119,7 +123,8 @@ class Controller:
         events = self._decisions(first)
         if not events:
             return False
-        entries = await self._log.append(*events, epoch=self._epoch)
+        jobs = self._dispatcher.jobs(self._state, events)
+        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs)
         while self._state.seq < entries[-1].seq:
             await self._take(await batches.next(None))
         return True
@@ -191,8 +196,14 @@ class Controller:
             return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running and state.work_deadline is not None and now >= state.work_deadline:
-            commands = [each for each in commands if not isinstance(each, do.Start)]  # they would only be given up
-            commands += run_out(state)
+            ended = run_out(state)
+            given_up = {each.assignment for each in ended}
+            commands = [
+                each
+                for each in commands
+                if not (isinstance(each, do.Start | do.Continue | do.DecideAsks) and each.assignment in given_up)
+            ]
+            commands += ended
         if commands or not running:
             return commands
         return list(self._policy.next(state)) or when_idle(state)
@@ -221,6 +232,7 @@ class Controller:
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
                 f"Watch it: leadhand runs watch {self._state.run_id}",
             )
+        self._dispatcher.note(self._state, entries)
         if any(isinstance(entry.event, RunResumed) for entry in entries):
             self._start(self._state.live)  # what was scheduled while the run was paused
         else:
@@ -267,64 +279,38 @@ class Controller:
         state, now = self._state, self._clock.now()
         if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
             ends.append(state.work_deadline if now < state.work_deadline else state.deadline)
-        return max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None
+        left = max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None
+        check_s = self._dispatcher.check_s
+        return left if check_s is None or not state.live else min(check_s, check_s if left is None else left)
+
+    async def _check_others(self) -> None:
+        """From time to time, find the attempts whose process has died since: they are decided on next."""
+        check_s, now = self._dispatcher.check_s, asyncio.get_running_loop().time()
+        if check_s is not None and now >= self._check_at:
+            self._check_at = now + check_s
+            carried_out = await self._dispatcher.carried_out(self._state, taking_over=False)
+            lost = list(lost_attempts(self._state, carried_out, taking_over=False))
+            # What a process finished before it died may not have been read yet.
+            if lost and not await self._store.read(self._state.run_id, self._state.seq, 1):
+                self._not_started += lost
 
 
-def work_of(state: RunState, policy: Policy, key: str) -> Work:
-    """Return the work for an assignment's worker, built from the state."""
-    assignment = state.assignments[key]
-    given = assignment.assignment
-    role = state.role(given.role)
-    if assignment.attempt is None or role is None:
-        raise ValueError(f"{key} has no current attempt or no role")
-    needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
-    return Work(
-        run_id=state.run_id,
-        definition=state.definition,
-        role=role,
-        assignment=given,
-        attempt=assignment.attempt,
-        brief=policy.brief(state, assignment),
-        schema=policy.schema(state, assignment),
-        tools=own_tools(state, given),
-        calls=assignment.calls,
-        compacted=assignment.compacted,
-        allowed=approved_tools(state, given),
-        scopes=scopes_of(state, given),
-        needs=needs,
-        problems=partial(policy.problems, state, assignment),
-        accepted=partial(policy.accepted, state, assignment),
-        proposed_calls=partial(policy.proposed_calls, state, assignment),
-        code=policy.code(state, assignment),
-        draft=policy.draft(state, assignment),
-        deadline=state.deadline,
-        todos=state.todos,
-        artifacts=_artifacts(state),
-        workers={role.name: role.description for role in (*state.definition.workers, *state.workers.values())},
-    )
-
-
-def _artifacts(state: RunState) -> dict[str, ArtifactVersion]:
-    """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
-    earlier = {
-        each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
-        for each in state.definition.earlier
-    }
-    return earlier | {path: versions[-1] for path, versions in state.artifacts.items()}
-
-
-def lost_attempts(state: RunState) -> Iterator[do.Command]:
-    """Mark the attempts as lost that were running when this process took over the run.
+def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over: bool) -> Iterator[do.Command]:
+    """Mark the running attempts as lost that no living process carries out.
 
     The usual rules apply: the work is retried, unless a ``once`` call had started. Scheduled attempts start as usual.
+    ``taking_over``: the run was not driven until now; if it was forked or paused meanwhile, nothing of it runs.
     """
-    forked = state.epoch == 1 and state.definition.forked_from is not None
+    forked = taking_over and state.epoch == 1 and state.definition.forked_from is not None
+    stopped = forked or (taking_over and state.status is RunStatus.PAUSED)
     for key in state.live:
         attempt = state.assignments[key].attempt
         if attempt is None or attempt.status is not AttemptStatus.RUNNING:
             continue
+        if attempt.attempt in carried_out and not stopped:
+            continue
         message, type_ = f"the process that ran it ({attempt.host}) is gone", "process_died"
-        if forked or state.status is RunStatus.PAUSED:
+        if stopped:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
         yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)

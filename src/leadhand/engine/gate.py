@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -43,6 +44,17 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
         message = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
         return " ".join(message.split())
     return ""
+
+
+def input_of(schema: dict[str, Any] | None, text: str) -> tuple[Json, list[str]]:
+    """Return what a worker is given, as JSON where it has an input schema, and how it violates that schema."""
+    if schema is None:
+        return text, []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None, ["it is not JSON"]
+    return value, schema_problems(schema, value)
 
 
 def _not_fetched(uri: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import CodeAttempt
@@ -53,9 +54,23 @@ class Host:
 
         Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
         """
-        log = RunLog(self._store, work.run_id, self._redactor)
+        self._log(work).append(self._started(work))
+        await self.finish(work)
+
+    async def begin(self, work: Work) -> None:
+        """Record the start of an attempt that other processes may start, too. Raises StaleAttempt if one has."""
+        await self._log(work).append(self._started(work), begins=work.attempt.attempt)
+
+    def give_back(self, work: Work) -> None:
+        """Record that an attempt that has begun is not finished here."""
+        failure = Failure.of("the process that ran it was stopped", INTERRUPTED, FailureClass.LOST)
+        result = WorkResult.failed(work.assignment.name, failure)
+        self._log(work).append(AttemptReturned(attempt=work.attempt.attempt, result=result))
+
+    async def finish(self, work: Work) -> None:
+        """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
+        log = self._log(work)
         attempt, name = work.attempt.attempt, work.assignment.name
-        log.append(AttemptStarted(attempt=attempt, host=self._store.host))
         announce_waits(partial(self._waits.announce, log, attempt))
         try:
             async with bounded(work.definition.limits.attempt_timeout_s):
@@ -74,8 +89,14 @@ class Host:
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
+    def _log(self, work: Work) -> RunLog:
+        return RunLog(self._store, work.run_id, self._redactor)
+
+    def _started(self, work: Work) -> AttemptStarted:
+        return AttemptStarted(attempt=work.attempt.attempt, host=self._store.host)
+
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
-        work = await _with_payloads(work, log)
+        work = await with_payloads(work, log)
         on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
         turns = Turns(work, log, self._models, self._tools, on_text)
         if work.code is not None:
@@ -98,7 +119,7 @@ class Host:
             del self._kept[key]
 
 
-async def _with_payloads(work: Work, log: RunLog) -> Work:
+async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, fetching those stored outside of the log."""
     if not work.needs:
         return work

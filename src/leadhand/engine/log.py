@@ -11,7 +11,7 @@ from leadhand.domain.events import AnyEvent, Entry, NoteEmitted
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
 from leadhand.engine.redaction import Redactor
-from leadhand.ports import ContextStore
+from leadhand.ports import ContextStore, Job
 
 
 class RunLog:
@@ -27,13 +27,16 @@ class RunLog:
         *events: AnyEvent,
         epoch: int | None = None,
         current: str | None = None,
+        begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
+        jobs: Sequence[Job] = (),
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
-        does.
+        does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
-        return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs)
+        shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("jobs", jobs)) if value}
+        return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
     def note(self, attempt: str, message: object) -> None:
         """Record what code of users reports."""

@@ -54,6 +54,7 @@ class ModelCall:
     request: ModelRequest
     final: bool = False
     judges: bool = False
+    shaped: bool = False
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     asked: Json = None
@@ -103,7 +104,7 @@ class ModelCalls:
                 interrupted += error.usage is None
                 if not error.failure.is_away or interrupted > MOST_INTERRUPTED:
                     if error.failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
-                        self._is_back(log, call, pace.server)
+                        await self._is_back(log, call, pace.server)
                     raise
                 pace.server.keep_closed(error.failure, probed=probes)
                 since = since or self._clock.now()
@@ -111,7 +112,7 @@ class ModelCalls:
                 if on_text is not None:
                     on_text("")  # a part of the answer may have arrived
             else:
-                self._is_back(log, call, pace.server)
+                await self._is_back(log, call, pace.server)
                 return reply
             finally:
                 if probes:
@@ -145,9 +146,9 @@ class ModelCalls:
                 self._circuits[key] = failure
         raise ModelError(failure, Usage(requests=0, nanousd=0))
 
-    def _is_back(self, log: RunLog, call: ModelCall, server: ServerGate) -> None:
+    async def _is_back(self, log: RunLog, call: ModelCall, server: ServerGate) -> None:
         """Record that the server of a model answered."""
-        server.open()
+        await server.open()
         if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
             model = call.request.model
             log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
@@ -191,6 +192,7 @@ class ModelCalls:
                 reserved=self._reservation(call.request),
                 final=call.final,
                 judges=call.judges,
+                shaped=call.shaped,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
             )
@@ -302,7 +304,7 @@ class RateController:
     """
 
     def __init__(self, model: str, store: ContextStore, clock: Clock) -> None:
-        self.server = ServerGate(clock)
+        self.server = ServerGate(model, store, clock)
         self._gate = f"model {model}"
         self._store = store
         self._clock = clock

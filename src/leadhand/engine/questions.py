@@ -47,6 +47,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
         asked_at=now,
         expires_at=None if limit is None else now + timedelta(seconds=limit),
         by_hand=call.kind == "approval" and is_by_hand(state, assignment),
+        preview=call.preview,
     )
 
 

@@ -6,25 +6,34 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from secrets import token_hex
 
 from leadhand.domain.errors import ConfigurationError, Failure
+from leadhand.domain.value import Json
 from leadhand.engine.slots import without_slot
-from leadhand.ports import Clock, Models
+from leadhand.ports import Clock, ContextStore, Models
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
+LOOKING_S = 1.0
+KEPT_S = 3600.0
 
 
 class ServerGate:
     """Open while the server of a model answers, for all attempts of this process.
 
     Once the server is away, one call is made after 1 s, then after 2, 4, … 30 s; the others wait, without a slot and
-    outside the timeout of their attempt, until one of these calls is answered. ``failure`` is why it is closed. Each
-    process probes for itself: a gate of the store says how long to wait, and cannot be opened when a server is back.
+    outside the timeout of their attempt, until one of these calls is answered. ``failure`` is why it is closed.
+    Processes that share a store take turns at these calls, and an answer to one of them opens the gates of all.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, model: str, store: ContextStore, clock: Clock) -> None:
         self._clock = clock
+        self._store = store
+        self._turns = f"probe {model}"
+        self._answer = f"answer of {model} after it was away"
+        self._seen: tuple[Json] | None = None
+        """The last answer after an absence that any process had recorded when this one began to wait."""
         self.failure: Failure | None = None
         self._delay_s = 0.0
         self._next = clock.now()
@@ -43,27 +52,45 @@ class ServerGate:
         """
         async with without_slot():
             while not self.is_open:
-                if not self._probing:
-                    return await self._probe(until)
                 if self._clock.now() >= until:
                     return False
+                if not self._probing:
+                    return await self._probe(until)
                 await self._changed.wait()
         return False
 
     async def _probe(self, until: datetime) -> bool:
+        """Wait for this process's turn to call the server. Return False if another process had an answer meanwhile."""
         self._probing = True
+        my_turn = False
         try:
-            await self._clock.sleep(max(0.0, (min(self._next, until) - self._clock.now()).total_seconds()))
+            if self._seen is None:
+                self._seen = (await self._store.cached(self._answer),)
+            while (now := self._clock.now()) < until:
+                wait_s = (min(self._next, until) - now).total_seconds()
+                if wait_s <= 0:
+                    wait_s = 0.0 if my_turn else await self._store.pass_gate(self._turns, self._delay_s)
+                    if wait_s <= 0:
+                        break
+                    my_turn, self._next = True, now + timedelta(seconds=wait_s)
+                await self._clock.sleep(min(wait_s, LOOKING_S))
+                if (await self._store.cached(self._answer),) != self._seen:
+                    self._open()
+                    return False
         except BaseException:
             self.stop_probing()
             raise
         return True
 
-    def open(self) -> None:
-        """Record that the server answered."""
+    async def open(self) -> None:
+        """Record that the server answered, for every process."""
         if not self.is_open:
-            self.failure, self._delay_s = None, 0.0
-            self.stop_probing()
+            self._open()
+            await self._store.cache(self._answer, token_hex(8), KEPT_S)
+
+    def _open(self) -> None:
+        self.failure, self._seen, self._delay_s = None, None, 0.0
+        self.stop_probing()
 
     def keep_closed(self, failure: Failure, *, probed: bool) -> None:
         """Record that the server is away. Calls that were open together count once."""

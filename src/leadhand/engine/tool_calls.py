@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import ToolCallBegan, ToolCallReturned
@@ -69,19 +70,29 @@ class ToolCalls:
         self._threads = Threads(THREADS, "leadhand-tool")
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
-    def unfit(self, tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
-        """Return why ``tool`` cannot be called with these arguments; None if it can."""
-        if problems := argument_problems(tool, args):
-            return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
-        if REDACTED.encode() in to_json(args):
-            message = f"an argument of {tool.name} is a secret and was redacted"
-            how = "store the secret in an environment variable that the tool reads"
-            return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+    def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
+        """Return why ``tool`` cannot be called with these arguments, by the worker of ``work``; None if it can."""
+        if failure := unfit_arguments(tool, args):
+            return failure
         if not tool.delegate and self._toolbox.find(tool.name) is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
             return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE)
+        try:
+            if work is not None:
+                self.preview(tool, args, work.run_id, work.caller)
+        except ToolError as error:  # nobody is asked to approve a call that would be refused
+            return error.failure
         return None
+
+    def preview(
+        self, tool: ToolSpec, args: dict[str, Json], run_id: str, caller: Callable[[], Caller]
+    ) -> Preview | None:
+        """Return what a call would make, if the tool can say so. Raises ToolError for a call that it would refuse."""
+        bound = self._toolbox.find(tool.name)
+        if bound is None or bound.preview is None:
+            return None
+        return bound.preview(args, caller(), run_id, self._workshop)
 
     async def call(
         self,
@@ -123,8 +134,9 @@ class ToolCalls:
             library=None if self._library is None else self._library(offline, documents),
             todos=work.todos if work is not None else (),
             files=Files() if work is None or self._artifacts is None else Files(work.artifacts, self._artifacts.get),
-            caller=Caller() if work is None else work.caller,
+            caller=Caller if work is None else work.caller,
             workshop=self._workshop,
+            deps=self._toolbox.deps,
             emit=partial(log.note, attempt),
         )
         began_at = time.monotonic()
@@ -193,6 +205,17 @@ class ToolCalls:
                 return None, _raised(tool, error)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+
+
+def unfit_arguments(tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
+    """Return what is wrong with the arguments of a call; None if nothing is."""
+    if problems := argument_problems(tool, args):
+        return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
+    if REDACTED.encode() in to_json(args):
+        message = f"an argument of {tool.name} is a secret and was redacted"
+        how = "store the secret in an environment variable that the tool reads"
+        return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+    return None
 
 
 def _raised(tool: ToolSpec, error: Exception) -> Failure:

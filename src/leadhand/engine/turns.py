@@ -99,7 +99,8 @@ class Turns:
         tools = [
             tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self.rules.specs.values()
         ]
-        shaped = self._work.assignment.subtask is not None and self._work.shape is not None  # it cannot write words
+        given = self._work.assignment
+        shaped = self._work.shape is not None and (given.subtask is not None or given.answers)  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):
             tools.append(GIVE_UP_SPEC)
         return tuple(tools)
@@ -146,7 +147,8 @@ class Turns:
         self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
 
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
-        on_text = self._on_text if self._work.assignment.answers else self._on_structured(is_sound)
+        writes = self._work.assignment.answers and self._work.output is None
+        on_text = self._on_text if writes else self._on_structured(is_sound)
         return await self._reply(number, messages, self._work.output, self._offered, on_text)
 
     async def asked(
@@ -155,6 +157,28 @@ class Turns:
         """Make a model call of code, without tools, and record with the reply what it ``asked``. Raises ModelError."""
         on_text = self._on_text if self._work.assignment.answers and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
+
+    def request(
+        self,
+        call_id: str,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any] | None,
+        tools: tuple[ToolSpec, ...],
+    ) -> ModelRequest:
+        """Return the request of a model call of the attempt."""
+        work = self._work
+        limits = work.definition.limits
+        return ModelRequest(
+            model=work.model,
+            messages=messages,
+            tools=tools,
+            output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
+            max_tokens=limits.max_output_tokens,
+            deadline_s=limits.attempt_timeout_s,
+            patience_s=limits.model_patience_s,
+            key=f"{work.run_id}/{call_id}",
+            role=work.role.name,
+        )
 
     async def _reply(
         self,
@@ -168,25 +192,14 @@ class Turns:
         work = self._work
         if (refused := _model_refused(work)) is not None:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
-        limits = work.definition.limits
         call_id = model_call_id(work.assignment.assignment_id, number)
-        request = ModelRequest(
-            model=work.model,
-            messages=messages,
-            tools=tools,
-            output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
-            max_tokens=limits.max_output_tokens,
-            deadline_s=limits.attempt_timeout_s,
-            patience_s=limits.model_patience_s,
-            key=f"{work.run_id}/{call_id}",
-            role=work.role.name,
-        )
         call = ModelCall(
             attempt=work.attempt.attempt,
             call_id=call_id,
-            request=request,
-            final=work.assignment.answers,
+            request=self.request(call_id, messages, schema, tools),
+            final=work.assignment.answers and not work.role.delegates,  # a lead leaves what is held back to the answer
             judges=bool(work.assignment.judges),
+            shaped=(shape := work.definition.shape) is not None and work.role.name != shape.name,
             within=work.scopes,
             budgets=work.definition.budgets,
             asked=asked,
@@ -248,7 +261,10 @@ class Turns:
                         self._refuse(conversation, position, failure)
                 elif kind := rules.waits_for(turn, position, tool):
                     call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
-                    held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args))
+                    preview = None
+                    if kind == "approval":
+                        preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
+                    held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args, preview=preview))
                 elif not held or tool.effect is Effect.PURE:
                     now.append(position)
                 # else: it has an effect and follows a call that may be denied, so it waits with that call

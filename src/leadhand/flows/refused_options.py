@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import is_object
+from leadhand.domain.value import field_names, is_object, model_at
+
+_NUMBERS = {
+    **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), "number"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "number"),
+}
+"""What has to be given instead of a value with an error of this type."""
 
 
 def refusal(flow: str, options: type[BaseModel], given: Mapping[str, Any], error: ValidationError) -> UsageError:
     """Return the error of the first part of ``given`` that the ``options`` of a flow do not accept."""
     found = error.errors(include_url=False, include_context=False)[0]
     *path, last = found["loc"] or ("the options",)
-    fields, inside = _fields(options, path), _named(given, path)
+    fields, inside = field_names(options, path), _named(given, path)
     known = ", ".join(fields)
     how = f"Choose from: {known}." if known else f"Leave it out: the flow {flow} has none."
     field = ".".join(str(part) for part in ("options", *found["loc"]))
@@ -24,6 +31,10 @@ def refusal(flow: str, options: type[BaseModel], given: Mapping[str, Any], error
         where, kind = (f"{inside} of the flow {flow}", "field") if path else (f"the flow {flow}", "option")
         return UsageError(f"{where} has no {kind} {last!r}", how + did_you_mean(str(last), fields), field=field)
     why, value = found["msg"], found["input"]
+    if found["type"] in _NUMBERS:
+        why, how = f"{value!r}", f"Give a {_NUMBERS[found['type']]} {_range(options, found['loc'])}".strip() + "."
+    elif found["type"] in ("bool_parsing", "bool_type"):
+        why, how = f"{value!r}", "Give true or false."
     if isinstance(value, str) and value.startswith(("[", "{")):
         why += f"; {value[:80]!r} is text, not JSON"
         how = f'Write it as JSON, such as ["a", "b"] or {{"a": 1}}. {how}'
@@ -31,19 +42,16 @@ def refusal(flow: str, options: type[BaseModel], given: Mapping[str, Any], error
     return UsageError(f"invalid value for {of} of the flow {flow}: {why}", how, field=field)
 
 
-def _fields(options: type[BaseModel], path: Sequence[int | str]) -> Sequence[str]:
-    """Return the names of the fields of the part of the options that a path leads to; those above it if it has none."""
-    for part in path:
-        about = options.model_fields.get(str(part))
-        options = next(_models(about.annotation), options) if about is not None else options
-    return list(options.model_fields)
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)
+def _range(options: type[BaseModel], path: Sequence[int | str]) -> str:
+    """Return the range of a numeric field in words, "" if it has none."""
+    about = model_at(options, path[:-1]).model_fields.get(str(path[-1]))
+    bounds: dict[str, Any] = {}
+    for each in about.metadata if about is not None else ():
+        bounds |= {name: getattr(each, name) for name in ("gt", "ge", "le", "lt") if hasattr(each, name)}
+    if bounds.keys() == {"ge", "le"}:
+        return f"from {bounds['ge']:,} to {bounds['le']:,}"
+    words = {"gt": "above", "ge": "of at least", "le": "of at most", "lt": "below"}
+    return " and ".join(f"{words[name]} {bound:,}" for name, bound in bounds.items())
 
 
 def _named(given: object, path: Sequence[int | str]) -> str:

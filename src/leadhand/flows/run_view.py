@@ -96,19 +96,21 @@ class AssignmentView:
 
 
 class _Assignments(Mapping[str, AssignmentView]):
-    """The assignments of a run by id, each wrapped on access."""
+    """The assignments of a run by id, each wrapped on access. What gives a typed answer is none of its flow."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
+        self._hidden = "" if state.definition.shape is None else state.definition.shape.name
 
     def __getitem__(self, key: str) -> AssignmentView:
         return AssignmentView(self._state.assignments[key])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._state.assignments)
+        every = self._state.assignments
+        return (key for key in every if not self._hidden or every[key].assignment.role != self._hidden)
 
     def __len__(self) -> int:
-        return len(self._state.assignments)
+        return sum(1 for _ in self) if self._hidden else len(self._state.assignments)
 
 
 class RunView(Generic[OptionsT]):
@@ -148,7 +150,8 @@ class RunView(Generic[OptionsT]):
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)
-        return [AssignmentView(state.assignments[key]) for key in keys]
+        found = (AssignmentView(state.assignments[key]) for key in keys)
+        return [each for each in found if state.definition.shape is None or each.role != state.definition.shape.name]
 
     @property
     def judged(self) -> list[AssignmentView]:

@@ -40,8 +40,7 @@ def text_problems(
     text = without_own_sources(text)
     if is_blank(text):
         return [EMPTY]
-    given = _given(state, gaps)
-    evidence = Evidence([*map(_found, results), *given], state.created_at.date())
+    given, evidence = _given(state, gaps), evidence_of(state, results, gaps)
     error = error_in(text)
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
@@ -50,6 +49,13 @@ def text_problems(
         how = f"; name each one, or say that there are {len(results)}" if len(results) >= MANY else ""
         found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}{how}")
     return found
+
+
+def evidence_of(
+    state: RunState, results: Sequence[AssignmentState], gaps: Sequence[Gap], also: Sequence[Json] = ()
+) -> Evidence:
+    """Return what a text about some results may rest on."""
+    return Evidence([*map(_found, results), *_given(state, gaps), *also], state.created_at.date())
 
 
 def opening_problems(

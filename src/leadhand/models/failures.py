@@ -32,6 +32,7 @@ _TYPES = {
 }
 _CLASSES = {type: class_ for class_, types in _TYPES.items() for type in types}
 _ACTIONS = {
+    "bad_body": "try again; if it happens again, check the server, its version, and any proxy in front of it",
     "content_filter": "rephrase the request, or use another model",
     "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",

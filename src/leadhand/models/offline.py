@@ -27,10 +27,13 @@ from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
+from leadhand.flows.offline.shaping import shape
+from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
 _WORD = re.compile(r"\s*\S+\s*")
+TYPED: Rules = {SHAPE: shape}
 # The facts that can describe the task in words.
 _TEXTS = ("title", "question", "topic", "text", "input", "request")
 
@@ -51,7 +54,7 @@ class OfflineModels:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        found = (_ruled(rules[seen.role], facts, seen) for rules in (RULES, *self._rules) if seen.role in rules)
+        found = (_ruled(rules[seen.role], facts, seen) for rules in (RULES, *self._rules, TYPED) if seen.role in rules)
         said: Reply | None = next((reply for reply in found if reply is not None), None)
         if said is None:
             said = _answer(facts, seen)

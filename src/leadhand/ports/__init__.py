@@ -2,6 +2,7 @@
 
 from leadhand.domain.errors import AllowanceRefused, StaleAttempt
 
+from .cluster import CARRY_OUT, DRIVE, VERSION, ClusterStore, Job
 from .stores import (
     AgentStore,
     AnswerCache,
@@ -12,6 +13,7 @@ from .stores import (
     KeepsArtifacts,
     KeyStore,
     UpkeepStore,
+    WebhookStore,
 )
 from .work import (
     BoundTool,
@@ -25,6 +27,7 @@ from .work import (
     Models,
     Page,
     PartialResults,
+    Previewer,
     Toolbox,
     ToolContext,
     Web,
@@ -34,6 +37,9 @@ from .work import (
 )
 
 __all__ = [
+    "CARRY_OUT",
+    "DRIVE",
+    "VERSION",
     "AgentStore",
     "AllowanceRefused",
     "AnswerCache",
@@ -41,12 +47,14 @@ __all__ = [
     "BoundTool",
     "Caller",
     "Clock",
+    "ClusterStore",
     "ContextStore",
     "Dispatcher",
     "FileIndex",
     "Files",
     "FormRefused",
     "HasArtifacts",
+    "Job",
     "KeepsArtifacts",
     "KeyStore",
     "Library",
@@ -54,12 +62,14 @@ __all__ = [
     "Models",
     "Page",
     "PartialResults",
+    "Previewer",
     "StaleAttempt",
     "ToolContext",
     "Toolbox",
     "UpkeepStore",
     "Web",
     "WebReply",
+    "WebhookStore",
     "Work",
     "Workshop",
 ]

@@ -9,9 +9,11 @@ from typing import Protocol, Unpack, runtime_checkable
 
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
+from leadhand.domain.hosts import HostLine
+from leadhand.domain.listing import RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
+from leadhand.domain.webhooks import Delivery, Webhook
 
 
 class AnswerCache(Protocol):
@@ -234,4 +236,33 @@ class KeyStore(Protocol):
 
         Of several processes at once, one caches its answer.
         """
+        ...
+
+
+@runtime_checkable
+class WebhookStore(Protocol):
+    """Stores webhooks, and writes the deliveries of an event with the event. Every method may raise StoreError."""
+
+    async def add_webhook(self, webhook: Webhook) -> None:
+        """Store a webhook."""
+        ...
+
+    async def webhooks(self) -> list[Webhook]:
+        """Return every webhook, newest first."""
+        ...
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        """Delete a webhook and its deliveries; does nothing for an unknown id."""
+        ...
+
+    async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
+        """Return the newest deliveries of a webhook."""
+        ...
+
+    async def take_deliveries(self, limit: int) -> list[tuple[Delivery, Webhook]]:
+        """Return deliveries that are due. No other process gets them for a minute."""
+        ...
+
+    async def settle_delivery(self, delivery: Delivery) -> None:
+        """Record what an attempt to deliver led to; ignores a delivery that was deleted."""
         ...

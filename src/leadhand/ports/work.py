@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Todo
 from leadhand.domain.commands import ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
+from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import NOT_COMPACTED, ArtifactVersion, AttemptState, Compacted, ModelTurn
+from leadhand.domain.state import NOT_COMPACTED, ArtifactVersion, AttemptState, Compacted, ModelTurn, RunState
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import ResultData
-from leadhand.domain.worker import WorkerDefinition
+from leadhand.domain.worker import WorkerDefinition, WorkerLimits
 from leadhand.flows.desk import Code
+
+from .cluster import Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The worker that calls a tool: its ``name``, its ``tools``, and the ``workers`` it can call (name to description).
+
+    ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have.
+    ``inputs`` are the JSON schemas of what workers are given, of those that have one. With
+    ``nested_workers``, workers that it makes may make and call workers, too. They get its ``limits``.
+    """
+
+    name: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    workers: Mapping[str, str] = field(default_factory=dict[str, str])
+    known_tools: frozenset[str] = frozenset()
+    reserved_names: frozenset[str] = frozenset()
+    inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    nested_workers: bool = False
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +51,15 @@ class Work:
     """An attempt with everything that its worker needs, built from the log by the controller.
 
     ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
-    narrower than the role's; ``tools`` are the names of the tools that it may call.
-    ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
-    uses, by assignment. ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that
-    a person approved for all its calls. ``scopes`` are the ceilings that each
-    model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
-    text, the calls before it), ``accepted`` the value to record for it, ``proposed_calls`` the tool calls that its
-    value proposes. ``todos``, ``artifacts`` (the latest version by path) and ``workers`` (descriptions by name) are
-    those of the run when the attempt was scheduled. ``draft``, if any, decides from the fields before ``answer`` of a
-    structured answer whether the text of that field is shown while it is written. ``code`` does the work instead of a
-    model.
+    narrower than the role's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
+    lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by assignment.
+    ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
+    for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``problems``
+    returns the problems of an answer (its structured value, its text, the calls before it), ``accepted`` the value
+    to record for it, ``proposed_calls`` the tool calls that its value proposes. ``todos`` and ``artifacts`` (the
+    latest version by path) are those of the run when the attempt was scheduled. ``caller`` returns the worker as
+    the tools that it calls see it. ``draft``, if any, decides from the fields before ``answer`` of a structured
+    answer whether the text of that field is shown while it is written. ``code`` does the work instead of a model.
     """
 
     run_id: str
@@ -61,20 +83,7 @@ class Work:
     deadline: datetime | None = None
     todos: tuple[Todo, ...] = ()
     artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
-    workers: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def caller(self) -> Caller:
-        """The worker, as the tools that it calls see it."""
-        run = self.definition
-        return Caller(
-            name=self.assignment.name,
-            tools=tuple(tool for tool in run.tools if tool.name in self.tools),
-            workers=self.workers,
-            known_tools=frozenset(tool.name for tool in run.tools),
-            reserved_names=frozenset(role.name for role in (*run.roles, *run.workers)),
-            nested_workers=run.nested_workers,
-        )
+    caller: Callable[[], Caller] = lambda: Caller()
 
     @property
     def instructions(self) -> str:
@@ -114,8 +123,26 @@ class Clock(Protocol):
 class Dispatcher(Protocol):
     """Carries out attempts, in this or another process. Their results go to the log and are never returned."""
 
+    check_s: float | None
+    """Seconds between two checks that attempts of other processes are carried out; None: no other process has any."""
+
+    def jobs(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[Job]:
+        """Return the jobs to commit with decisions about a run: they offer attempts to other processes."""
+        ...
+
     def start(self, work: Work) -> None:
         """Start carrying out an attempt and return at once. Respects ``work.attempt.not_before``."""
+        ...
+
+    def note(self, state: RunState, entries: Sequence[Entry]) -> None:
+        """Take note of what was committed to a run that is driven here."""
+        ...
+
+    async def carried_out(self, state: RunState, *, taking_over: bool) -> Collection[str]:
+        """Return the running attempts of a run that this or another living process carries out.
+
+        Called first when this process begins to drive the run (``taking_over``).
+        """
         ...
 
     def cancel(self, run_id: str) -> None:
@@ -128,6 +155,10 @@ class Dispatcher(Protocol):
 
     def broken(self, run_id: str) -> asyncio.Future[None]:
         """Receives an exception if attempts of a run cannot be carried out, because the log cannot be written."""
+        ...
+
+    def doing(self) -> Sequence[str]:
+        """Return the attempts that this process carries out, as ``run/attempt``. May be called in any thread."""
         ...
 
     async def aclose(self) -> None:
@@ -214,6 +245,10 @@ class Files:
 class Workshop(Protocol):
     """Keeps the files of workers that are made during runs, and reads those of the project that are attached."""
 
+    def text(self, worker: WorkerDefinition, about: str) -> str:
+        """Return the whole file of a worker, with ``about`` in a comment. Raises ToolError."""
+        ...
+
     async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
         """Write a worker to its file, and return the path of the file. Raises ToolError."""
         ...
@@ -224,30 +259,15 @@ class Workshop(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """The worker that calls a tool: its ``name``, its ``tools``, and the ``workers`` it can call (name to description).
-
-    ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have. With
-    ``nested_workers``, workers that it makes may make and call workers, too.
-    """
-
-    name: str = ""
-    tools: tuple[ToolSpec, ...] = ()
-    workers: Mapping[str, str] = field(default_factory=dict[str, str])
-    known_tools: frozenset[str] = frozenset()
-    reserved_names: frozenset[str] = frozenset()
-    nested_workers: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
     ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
     send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
     the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
-    are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` is that
-    worker, ``workshop`` keeps the workers that it makes (None: it cannot make any).
+    are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` returns
+    that worker, ``workshop`` keeps the workers that it makes (None: it cannot make any). ``deps`` is what the program
+    gave ``Leadhand(deps=…)``.
     """
 
     run_id: str
@@ -259,17 +279,25 @@ class ToolContext:
     library: Library | None = None
     todos: tuple[Todo, ...] = ()
     files: Files = Files()
-    caller: Caller = Caller()
+    caller: Callable[[], Caller] = Caller
     workshop: Workshop | None = None
+    deps: Any = None
     emit: Callable[[str], None] = lambda _message: None
     """Report what the tool is doing, as a line in the log of the run."""
 
 
+Previewer = Callable[[Mapping[str, Json], Caller, str, Workshop | None], Preview]
+"""Returns what a call with some arguments of a caller in a run would make. Raises ToolError if it would be refused."""
+
+
 class BoundTool(Protocol):
-    """A tool with its code."""
+    """A tool with its code. ``preview`` shows what a call would make (None: its arguments say so)."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def preview(self) -> Previewer | None: ...
 
     @property
     def is_async(self) -> bool:
@@ -285,7 +313,10 @@ class BoundTool(Protocol):
 
 
 class Toolbox(Protocol):
-    """The tools of this process."""
+    """The tools of this process. ``deps`` is what the program gives them besides their arguments."""
+
+    @property
+    def deps(self) -> Any: ...
 
     def specs(self) -> tuple[ToolSpec, ...]: ...
 

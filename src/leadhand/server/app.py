@@ -19,6 +19,8 @@ from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
 from leadhand.app.keys import key_store, user
+from leadhand.app.resumer import Resumer
+from leadhand.domain.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
@@ -31,10 +33,25 @@ from leadhand.server.metrics import Metrics
 from leadhand.server.prefix import Prefix
 from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
-from leadhand.server.resumer import Resumer
-from leadhand.server.routes import agents, approvals, control, events, files, flows, runs, session, system, tools
+from leadhand.server.routes import (
+    agents,
+    approvals,
+    calls,
+    control,
+    events,
+    files,
+    flows,
+    keys,
+    runs,
+    session,
+    system,
+    tools,
+    webhooks,
+    workers,
+)
 from leadhand.server.service import Service
 from leadhand.server.start_request import LONGEST_KEY
+from leadhand.server.webhooks import Deliverer
 
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
 `how` says how to fix it. On loopback no key is needed; elsewhere send `Authorization: Bearer lh_…`."""
@@ -44,13 +61,15 @@ ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC
 class Doors:
     """Access rules. ``key_needed``: every request needs a key. ``hosts``: accepted host names (None: any).
     ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key. ``prefix``: the
-    path below which a proxy shows the server ("": none)."""
+    path below which a proxy shows the server ("": none). ``local``: the server listens on loopback only, where its
+    webhooks may be, too."""
 
     key_needed: bool = False
     hosts: Collection[str] | None = LOOPBACK
     origins: Sequence[str] = ()
     allowed: Allowed = field(default_factory=Allowed)
     prefix: str = ""
+    local: bool = False
 
 
 def create_app(service: Service, *, doors: Doors | None = None, console: Path | None = None) -> FastAPI:
@@ -64,23 +83,36 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     store = service.runtime.store
     service.runtime.watchers.append(counted.watch)
     service.runtime.on_release.append(counted.release)
-    resumer = Resumer(service)
+    resumer = Resumer(service.driver)
+    deliverer = Deliverer(store, local=doors.local)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        host = None
+        if service.runtime.cluster is not None:
+            from leadhand.app.cluster import ClusterHost
+
+            host = ClusterHost(service.driver)
+            await host.start(HostKind.SERVER)
         resumer.start()
+        deliverer.start()
         try:
             yield
         finally:
             await resumer.aclose()
+            if host is not None:
+                await host.drain(0.0)
+                await host.aclose()
+            await deliverer.aclose()
             await service.aclose()
-            service.feeds.close()
+            service.hang_up()
             service.drafts.close()
 
     app = routed(lifespan)
     app.state.service = service
     app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
+    app.state.local = doors.local
     app.state.console = console is not None
 
     def cut(_: Scope) -> None:
@@ -93,8 +125,8 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
             Cors,
             allow_origins=list(doors.origins),
             allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
-            expose_headers=["location", "retry-after", "idempotency-replayed"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
+            expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
         )
     app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
     app.add_middleware(AccessLog, on_request=counted.http)
@@ -140,7 +172,22 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
 def _routes() -> Sequence[BaseRoute]:
     """The routes of the API, shared by all apps of a process: FastAPI takes 30 ms to analyse them."""
     shared = APIRouter(generate_unique_id_function=lambda route: route.name)
-    for routes in (runs, events, files, control, approvals, tools, flows, agents, session, system):
+    for routes in (
+        runs,
+        events,
+        calls,
+        files,
+        control,
+        approvals,
+        tools,
+        flows,
+        agents,
+        workers,
+        keys,
+        webhooks,
+        session,
+        system,
+    ):
         shared.include_router(routes.router)
     return shared.routes
 
@@ -199,6 +246,7 @@ IDEMPOTENCY_KEY = {
 HEADERS = {
     "Retry-After": "Seconds after which to try again.",
     "WWW-Authenticate": "Bearer",
+    "ETag": "Changes with the document: send it as If-None-Match.",
     "Location": "The path of what was made.",
     "Idempotency-Replayed": "`true` if this is the response to an earlier request with the same key.",
     "Content-Disposition": "The name of the file.",
@@ -209,8 +257,11 @@ def _headers_of(method: str, path: str, status: str) -> dict[str, Any]:
     """The headers of a response, as OpenAPI describes them."""
     names = {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
     if method == "post" and status.startswith("2") and path != "/api/session":
-        made = path in ("/api/runs", "/api/agents") or path.endswith("/fork")
-        names = [*(["Location"] if made else []), "Idempotency-Replayed"]
+        made = path in ("/api/runs", "/api/agents", "/api/keys", "/api/webhooks") or path.endswith("/fork")
+        kept = path == "/api/runs" or path not in KEEPS_ITSELF
+        names = [*(["Location"] if made else []), *(["Idempotency-Replayed"] if kept else [])]
+    elif method == "get" and path == "/api/runs/{run_id}" and status in ("200", "304"):
+        names = ["ETag"]
     elif status == "200" and path.endswith(("/export", "/artifacts/{path}")):
         names = ["Content-Disposition"]
     return {name: {"description": HEADERS[name], "schema": {"type": "string"}} for name in names}

@@ -22,8 +22,8 @@ from leadhand.server.problems import Problem, answer, invalid
 from leadhand.server.service import Service
 from leadhand.server.start_request import checked_key
 
-KEEPS_ITSELF = ("/api/runs", "/api/session")
-"""POST routes whose responses are not kept: a run gets its id from the key, and a login is secret."""
+KEEPS_ITSELF = ("/api/runs", "/api/session", "/api/keys", "/api/webhooks")
+"""POST routes whose responses are not kept: a run gets its id from the key, and the others are secret."""
 KEPT_S = 86_400.0
 """Seconds for which the response to a request with an Idempotency-Key is kept."""
 KEPT_HEADERS = ("content-type", "location")

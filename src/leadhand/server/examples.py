@@ -16,6 +16,8 @@ RUN: dict[str, Any] = {
     "run_id": RUN_ID,
     "flow": "work-order",
     "request": REQUEST,
+    "name": "",
+    "tags": {"team": "travel"},
     "status": "succeeded",
     "owner": None,
     "model": "offline",
@@ -42,6 +44,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "RunDocument": {
         **RUN,
         "answer": "Light rain, 7 to 14 °C [1].",
+        "value": None,
         "sources": [{"title": "Open-Meteo", "url": "https://open-meteo.com/", "event_id": "e-19"}],
         "failure": None,
         "work_orders": [
@@ -111,6 +114,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         ).model_dump(mode="json"),
         "asked_at": CREATED,
         "name": "send_the_offer",
+        "preview": None,
     },
     "ToolDocument": {
         **ToolSpec(
@@ -141,6 +145,31 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "version": 1,
         "description": "Write a report: plan, research in parallel, write with citations, review and revise.",
         "options": {"type": "object", "properties": {"max_revisions": {"type": "integer", "default": 1}}},
+    },
+    "WorkerDocument": {
+        "name": "deck_evaluator",
+        "description": "Evaluates one pitch deck.",
+        "source": "generated",
+        "path": f"generated/{RUN_ID}/deck_evaluator.worker",
+        "model": None,
+        "tools": ["web_search"],
+        "toolsets": [],
+        "limits": {"max_turns": 12, "max_requests": None, "max_tokens": None, "budget": None},
+        "input": None,
+        "output": None,
+        "instructions": "Judge the pitch deck.",
+        "text": "---\nname: deck_evaluator\n…",
+        "run_id": RUN_ID,
+        "made_by": "orchestrator",
+        "version": 2,
+        "runs": [RUN_ID],
+        "problem": None,
+    },
+    "WorkerPromotion": {
+        "name": "deck_evaluator",
+        "path": "workers/deck_evaluator.worker",
+        "diff": "--- a/workers/deck_evaluator.worker\n…",
+        "exists": False,
     },
     "SessionDocument": {
         "authenticated": True,

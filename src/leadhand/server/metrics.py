@@ -6,12 +6,14 @@ over a run are not counted again. Labels are limited to the configured tools, mo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.events import Entry
+from leadhand.domain.hosts import HostKind, HostLine, QueueInfo
 from leadhand.domain.limits import NANO, Usage
 from leadhand.domain.state import RunState
 from leadhand.domain.view import AssignmentSettled, CallStep, RunEnded, Step, steps
@@ -86,6 +88,10 @@ class Metrics:
         asking.set_function(lambda: sum(self._asking.values()))
         self.stream = gauge("leadhand_sse_streams_open", "Open event streams.").track_inprogress
         """Count an event stream as open inside a ``with`` block."""
+        self._queue_depth = gauge("leadhand_queue_depth", "Jobs that wait in the queue of all machines.")
+        self._queue_oldest = gauge("leadhand_queue_oldest_seconds", "Seconds that the oldest of these jobs has waited.")
+        self._queue_assignments = gauge("leadhand_queue_assignments", "Assignments that wait in these jobs.")
+        self._hosts = gauge("leadhand_hosts", "Processes of all machines that drive or carry out runs.", ["kind"])
         self._requests = counter(
             "leadhand_http_requests_total", "HTTP requests by route template.", ["method", "route", "status"]
         )
@@ -95,6 +101,15 @@ class Metrics:
             ["method", "route"],
             buckets=_REQUESTS_S,
         )
+
+    def note_cluster(self, hosts: Iterable[HostLine], queue: QueueInfo) -> None:
+        """Show who is alive, and what waits in the queue."""
+        kinds = [line.kind for line in hosts]
+        for kind in HostKind:
+            self._hosts.labels(kind.value).set(kinds.count(kind))
+        self._queue_depth.set(queue.depth)
+        self._queue_oldest.set(queue.oldest_s)
+        self._queue_assignments.set(queue.assignments)
 
     # --- runs --------------------------------------------------------------------------------------------------------
 

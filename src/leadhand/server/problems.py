@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -132,7 +134,7 @@ def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | 
     ``headers`` name the supported methods of a path that the OpenAPI document does not describe.
     """
     routes = app.openapi()["paths"].items()
-    methods = next((sorted(found) for route, found in routes if compile_path(route)[0].match(path)), list[str]())
+    methods = next((sorted(found) for route, found in routes if _regex(route).match(path)), list[str]())
     known = ", ".join([*methods, "head"] if "get" in methods else methods).upper()
     if method in known.split(", ") or not (known or headers):
         return Problem(HTTPStatus.NOT_FOUND, "not_found", f"{path} does not exist", LISTED)
@@ -143,6 +145,12 @@ def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | 
         LISTED,
         headers={"allow": known} if known else headers,
     )
+
+
+@cache
+def _regex(route: str) -> re.Pattern[str]:
+    """What a path of the OpenAPI document matches; the last two parameters may contain slashes."""
+    return compile_path(re.sub(r"\{(path|call_id)\}$", r"{\1:path}", route))[0]
 
 
 def answer(problem: LeadhandError, instance: str) -> Response:

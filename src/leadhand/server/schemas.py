@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from leadhand.app.workers import WorkerDocument
 from leadhand.domain.access import Scope
 from leadhand.domain.document import ApprovalCard, Moment, RunLine
 from leadhand.domain.document.shapes import Document, unset
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.listing import HostLine
+from leadhand.domain.hosts import HostLine, QueueInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Source, ToolSpec
 from leadhand.domain.value import Json
@@ -144,6 +145,27 @@ class FlowsList(Document):
     flows: tuple[FlowDocument, ...]
 
 
+class WorkersList(Document):
+    """The workers of the server's project; empty without a project."""
+
+    workers: tuple[WorkerDocument, ...]
+
+
+class WorkerPromotion(Document):
+    """What promoting a generated worker would change."""
+
+    name: str
+    path: str = Field(description="Where its file would be, relative to the project.")
+    diff: str = Field(description="A unified diff of all files that would change.")
+    exists: bool = Field(description="Whether there is such a file already. It would be replaced.")
+
+
+class PromotedWorker(Document):
+    """A generated worker that was promoted."""
+
+    path: str = Field(description="Its file, relative to the project.")
+
+
 class KeyLimits(Document):
     """The limits of a key, money in US dollars; null where only the server's limits apply."""
 
@@ -189,6 +211,13 @@ class CheckLine(Document):
     ok: bool
     what: str
     how: str
+
+
+class HostsDocument(Document):
+    """The processes that are alive and, on PostgreSQL, the queue that they take work from."""
+
+    hosts: tuple[HostLine, ...]
+    queue: QueueInfo
 
 
 class SystemDocument(Document):

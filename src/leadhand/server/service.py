@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from leadhand.app import operator
+from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of
 from leadhand.app.keys import key_store
 from leadhand.app.runtime import Runtime
@@ -20,14 +21,13 @@ from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, NoSuchRun, RunOwned, UsageError
+from leadhand.domain.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.view import CallStep, steps
-from leadhand.engine.controller import OnState
 from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
@@ -36,11 +36,11 @@ from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
+from leadhand.server.waits import Waits
+from leadhand.server.workers import Workers
 
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
-LONGEST_REST_S = 300.0
-"""The longest wait, in seconds, before driving a run again after errors. Waits double from 1 s."""
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
 LONGEST_TURN_S = 15.0
@@ -57,18 +57,23 @@ class Service:
         self.runtime = runtime
         self.drafts = drafts
         self.feeds = feeds
+        self.waits = Waits(runtime.store)
         self.agents = Agents(runtime)
+        self.workers = Workers(runtime)
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
-        self.driving: set[str] = set()
-        """The runs that are driven here."""
-        self._failed: dict[str, tuple[int, float]] = {}
+        self.driver = Driver(runtime)
         self._noting: set[asyncio.Task[None]] = set()
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By name, for requests to this server that take turns."""
         runtime.watchers.append(drafts.watch)
         runtime.watchers.append(self._note_errors)
         runtime.on_release.append(drafts.release)
+
+    def hang_up(self) -> None:
+        """End the streams and the requests that wait, since the server ends."""
+        self.feeds.close()
+        self.waits.close()
 
     async def aclose(self) -> None:
         """Finish storing the last errors of tools. Does not close the runtime."""
@@ -126,16 +131,21 @@ class Service:
                 asked=settings,
                 by=principal.name,
                 key_id=principal.key_id or "",
+                name=submission.name,
+                tags=submission.tags,
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(submission.flow),
                 follows=follows,
+                handed_over=True,
+                output=submission.output_schema,
             )
         except UsageError:
             earlier = await self.started_before(submission, principal, key)
             if earlier is None:
                 raise
             return earlier, True
-        self.drive(state)
+        if self.runtime.cluster is None:
+            self.driver.drive(state)
         return state, False
 
     async def started_before(self, submission: Submission, principal: Principal, key: str | None) -> RunState | None:
@@ -196,33 +206,6 @@ class Service:
             finally:
                 await store.cache(name, None, 0.0)
 
-    def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
-        """Drive a run that this process owns in the background until it rests or ends."""
-        task = self.runtime.driving(state, on_state)
-        self.driving.add(state.run_id)
-
-        def ended(done: asyncio.Task[RunState]) -> None:
-            self.driving.discard(state.run_id)
-            if done.cancelled():
-                return
-            error = done.exception()
-            if error is None:
-                self._failed.pop(state.run_id, None)
-            elif isinstance(error, Fenced):
-                LOGGER.info("another process has taken over run %s", state.run_id)
-            else:
-                LOGGER.error("run %s is no longer driven here: %s", state.run_id, error, exc_info=error)
-                times = self._failed.get(state.run_id, (0, 0.0))[0]
-                rest = min(2.0**times, LONGEST_REST_S)
-                self._failed[state.run_id] = (times + 1, asyncio.get_running_loop().time() + rest)
-
-        task.add_done_callback(ended)
-        return task
-
-    def may_resume(self, run_id: str) -> bool:
-        """Whether a run may be resumed automatically now, which is not the case right after an error."""
-        return self._failed.get(run_id, (0, 0.0))[1] <= asyncio.get_running_loop().time()
-
     async def _resume(self, state: RunState) -> None:
         """Drive a run at rest, and return when its log shows that it continues, so that the response includes that."""
         going = asyncio.Event()
@@ -231,7 +214,7 @@ class Service:
             if now.status not in RESTING:
                 going.set()
 
-        driving = self.drive(state, look)
+        driving = self.driver.drive(state, look)
         seen = asyncio.ensure_future(going.wait())
         await asyncio.wait((driving, seen), timeout=SEEN_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
         seen.cancel()
@@ -278,7 +261,7 @@ class Service:
             self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True,
             key_id=key_id, budgets=budgets, most=most, **limits or {},
         )  # fmt: skip
-        self.drive(state)
+        self.driver.drive(state)
         return state
 
     async def delete(self, run_id: str, *, confirmed: bool = False) -> None:
@@ -305,6 +288,7 @@ class Service:
                     raise
                 await asyncio.sleep(0.02)  # a run that has ended is about to be released
         self.feeds.forget(run_id)
+        self.waits.end(run_id)
 
     async def resume_answered(self, run_id: str) -> None:
         """Resume a run whose approval was answered, unless another process drives it."""
@@ -312,7 +296,7 @@ class Service:
         if listing.owner is not None or listing.status is not RunStatus.WAITING:
             return
         try:
-            self.drive(await self.runtime.take_over(run_id))
+            self.driver.drive(await self.runtime.take_over(run_id))
         except RunOwned:
             return
         except ConfigurationError as error:  # the answer is stored, whichever process resumes the run

@@ -73,7 +73,7 @@ class Server(uvicorn.Server):
         app.state.cut = self.cut
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.service.feeds.close()
+        self._app.state.service.hang_up()
         hanging_up = asyncio.get_running_loop().call_later(HANGS_UP_AFTER_S, self._hang_up)
         try:
             await super().shutdown(sockets)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -13,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from ulid import ULID
 
 from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
-from leadhand.app.follow_ups import options_of
-from leadhand.app.runtime import IdempotentId, Runtime
+from leadhand.app.clock import IdempotentId
+from leadhand.app.follow_ups import options_of, output_of
+from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import UsageError
@@ -72,6 +75,10 @@ class LimitsBody(WholeRunLimits):
     )
 
 
+NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in place of the request. One line.")
+"""Left out where it is empty, as tags are, so that the digest of a request that has none stays the same."""
+
+
 class Submission(Body):
     """A request to start a run."""
 
@@ -92,6 +99,8 @@ class Submission(Body):
 
     request: str = Field(description="The request in natural language.", min_length=1)
     flow: str = Field("work-order", description="The name of the flow.")
+    name: str = NAME
+    tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
     model: str | None = Field(None, description="The model of every role, as provider:name. Default: the server's.")
     lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
     worker_model: str | None = Field(None, description="The model of the workers.")
@@ -112,6 +121,11 @@ class Submission(Body):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
     )
+    output_schema: dict[str, Any] | None = Field(
+        None,
+        exclude_if=partial(operator.is_, None),
+        description="The JSON schema of an object: `value` of the run is the answer in that shape.",
+    )
 
 
 class FollowUp(Body):
@@ -121,11 +135,14 @@ class FollowUp(Body):
 
     request: str = Field(description="The request in natural language.", min_length=1)
     flow: str | None = Field(None, description="Another flow.")
+    name: str = NAME
+    tags: dict[str, str] = Field({}, description="Further tags, and other values for tags of the earlier run.")
     model: str | None = Field(None, description="Another model of every role, as provider:name.")
     limits: LimitsBody = Field(default_factory=LimitsBody)
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow, each in place of that of the earlier run."
     )
+    output_schema: dict[str, Any] | None = Field(None, description="Another JSON schema of the answer.")
 
 
 def followed_up(
@@ -149,6 +166,9 @@ def followed_up(
         "offline": offline,
         "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
         "options": options_of(earlier, body.flow or "", options),
+        "output_schema": body.output_schema or output_of(earlier),
+        "name": body.name,
+        "tags": body.tags,
     }
     return Submission.model_validate(given)
 

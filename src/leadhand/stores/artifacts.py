@@ -41,11 +41,11 @@ class FileArtifacts:
 
     async def put(self, content: bytes) -> str:
         """Keep content and return its digest once it is on the disk. Raises StoreError."""
-        return await asyncio.to_thread(self._put, content)
+        return await asyncio.to_thread(self.write, content)
 
     async def get(self, digest: str) -> bytes:
         """Return content. Raises KeyError for an unknown digest, StoreError for a file that is damaged."""
-        content = await asyncio.to_thread(self._in_file, digest, _read)
+        content = await asyncio.to_thread(self.read, digest)
         if content is None:
             raise KeyError(digest)
         if digest_of(content) != digest:
@@ -77,7 +77,12 @@ class FileArtifacts:
                 if name not in kept and path.lstat().st_mtime < older_than:
                     path.unlink(missing_ok=True)
 
-    def _put(self, content: bytes) -> str:
+    def read(self, digest: str) -> bytes | None:
+        """Return content, even if it is damaged; None if it is missing. Raises StoreError. Blocks."""
+        return self._in_file(digest, _read)
+
+    def write(self, content: bytes) -> str:
+        """Keep content and return its digest once it is on the disk. Raises StoreError. Blocks."""
         digest = digest_of(content)
         with self._explained("write"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -108,6 +108,16 @@ def read_moment(kept: int | None) -> datetime | None:
     return None if kept is None else moment(kept)
 
 
+def stored_tags(tags: Mapping[str, str]) -> str:
+    """Return tags in the format of the store: a line for each, between line breaks, which JSON escapes."""
+    return "".join(f"\n{json.dumps(tag)}" for tag in tags.items()) + "\n" * bool(tags)
+
+
+def read_tags(kept: str) -> dict[str, str]:
+    """Return stored tags."""
+    return dict(json.loads(line) for line in kept.split("\n") if line)
+
+
 def read_entries(
     connection: Connection, dialect: Dialect, run_id: str, after: int = 0, limit: int | None = None
 ) -> list[Entry]:

@@ -12,7 +12,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 from leadhand.domain.errors import StoreError, UsageError
+from leadhand.domain.hosts import Announcement
 
 Row = tuple[Any, ...]
 
@@ -66,7 +67,8 @@ class Dialect:
     ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
     aggregate that joins the texts ``{0}`` with ``{1}`` in between, ``rows`` the aggregate that makes one JSON text of
     rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time (empty:
-    beginning a transaction does). ``tables`` lists the tables, ``size`` returns the bytes of the database. ``alone`` is
+    beginning a transaction does). ``tables`` lists the tables, ``columns`` those of the table ``?``
+    with their places in its primary key (0: none), ``size`` returns the bytes of the database. ``alone`` is
     true if the database belongs to one program only.
     """
 
@@ -78,6 +80,7 @@ class Dialect:
     for_update: str
     migration_lock: str
     tables: str
+    columns: str
     size: str
     alone: bool
 
@@ -147,6 +150,14 @@ class Hold(Protocol):
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
         """Return the hosts that are alive."""
+        ...
+
+    def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
+        """Show this process among the hosts; ``doing`` returns the attempts that it carries out. Raises StoreError."""
+        ...
+
+    def drain(self) -> None:
+        """Show that this process takes no new work."""
         ...
 
     def release(self) -> None: ...

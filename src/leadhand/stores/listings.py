@@ -10,10 +10,11 @@ from typing import Any
 
 from leadhand.domain.errors import no_such_run
 from leadhand.domain.events import ArtifactWritten
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo, earlier_file, newest_files
+from leadhand.domain.hosts import Announcement, HostLine
+from leadhand.domain.listing import RunFilter, RunListing, StoreInfo, earlier_file, newest_files
 from leadhand.domain.run import ENDED, EarlierFile, RunStatus
 
-from .codec import EPOCH, moment, read_moment, stored
+from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
@@ -24,8 +25,10 @@ VERSIONS_READ = 5_000
 
 COLUMNS = (
     "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
+    " name, tags,"
     " subtasks, completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
+ANNOUNCED = "SELECT host, said, since, attempts, draining FROM hosts ORDER BY since, host"
 SELECT = f"SELECT {COLUMNS}, (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
 FIELDS = (*(column.rpartition(" ")[2] for column in COLUMNS.split(", ")), "asking")
 # A finished run keeps its open approvals, in case it is reopened, but they cannot be answered until then.
@@ -33,6 +36,9 @@ ASKING = (
     f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
     " AND run_id IN (SELECT run_id FROM open_approvals)"
 )
+
+TAGGED = "replace(tags, ?, '') <> tags"
+"""Whether a run has a tag: exact in every database, unlike LIKE."""
 
 
 def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
@@ -62,9 +68,10 @@ def run_listings(
         "(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)": before,
     }
     given = {condition: value for condition, value in conditions.items() if value is not None}
-    where = " AND ".join([*given, *([ASKING] if filters.get("asking") else []), "TRUE"])
+    tagged = [stored_tags({key: value}) for key, value in filters.get("tags", {}).items()]
+    where = " AND ".join([*given, *[TAGGED] * len(tagged), *([ASKING] if filters.get("asking") else []), "TRUE"])
     rows = connection.execute(
-        f"{SELECT} WHERE {where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*given.values(), limit]
+        f"{SELECT} WHERE {where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*given.values(), *tagged, limit]
     )
     return _lines(rows, connection, hold)
 
@@ -86,7 +93,7 @@ def _files(rows: Iterable[Row]) -> Iterator[EarlierFile]:
     for run_id, at, body in rows:
         try:
             written = ArtifactWritten.model_validate_json(body)
-            yield earlier_file(written, run_id, moment(at))
+            yield earlier_file(written.path, written, run_id, moment(at))
         except (ValueError, ArithmeticError):  # damage must not keep a run from starting
             continue
 
@@ -105,6 +112,7 @@ def _line(row: Row, living: set[str]) -> RunListing:
         fields |= {"status": status, "owner": owner, "orphan": owner is None and status in DRIVEN}
         fields |= {"created_at": moment(fields["created_at"]), "finished_at": read_moment(fields["finished_at"])}
         fields |= {"detached": bool(fields["detached"]), "asking": 0 if status in ENDED else fields["asking"]}
+        fields["tags"] = read_tags(fields["tags"])
         return RunListing(**fields)
     except (ValueError, ArithmeticError, TypeError):  # it must not hide other runs
         damaged = f"the line of run {row[0]} in the table runs is damaged; restore the database from a backup"
@@ -114,16 +122,33 @@ def _line(row: Row, living: set[str]) -> RunListing:
         )  # fmt: skip
 
 
-def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
-    """Return this process and every living process that drives runs, each with its runs, oldest first."""
+def host_lines(connection: Connection, hold: Hold, shared: bool) -> list[HostLine]:
+    """Return this process and every living process that drives runs, each with its runs, oldest first.
+
+    In a database that is ``shared``, also those that have announced themselves, with what they say of themselves.
+    """
     driven: dict[str, list[str]] = {hold.host: []}
     rows = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id")
     for owner, run_id in rows:
         driven.setdefault(owner, []).append(run_id)
-    living = hold.living(driven.keys(), connection) - {hold.host}
+    announced = {row[0]: row[1:] for row in connection.execute(ANNOUNCED)} if shared else {}
+    living = hold.living(driven.keys() | announced.keys(), connection) - {hold.host}
     return [
-        HostLine(host=host, here=host == hold.host, runs=tuple(driven[host])) for host in (hold.host, *sorted(living))
+        HostLine(host=host, here=host == hold.host, runs=tuple(driven.get(host, ())), **_announced(announced.get(host)))
+        for host in (hold.host, *sorted(living))
     ]
+
+
+def _announced(row: Row | None) -> dict[str, Any]:
+    if row is None:
+        return {}
+    said, since, attempts, draining = row
+    return {
+        **Announcement.model_validate_json(said).model_dump(),
+        "since": moment(since),
+        "attempts": tuple(json.loads(attempts)),
+        "draining": bool(draining),
+    }
 
 
 def store_info(connection: Connection, database: Database) -> StoreInfo:

@@ -8,14 +8,15 @@ Where a step must read the log, a part of it is a function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 
 from .codec import entries_of_types, stored
-from .connection import Connection, Table
+from .connection import Connection, Dialect, Table
 
 
 def _fill_asking(connection: Connection) -> None:
@@ -33,7 +34,26 @@ def _fill_asking(connection: Connection) -> None:
         Table("asking", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at").insert(connection, rows)
 
 
-Part = str | Callable[[Connection], None]
+def _create_queue(connection: Connection) -> None:
+    """Create the tables and functions of Procrastinate 3.10, by its own script. Raises ConfigurationError."""
+    try:
+        from procrastinate.schema import SchemaManager
+    except ImportError as error:
+        raise ConfigurationError(
+            "a postgresql:// database needs the package procrastinate, which is not installed",
+            'run: pip install "leadhand[postgres]"',
+        ) from error
+    connection.execute(SchemaManager.get_schema())
+
+
+@dataclass(frozen=True, slots=True)
+class OnServer:
+    """A part for databases that many machines share, and not for SQLite."""
+
+    part: str | Callable[[Connection], None]
+
+
+Part = str | Callable[[Connection], None] | OnServer
 
 MIGRATIONS: tuple[tuple[Part, ...], ...] = (
     (  # 1: the log, its budget and side tables
@@ -122,7 +142,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "CREATE INDEX cache_expiry ON cache (expires_at)",
     ),
     (  # 2: open approvals, API keys, and settings of roles
-        # The fields of an approval that decide whether an event answers it; see domain/listing.py.
+        # The fields of an approval that decide whether an event answers it; see domain/open_approvals.py.
         """
         CREATE TABLE asking (
             run_id TEXT NOT NULL,
@@ -207,4 +227,73 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> ''",
         "CREATE INDEX events_of_files ON events (at, run_id, seq) WHERE type = 'artifact_written'",
     ),
+    (  # 7: many machines: the queue, the processes that take work from it, and which attempts have begun
+        OnServer(_create_queue),
+        # ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
+        # the host counts as dead.
+        OnServer(
+            """
+            CREATE TABLE hosts (
+                host TEXT NOT NULL PRIMARY KEY,
+                kind TEXT NOT NULL,
+                said TEXT NOT NULL,
+                since BIGINT NOT NULL,
+                attempts TEXT NOT NULL,
+                draining BIGINT NOT NULL,
+                limit_us BIGINT NOT NULL,
+                seen_at BIGINT NOT NULL
+            )
+            """
+        ),
+        OnServer("CREATE INDEX events_starting ON events (run_id, subject) WHERE type = 'attempt_started'"),
+    ),
+    (  # 8: webhooks, and the messages to them. Secrets are stored as they are, since they sign.
+        """
+        CREATE TABLE webhooks (
+            webhook_id TEXT NOT NULL PRIMARY KEY,
+            url TEXT NOT NULL,
+            secret TEXT NOT NULL,
+            events TEXT NOT NULL,
+            key_id TEXT NOT NULL,
+            every BIGINT NOT NULL,
+            by_whom TEXT NOT NULL,
+            created_at BIGINT NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE deliveries (
+            delivery_id TEXT NOT NULL PRIMARY KEY,
+            webhook_id TEXT NOT NULL,
+            run_id TEXT NOT NULL,
+            event TEXT NOT NULL,
+            body TEXT NOT NULL,
+            created_at BIGINT NOT NULL,
+            next_at BIGINT,
+            attempts BIGINT NOT NULL,
+            delivered BIGINT NOT NULL,
+            code BIGINT,
+            error TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX deliveries_due ON deliveries (next_at) WHERE next_at IS NOT NULL",
+        "CREATE INDEX deliveries_of_webhook ON deliveries (webhook_id, created_at)",
+        "CREATE INDEX deliveries_of_run ON deliveries (run_id)",
+    ),
+    (  # 9: names and tags of runs. Each tag is a line, [key, value] as JSON, with a line break before and after it.
+        "ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT ''",
+    ),
 )
+
+
+def apply(step: tuple[Part, ...], connection: Connection, dialect: Dialect) -> None:
+    """Execute the parts of a step that a database of this kind needs."""
+    for part in step:
+        if isinstance(part, OnServer):
+            if dialect.alone:
+                continue
+            part = part.part
+        if isinstance(part, str):
+            connection.execute(part.format(bytes=dialect.bytes_type))
+        else:
+            part(connection)

@@ -11,6 +11,7 @@ from pathlib import Path
 from leadhand.domain.errors import ConfigurationError, StoreError
 
 from .connection import Database
+from .heartbeat import LIMIT_S
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now
 
 ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
@@ -28,18 +29,25 @@ NETWORKED = frozenset(
 
 
 async def open_store(
-    url: str, *, now: Callable[[], datetime] = utc_now, patience_s: float = PATIENCE_S, reading: bool = False
+    url: str,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    patience_s: float = PATIENCE_S,
+    reading: bool = False,
+    heartbeat_limit_s: float = LIMIT_S,
 ) -> SqlContextStore:
     """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
     is the clock that dates entries. For ``patience_s`` seconds, the open store tries again what fails because the
     database is locked or cannot be reached. If ``reading``, a SQLite database that is read-only is opened, too: then
-    every write raises what opening it raises otherwise, and no file is created. Raises ConfigurationError for an
+    every write raises what opening it raises otherwise, and no file is created. Others consider the process dead after
+    ``heartbeat_limit_s`` seconds without a heartbeat. Raises ConfigurationError for an
     unknown kind of URL or a missing driver, and StoreError when the database cannot be opened, belongs to something
     else or to a newer release, or is not there to be read.
     """
-    store = SqlContextStore(database_at(url, reading=reading), now=now, patience_s=patience_s)
+    database = database_at(url, reading=reading, heartbeat_limit_s=heartbeat_limit_s)
+    store = SqlContextStore(database, now=now, patience_s=patience_s)
     try:
         await store.open(reading=reading)
     except BaseException:
@@ -48,7 +56,7 @@ async def open_store(
     return store
 
 
-def database_at(url: str, *, reading: bool = False) -> Database:
+def database_at(url: str, *, reading: bool = False, heartbeat_limit_s: float = LIMIT_S) -> Database:
     """Return the database that a URL names, not opened yet; if ``reading``, a file that exists.
 
     Raises ConfigurationError, StoreError.
@@ -67,7 +75,7 @@ def database_at(url: str, *, reading: bool = False) -> Database:
                     "a postgresql:// database needs the package psycopg, which is not installed",
                     'run: pip install "leadhand[postgres]"',
                 ) from error
-            return PostgresDatabase(url)
+            return PostgresDatabase(url, heartbeat_limit_s)
         case _:
             raise ConfigurationError(
                 f"the database URL begins with {scheme}://, which Leadhand does not support",

@@ -1,4 +1,4 @@
-"""Liveness of processes: a lock that the operating system or PostgreSQL releases as soon as its process dies.
+"""Liveness of processes: a lock that the operating system releases as soon as its process dies.
 
 The lock is only for liveness: a run's epoch refuses the decisions of a host that was considered dead.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
 from leadhand.domain.errors import StoreError
+from leadhand.domain.hosts import Announcement
 
 from .connection import Connection, close_in_forked_child
 
@@ -50,6 +50,12 @@ class LockFileHold:
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
+
+    def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
+        """Do nothing: only hosts on many machines need to find each other."""
+
+    def drain(self) -> None:
+        """Do nothing, as above."""
 
     def release(self) -> None:
         """Remove this host's file; a second call does nothing."""
@@ -102,51 +108,3 @@ class LockFileHold:
         finally:
             os.close(descriptor)
         return False
-
-
-class AdvisoryLockHold:
-    """A session-level advisory lock, keyed by a hash of the host's id, on a separate connection.
-
-    It needs a permanent session: a connection pooler in transaction mode breaks it.
-    """
-
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self.host = new_host()
-        self._connect = connect
-        self._connection: Connection | None = None
-
-    def take(self) -> None:
-        """Take the lock, or take it again if its session was lost. Raises StoreError."""
-        if self._connection is not None:
-            with suppress(StoreError):
-                self._connection.execute("SELECT 1")  # a lost session is noticed only by using it
-                return
-        self.release()
-        self._connection = self._connect()
-        key = _lock_key(self.host)
-        self._connection.execute("SELECT pg_advisory_lock(?)", (key - (1 << 64) if key >> 63 else key,))
-
-    def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Read the list of locks, without taking any."""
-        if not hosts:
-            return set()
-        held = {
-            (upper << 32) | lower
-            for upper, lower in connection.execute(
-                "SELECT CAST(classid AS BIGINT), CAST(objid AS BIGINT) FROM pg_locks"
-                " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
-                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            )
-        }
-        return {host for host in hosts if _lock_key(host) in held}
-
-    def release(self) -> None:
-        """Close the session and the lock with it; a second call does nothing."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-
-def _lock_key(host: str) -> int:
-    """Return a host's 64-bit key. Two of a million hosts share one with a probability of 3e-8; both then seem alive."""
-    return int.from_bytes(blake2b(host.encode(), digest_size=8).digest())

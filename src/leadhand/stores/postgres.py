@@ -15,7 +15,7 @@ from psycopg.types.numeric import Int8Dumper
 from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
-from .ownership import AdvisoryLockHold
+from .heartbeat import LIMIT_S, HeartbeatHold
 
 MIGRATING = 0x6C6561646861  # an arbitrary number, the same in every release
 
@@ -28,6 +28,11 @@ DIALECT = Dialect(
     for_update=" FOR UPDATE",
     migration_lock=f"SELECT pg_advisory_xact_lock({MIGRATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+    columns="""
+        SELECT attname, coalesce(array_position(CAST(indkey AS smallint[]), attnum) + 1, 0)
+        FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
+        WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+    """,
     size="SELECT pg_database_size(current_database())",
     alone=False,
 )
@@ -63,8 +68,9 @@ class PostgresDatabase:
     dialect = DIALECT
     artifact_folder = None
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, heartbeat_limit_s: float = LIMIT_S) -> None:
         self._url = url
+        self._heartbeat_limit_s = heartbeat_limit_s
         self.name = without_password(url)
 
     def connect(self, *, writes: bool = True) -> PostgresConnection:
@@ -94,8 +100,8 @@ class PostgresDatabase:
             raise
         return connection
 
-    def hold(self) -> AdvisoryLockHold:
-        return AdvisoryLockHold(self.connect)
+    def hold(self) -> HeartbeatHold:
+        return HeartbeatHold(self.connect, self._heartbeat_limit_s)
 
 
 class PostgresConnection(Connection):

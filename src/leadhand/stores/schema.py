@@ -6,7 +6,7 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 6
+VERSION = 9
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
@@ -19,6 +19,9 @@ LATER_TABLES: dict[int, frozenset[str]] = {
     4: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
     5: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
     6: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
+    7: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
+    8: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
+    9: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
 }
 """The tables that each later schema adds."""
 
@@ -88,18 +91,14 @@ def _damaged(database: Database, what: str) -> StoreError:
 
 def migrate(connection: Connection, database: Database) -> None:
     """Migrate a database to the current schema, in one transaction; several processes may do so at once."""
-    from .migrations import MIGRATIONS  # imported late, as it is rarely needed
+    from .migrations import MIGRATIONS, apply  # imported late, as it is rarely needed
 
     connection.begin()
     try:
         if database.dialect.migration_lock:
             connection.execute(database.dialect.migration_lock)
         for step in MIGRATIONS[version_of(connection, database) :]:
-            for part in step:
-                if isinstance(part, str):
-                    connection.execute(part.format(bytes=database.dialect.bytes_type))
-                else:
-                    part(connection)
+            apply(step, connection, database.dialect)
         connection.execute("UPDATE meta SET version = ?", (len(MIGRATIONS),))
         connection.commit()
     except BaseException:

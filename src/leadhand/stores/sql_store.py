@@ -10,27 +10,32 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
+from leadhand.domain.hosts import Announcement, HostLine, QueueInfo
+from leadhand.domain.listing import RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
-from leadhand.ports import ArtifactStore
+from leadhand.domain.webhooks import Delivery, Webhook
+from leadhand.ports import ArtifactStore, Job
 
-from . import side_tables, upkeep
+from . import side_tables, upkeep, webhooks
 from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries, stored
 from .connection import Database, ReadOnly, Row, close_in_forked_child
 from .followers import Followers, Poller
+from .job_queue import defer, queue_info
 from .listings import earlier_files, host_lines, run_listing, run_listings, store_info
 from .schema import check_current
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
+from .transfer import Moved, Progress, transfer
 from .upkeep import UNNAMED_S
 from .writer import SideWrite, Writer
 
@@ -103,8 +108,13 @@ class SqlContextStore:
             self._writer = Writer(*args)
         close_in_forked_child(self)
 
-    async def create(self, run_id: str, started: RunStarted) -> Entry:
-        return await self._writer.submit(Create(run_id=run_id, started=encode(started)))
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines can use the same database."""
+        return not self._database.dialect.alone
+
+    async def create(self, run_id: str, started: RunStarted, *, jobs: Sequence[Job] = ()) -> Entry:
+        return await self._writer.submit(Create(run_id=run_id, started=encode(started), jobs=jobs))
 
     def append(
         self,
@@ -113,9 +123,11 @@ class SqlContextStore:
         *,
         epoch: int | None = None,
         current: str | None = None,
+        begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
+        jobs: Sequence[Job] = (),
     ) -> Awaitable[list[Entry]]:
-        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`.
+        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``ClusterStore``.
 
         Cancelling the wait does not withdraw the events, and later changes to them have no effect.
         """
@@ -130,6 +142,8 @@ class SqlContextStore:
                 events=encoded,
                 epoch=epoch,
                 current=current,
+                begins=begins,
+                jobs=jobs,
                 blobs=blobs or {},
                 metered=metered,
                 attempts={event.attempt for event in metered if not isinstance(event, LimitsChanged)},
@@ -160,7 +174,22 @@ class SqlContextStore:
         return await self._query(earlier_files, self._database.dialect, flow, key_id, limit)
 
     async def hosts(self) -> list[HostLine]:
-        return await self._query(host_lines, self._hold)
+        return await self._query(host_lines, self._hold, self.is_shared)
+
+    async def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
+        await asyncio.to_thread(self._hold.announce, said, doing)
+
+    async def drain(self) -> None:
+        await asyncio.to_thread(self._hold.drain)
+
+    async def living(self, hosts: Collection[str]) -> set[str]:
+        return await self._query(partial(self._hold.living, hosts))
+
+    async def queue(self) -> QueueInfo:
+        return await self._query(queue_info) if self.is_shared else QueueInfo()
+
+    async def defer(self, jobs: Sequence[Job]) -> None:
+        await self._write_beside("7", defer, jobs)
 
     async def about(self) -> StoreInfo:
         return await self._query(store_info, self._database)
@@ -263,6 +292,34 @@ class SqlContextStore:
     async def unset_agent(self, name: str) -> None:
         await self._change(f"5 {name}", "DELETE FROM agents WHERE name = ?", name)
 
+    async def add_webhook(self, webhook: Webhook) -> None:
+        rows = [webhooks.webhook_row(webhook)]
+        await self._write_beside(f"7 {webhook.webhook_id}", webhooks.WEBHOOKS.insert, rows)
+
+    async def webhooks(self) -> list[Webhook]:
+        return [webhooks.webhook_of(row) for row in await self._rows(f"{webhooks.SELECT} ORDER BY created_at DESC")]
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        for table in ("deliveries", "webhooks"):
+            await self._change(f"7 {webhook_id}", f"DELETE FROM {table} WHERE webhook_id = ?", webhook_id)
+
+    async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
+        columns, order = webhooks.DELIVERIES.columns, "ORDER BY created_at DESC, delivery_id LIMIT ?"
+        select = f"SELECT {columns} FROM deliveries WHERE webhook_id = ? {order}"
+        return [webhooks.delivery_of(row) for row in await self._rows(select, webhook_id, limit)]
+
+    async def take_deliveries(self, limit: int) -> list[tuple[Delivery, Webhook]]:
+        now = self._now()
+        if not await self._rows("SELECT 1 FROM deliveries WHERE next_at <= ? LIMIT 1", stored(now)):
+            return []  # most often, and then nothing is written
+        return await self._write_beside("7", webhooks.take_due, now, limit)
+
+    async def settle_delivery(self, delivery: Delivery) -> None:
+        change = "UPDATE deliveries SET next_at = ?, attempts = ?, delivered = ?, code = ?, error = ?"
+        values = stored(delivery.next_at), delivery.attempts, int(delivery.delivered), delivery.code, delivery.error
+        name = delivery.delivery_id
+        await self._change(f"7 {name}", f"{change} WHERE delivery_id = ?", *values, name)
+
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
         await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
 
@@ -271,6 +328,23 @@ class SqlContextStore:
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)
+
+    async def move_to(self, target: SqlContextStore, progress: Progress = lambda _: None) -> Moved:
+        """Move everything to another store, which is empty: see :func:`.transfer.transfer`.
+
+        Cancelling the wait stops it; it can be started again. ``progress`` is called on another thread.
+        """
+        stopped = Event()
+
+        def report(moved: Moved) -> None:
+            if stopped.is_set():
+                raise StoreError("the migration was stopped", "start it again; what has arrived is not sent twice")
+            progress(moved)
+
+        try:
+            return await asyncio.to_thread(transfer, self._database, self._hold, target._database, report)
+        finally:
+            stopped.set()
 
     async def check_writable(self) -> None:
         """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""

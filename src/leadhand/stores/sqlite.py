@@ -34,6 +34,7 @@ DIALECT = Dialect(
     for_update="",  # a transaction that writes has the file to itself
     migration_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
+    columns="SELECT name, pk FROM pragma_table_info(?)",
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     alone=True,
 )

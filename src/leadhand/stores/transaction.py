@@ -13,14 +13,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from leadhand.domain.allowance import UNLIMITED, ZERO, Account, Budget, Reservation, ceilings, counted
+from leadhand.domain.allowance import UNLIMITED, ZERO, Account, Reservation
 from leadhand.domain.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval, listing_change, open_approvals_after
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.webhooks import SENT
+from leadhand.ports import Job
 
-from .codec import Encoded, encode, microseconds, moment, read_moment, stored
+from .codec import Encoded, encode, microseconds, read_moment, stored
 from .connection import Connection, Dialect, Hold, Row, Table
+from .job_queue import defer
+from .run_row import FIXED, RUNS, RunRow
+from .webhooks import enqueue
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
 """The types of events that end an attempt."""
@@ -28,24 +33,28 @@ ENDING = frozenset({"attempt_settled", "attempt_lost"})
 
 @dataclass(slots=True, kw_only=True)
 class Create:
-    """Create a run; the result is its first entry."""
+    """Create a run, owned by this host unless ``jobs`` make others drive it; the result is its first entry."""
 
     run_id: str
     started: Encoded
+    jobs: Sequence[Job] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class Append:
     """Write events, all or none; the result is their entries.
 
-    ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change.
+    ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change. ``current`` is
+    an attempt that must not have ended, ``begins`` one that must not have begun either.
     """
 
     run_id: str
     events: Sequence[Encoded]
     epoch: int | None = None
     current: str | None = None
+    begins: str | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    jobs: Sequence[Job] = ()
     metered: Sequence[AnyEvent] = ()
     attempts: Collection[str] = ()
 
@@ -83,14 +92,6 @@ class Release:
 
 Operation = Create | Append | Claim | Release
 
-RUNS = Table(
-    "runs",
-    "run_id, flow, request, searched, model, created_at, detached, key_id, follows,"
-    " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
-    " held_back_requests, held_back_tokens, held_back_nanousd,"
-    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
-    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
-)
 EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")
 RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
@@ -111,70 +112,9 @@ def _on_conflict(key: str, changing: Sequence[str]) -> str:
     return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
 
 
-FIXED = 9
-"""The number of columns, the first ones, of a run's row that never change."""
 CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[FIXED:])
 CHANGE_SHARED = _on_conflict("scope", SHARED.columns.split(", ")[1:])
 CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCES.columns.split(", ")[2:])
-
-
-class RunRow:
-    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet.
-
-    ``loaded_approvals`` are the open approvals of the database, loaded where events may change them; ``approvals`` are
-    those that are open by now.
-    """
-
-    __slots__ = (
-        "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "loaded_approvals", "owner", "status", "subtasks",
-    )  # fmt: skip
-
-    def __init__(self, row: Row, shared: dict[str, Account]) -> None:
-        self.fixed, row = row[:FIXED], row[FIXED:]
-        (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
-        (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
-        self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
-        self.accepted: list[AnyEvent] = []
-        self.loaded_approvals: dict[str, OpenApproval] = {}
-        self.approvals: dict[str, OpenApproval] = {}
-
-    @classmethod
-    def of(cls, run_id: str, started: RunStarted, owner: str, at: int, shared: dict[str, Account]) -> RunRow:
-        """Return the row of a run that begins at ``at``, in microseconds."""
-        definition = started.definition
-        shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log can contain a NUL, a column cannot
-        return cls(
-            (
-                run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
-                definition.key_id, definition.follows.run_id if definition.follows is not None else "",
-                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
-                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
-                0, 0, 0, 0, 0, 0,
-            ),
-            shared,
-        )  # fmt: skip
-
-    def fold_listing(self, at: int) -> None:
-        """Update status, counts and open approvals."""
-        change = listing_change(self.accepted)
-        if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
-            self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
-        self.accepted = []
-        self.subtasks += change.subtasks
-        self.completed += change.completed
-        self.failed += change.failed
-        if change.status is not None:
-            self.status = change.status.value
-            self.finished_at = at if change.status in ENDED else None
-
-    def values(self) -> Row:
-        """Return the row in the order of :data:`RUNS`."""
-        return (
-            *self.fixed, *self.budget.run.ceiling, *self.budget.held_back,
-            self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
-            self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
-        )  # fmt: skip
 
 
 class LogTransaction:
@@ -196,6 +136,8 @@ class LogTransaction:
         self._loaded_shared: dict[str, Account] = {}
         self._changed: dict[str, RunRow] = {}
         self._over: set[tuple[str, str]] = set()
+        self._begun: set[tuple[str, str]] = set()
+        self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
         self._load(operations, dialect)
@@ -247,6 +189,9 @@ class LogTransaction:
         APPROVALS.insert(self._connection, requested)
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
         BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
+        defer(self._connection, self._jobs)
+        new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
+        enqueue(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
@@ -269,6 +214,8 @@ class LogTransaction:
             raise StaleAttempt(
                 f"attempt {append.current} of run {append.run_id} has ended, so it must not start another call"
             )
+        if append.begins is not None:
+            self._begin(append.run_id, append.begins, row)
         if append.metered:
             try:
                 row.budget.apply(append.metered)
@@ -276,7 +223,16 @@ class LogTransaction:
                 refused.elsewhere = refused.shared and self._is_reserved_elsewhere(refused.scope)
                 raise
         self._blobs.update(append.blobs)
+        self._jobs += append.jobs
         return self._enter(append.run_id, row, append.events)
+
+    def _begin(self, run_id: str, attempt: str, row: RunRow) -> None:
+        """Raise StaleAttempt unless an attempt of a running run may begin: once, and before it has ended."""
+        row.fold_listing(self._at)
+        begun = {(run_id, attempt)}
+        if row.status != RunStatus.RUNNING or not begun.isdisjoint(self._over | self._begun):
+            raise StaleAttempt(f"attempt {attempt} of run {run_id} must not begin: another has it, or it is over")
+        self._begun |= begun
 
     def _is_reserved_elsewhere(self, scope: str) -> bool:
         """Whether other living processes have reserved a part of a budget that runs share."""
@@ -292,7 +248,9 @@ class LogTransaction:
             raise UsageError(f"run {create.run_id} already exists", "start the run under a new id")
         started = create.started.event
         assert isinstance(started, RunStarted)
-        row = RunRow.of(create.run_id, started, self._hold.host, self._at, self._shared)
+        owner = None if create.jobs else self._hold.host
+        row = RunRow.of(create.run_id, started, owner, self._at, self._shared)
+        self._jobs += create.jobs
         self._rows[create.run_id] = row
         (entry,) = self._enter(create.run_id, row, [create.started])
         return entry
@@ -377,10 +335,13 @@ class LogTransaction:
             approval = OpenApproval(kind, tool, attempt, args_hash, read_moment(expires_at))
             rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval
 
-        fenced = [(append.run_id, append.current) for append in appends if append.current is not None]
+        begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
+        fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]
         ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
         over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
         self._over.update((run_id, attempt) for run_id, attempt in over)
+        started = SUBJECTS.find(connection, dialect, "run_id, subject", begun, " AND type = 'attempt_started'")
+        self._begun.update((run_id, attempt) for run_id, attempt in started)
 
     def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""

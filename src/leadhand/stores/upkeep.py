@@ -24,7 +24,7 @@ from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, am
 Result = TypeVar("Result")
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "reservations", "allowances", "open_approvals", "snapshots", "runs")
+OF_RUNS = ("events", "reservations", "allowances", "open_approvals", "snapshots", "deliveries", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""
@@ -60,14 +60,15 @@ def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str]) -> None:
     with closing(database.connect()) as connection:
         for start in range(0, len(run_ids), AT_ONCE):
             portion = sorted(set(run_ids[start : start + AT_ONCE]))
-            _transact(connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion))
-        named = _transact(connection, lambda: _delete_unnamed(connection, database.dialect))
+            transact(connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion))
+        named = transact(connection, lambda: _delete_unnamed(connection, database.dialect))
         if database.artifact_folder is not None:
             FileArtifacts(database.artifact_folder).delete_others(named, older_than=time.time() - UNNAMED_S)
         connection.give_back()
 
 
-def _transact(connection: Connection, work: Callable[[], Result]) -> Result:
+def transact(connection: Connection, work: Callable[[], Result]) -> Result:
+    """Return what ``work`` returns, done in one transaction that is repeated if it conflicts with another."""
     for attempt in count(1):
         connection.begin()
         try:
@@ -123,7 +124,7 @@ def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:
     """Delete payloads that no event names, and return the digests that are named."""
     if not dialect.alone:  # payloads are written in the transaction of their event: wait for those, and keep others out
         connection.execute("LOCK TABLE blobs IN SHARE ROW EXCLUSIVE MODE")
-    named = {digest for _, body in _bodies(connection) for digest in DIGEST.findall(body)}
+    named = {digest for _, body in bodies(connection) for digest in DIGEST.findall(body)}
     recent = connection.execute(
         f"SELECT cache_key FROM cache WHERE cache_key LIKE 'artifact %' AND expires_at > {dialect.now}"
     )
@@ -133,7 +134,7 @@ def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:
     return named
 
 
-def _bodies(connection: Connection) -> Iterator[tuple[str, str]]:
+def bodies(connection: Connection) -> Iterator[tuple[str, str]]:
     """Yield the run and the body of every event that names a digest."""
     for (run_id,) in connection.execute("SELECT DISTINCT run_id FROM events ORDER BY run_id"):
         found = connection.execute("SELECT body FROM events WHERE run_id = ? AND body LIKE '%sha256:%'", (run_id,))
@@ -150,7 +151,7 @@ def damage(connection: Connection, *, thorough: bool = True) -> list[str]:
     if thorough:
         there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
         lost: Counter[str] = Counter()
-        for run_id, body in _bodies(connection):
+        for run_id, body in bodies(connection):
             lost[run_id] += len({*REFERENCE.findall(body)} - there)
         found += [_damaged(run_id, f"of its payloads {_missing(many)}") for run_id, many in lost.items() if many]
     return found

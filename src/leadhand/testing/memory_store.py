@@ -14,16 +14,8 @@ from leadhand.domain.allowance import Account
 from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, ArtifactWritten, Entry, RunStarted
-from leadhand.domain.listing import (
-    HostLine,
-    RunFilter,
-    RunListing,
-    RunRecord,
-    StoreInfo,
-    earlier_file,
-    matching,
-    newest_files,
-)
+from leadhand.domain.hosts import HostLine
+from leadhand.domain.listing import RunFilter, RunListing, RunRecord, StoreInfo, earlier_file, matching, newest_files
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
@@ -132,7 +124,7 @@ class MemoryStore:
 
     async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
         written = [
-            earlier_file(entry.event, run_id, entry.at)
+            earlier_file(entry.event.path, entry.event, run_id, entry.at)
             for run_id, record in self._records.items()
             if (record.listing.flow, record.listing.key_id) == (flow, key_id)
             for entry in record.entries

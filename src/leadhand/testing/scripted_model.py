@@ -58,8 +58,8 @@ class ScriptedModel:
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
     what a request is for, where calls come in no fixed order: ``ScriptedModel(plan=[…], review=[…], work=[…],
-    compose=[…])``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles, then the plain
-    list. A single step or function instead of a list answers every call of its role.
+    compose=[…], shape=[…])``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles, then the
+    plain list. A single step or function instead of a list answers every call of its role.
 
     ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
     joins the summaries. ``sleep`` is what a step's delay waits with.
@@ -77,6 +77,7 @@ class ScriptedModel:
         review: Script = (),
         work: Script = (),
         compose: Script = (),
+        shape: Script = (),
         lenient: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -87,9 +88,9 @@ class ScriptedModel:
         self._unexpected: list[str] = []
         self._rules: list[_Rule] = []
         self._script = _rule("the script", lambda _: True, script)
+        roles = {"plan": plan, "review": review, "work": work, "compose": compose, "shape": shape}
         self._roles = [
-            _rule(role, lambda request, role=role: role_of(request) == role, steps)
-            for role, steps in (("plan", plan), ("review", review), ("work", work), ("compose", compose))
+            _rule(role, lambda request, role=role: role_of(request) == role, steps) for role, steps in roles.items()
         ]
         self._lenient = lenient
         self._sleep = sleep

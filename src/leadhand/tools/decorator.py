@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -14,7 +14,7 @@ from leadhand.domain.errors import FailureClass, ToolError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.ports import ToolContext
+from leadhand.ports import Previewer, ToolContext
 
 if TYPE_CHECKING:
     from pydantic.json_schema import GenerateJsonSchema
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _E = TypeVar("_E", Effect, ApprovalPolicy)
+EffectName = Literal["pure", "idempotent", "once"]
+PolicyName = Literal["ask", "auto", "never"]
 
 
 class Tool(Generic[_P, _R]):
@@ -33,10 +35,10 @@ class Tool(Generic[_P, _R]):
         *,
         name: str | None = None,
         description: str | None = None,
-        effect: Effect | str = Effect.PURE,
+        effect: Effect | EffectName = Effect.PURE,
         timeout: float = 30.0,
         retries: int = 2,
-        approval: ApprovalPolicy | str | None = None,
+        approval: ApprovalPolicy | PolicyName | None = None,
         toolset: str = "",
         cost_usd: float | None = None,
         delegate: bool = False,
@@ -63,6 +65,8 @@ class Tool(Generic[_P, _R]):
                 f"the tool {self.name} has timeout={timeout:g} and retries={retries}",
                 "Set timeout above 0 seconds, and retries to 0 or more.",
             )
+        self.preview: Previewer | None = None
+        """Shows a person what a call would make; None if its arguments say so."""
         self._description = description
         self._policy: dict[str, Any] = {
             "effect": _member(Effect, effect, self.name, "effect"),
@@ -190,10 +194,10 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    effect: Effect | str = Effect.PURE,
+    effect: Effect | EffectName = Effect.PURE,
     timeout: float = 30.0,
     retries: int = 2,
-    approval: ApprovalPolicy | str | None = None,
+    approval: ApprovalPolicy | PolicyName | None = None,
     toolset: str = "",
     cost_usd: float | None = None,
     delegate: bool = False,

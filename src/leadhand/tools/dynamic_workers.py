@@ -6,18 +6,20 @@ A worker that is made has at most the rights of its maker, for this run only. It
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from leadhand.domain.approval import Preview
 from leadhand.domain.asks import DefineWorker, Delegate
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
 from leadhand.domain.text import did_you_mean, is_blank
 from leadhand.domain.tool import DYNAMIC_WORKERS, ToolReturn
-from leadhand.domain.value import Json, one_line
+from leadhand.domain.value import Json, compact_json, one_line
 from leadhand.domain.worker import WorkerDefinition
-from leadhand.ports import ToolContext, Workshop
+from leadhand.engine.gate import input_of
+from leadhand.ports import Caller, ToolContext, Workshop
 from leadhand.tools.decorator import Tool, tool
 
 MOST_ATTACHMENTS = 20
@@ -44,31 +46,9 @@ async def worker_create(
         model: The model that it uses; usually none, for that of the run.
         tools: The tools that it may use, at most yours; by default yours, without those that make and call workers.
     """
-    workshop, caller = _workshop(context), context.caller
-    mine = [each.name for each in caller.tools]
-    allowed = [each.name for each in caller.tools if caller.nested_workers or each.toolset != DYNAMIC_WORKERS]
-    for wanted in tools or ():
-        if wanted not in caller.known_tools:
-            raise _bad(f"there is no tool {wanted!r}.{did_you_mean(wanted, mine)}", f"choose from: {_listed(allowed)}")
-        if wanted not in allowed:
-            why = "you may not use it" if wanted not in mine else "workers that are made may not make or call others"
-            raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
-    if name in caller.reserved_names:
-        raise _bad(f"the name {name!r} is taken by a role or a worker of the project", "choose another name")
-    try:
-        worker = WorkerDefinition(
-            name=name,
-            description=description,
-            instructions=instructions,
-            model=model,
-            tools=tuple(dict.fromkeys(allowed if tools is None else tools)),
-        )
-    except ValidationError as error:
-        raise _bad(one_line(error), "correct this argument") from error
-    if is_blank(instructions):
-        raise _bad("instructions is empty", "say what the worker has to do")
-    made_by = f"Made by {caller.name} in {context.run_id}, for that run only."
-    file = await workshop.write(context.run_id, worker, made_by)
+    caller = context.caller()
+    worker = _made(caller, name, instructions, description, model, tools)
+    file = await _configured(context.workshop).write(context.run_id, worker, _about(caller, context.run_id))
     return ToolReturn(
         raw=worker.name,
         summary=f"{worker.name} is ready; its file is {file}",
@@ -84,6 +64,55 @@ async def worker_create(
     )
 
 
+def _preview(args: Mapping[str, Json], caller: Caller, run_id: str, workshop: Workshop | None) -> Preview:
+    """Return the file that a call of worker_create would write, and the rights of its worker."""
+    worker = _made(caller, **args)
+    kind = "New version of the worker" if worker.name in caller.workers else "New worker"
+    text = _configured(workshop).text(worker, _about(caller, run_id))
+    return Preview(title=f"{kind} {worker.name}", text=text, tools=worker.tools, limits=worker.limits)
+
+
+worker_create.preview = _preview
+
+
+def _about(caller: Caller, run_id: str) -> str:
+    return f"Made by {caller.name} in {run_id}."
+
+
+def _made(
+    caller: Caller,
+    name: str,
+    instructions: str,
+    description: str,
+    model: str | None = None,
+    tools: Sequence[str] | None = None,
+) -> WorkerDefinition:
+    """Return the worker that a caller makes. Raises ToolError for one that it may not make."""
+    mine = [each.name for each in caller.tools]
+    allowed = [each.name for each in caller.tools if caller.nested_workers or each.toolset != DYNAMIC_WORKERS]
+    for wanted in tools or ():
+        if wanted not in caller.known_tools:
+            raise _bad(f"there is no tool {wanted!r}.{did_you_mean(wanted, mine)}", f"choose from: {_listed(allowed)}")
+        if wanted not in allowed:
+            why = "you may not use it" if wanted not in mine else "workers that are made may not make or call others"
+            raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
+    if name in caller.reserved_names:
+        raise _bad(f"the name {name!r} is taken by a role or a worker of the project", "choose another name")
+    if is_blank(instructions):
+        raise _bad("instructions is empty", "say what the worker has to do")
+    try:
+        return WorkerDefinition(
+            name=name,
+            description=description,
+            instructions=instructions.replace("\r\n", "\n").replace("\r", "\n").strip(),
+            model=model,
+            tools=tuple(dict.fromkeys(allowed if tools is None else tools)),
+            limits=caller.limits,
+        )
+    except ValidationError as error:
+        raise _bad(one_line(error), "correct this argument") from error
+
+
 @tool(effect="pure", timeout=60, toolset=DYNAMIC_WORKERS)
 async def worker_call(
     worker: str, input: str, attachments: list[str] | None = None, *, context: ToolContext
@@ -92,18 +121,23 @@ async def worker_call(
 
     Args:
         worker: Its name: one that you made, or one of the project.
-        input: The task, with everything that the worker has to know.
+        input: The task, with everything that the worker has to know. If it has an input schema, JSON that matches it.
         attachments: Paths of files that it is given: artifacts of this run, or files of the project.
     """
-    known = context.caller.workers
+    caller = context.caller()
+    known = caller.workers
     if worker not in known:
         raise _bad(f"there is no worker {worker!r}.{did_you_mean(worker, known)}", f"choose from: {_listed(known)}")
     if is_blank(input):
         raise _bad("input is empty", "say what the worker has to do")
+    schema = caller.inputs.get(worker)
+    task, problems = input_of(schema, input)
+    if problems:
+        raise _bad(f"the input does not fit {worker}: {'; '.join(problems)}", f"it has to match {compact_json(schema)}")
     paths = attachments or []
     if len(paths) > MOST_ATTACHMENTS:
         raise _bad(f"{len(paths)} attachments are too many", f"pass at most {MOST_ATTACHMENTS}")
-    given: dict[str, Json] = {"input": input}
+    given: dict[str, Json] = {"input": task}
     if paths:
         given["attachments"] = [{"path": path, "text": await _text(path, context)} for path in dict.fromkeys(paths)]
     return ToolReturn(asks=(Delegate(role=worker, title=worker, input=given),))
@@ -122,7 +156,7 @@ async def _text(path: str, context: ToolContext) -> str:
         content = (
             await context.files.read(path)
             if path in context.files.entries
-            else await _workshop(context).attachment(path)
+            else await _configured(context.workshop).attachment(path)
         )
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -135,15 +169,15 @@ async def _text(path: str, context: ToolContext) -> str:
     return text
 
 
-def _workshop(context: ToolContext) -> Workshop:
-    if context.workshop is None:
+def _configured(workshop: Workshop | None) -> Workshop:
+    if workshop is None:
         raise ToolError(
             "this project has no directory for workers that are made during runs",
             type="not_configured",
             class_=FailureClass.UNAVAILABLE,
             next_action='set generated_workers_dir = "generated" in leadhand.toml',
         )
-    return context.workshop
+    return workshop
 
 
 def _bad(message: str, how: str) -> ToolError:

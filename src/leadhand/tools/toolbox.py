@@ -18,14 +18,16 @@ class Toolbox:
     """Tools by name. Accepts tools and plain functions; names must be unique.
 
     ``on_request`` returns tools that a run has only if a role of its flow names them. An added tool replaces the one of
-    the same name.
+    the same name. ``deps`` is what the program gives its tools besides their arguments.
     """
 
     def __init__(
         self,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         on_request: Callable[[], Iterable[Tool[..., Any]]] = tuple,
+        deps: Any = None,
     ) -> None:
+        self.deps = deps
         self._tools: dict[str, Tool[..., Any]] = {}
         self._offered = on_request
         for given in tools:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from leadhand.flows.research.questions import NOTHING_ASKED, answer_at_once, content, names_nothing, parts, refers_back
+from leadhand.flows.research.questions import (
+    NOTHING_ASKED,
+    answer_at_once,
+    content,
+    names_nothing,
+    needs_no_source,
+    parts,
+    refers_back,
+)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +90,23 @@ def test_a_question_that_names_nothing_refers_to_what_was_said_before() -> None:
 def test_a_question_about_something_that_was_not_said_names_nothing(question: str) -> None:
     assert names_nothing(question)
     assert not names_nothing(question.replace(" it", " a heat pump"))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "plain"),
+    [
+        ("hello", "Hello! How can I help you?", True),
+        ("Bonjour !", "Bonjour !", True),
+        ("2+2", "The result is **4**.", True),
+        ("What is 1500*2?", "1500 times 2 is 3,000.", True),
+        ("2+2", "2 + 2 = 5", False),
+        ("2+2", "2 + 2 = 14", False),
+        ("20+30", "20 + 30 = 50, and a heat pump costs 18,000 euros.", False),
+        ("hello", "Hello! Your revenue was 5 million dollars in 2023.", False),
+        ("Who is the king of France?", "Nobody is.", False),
+    ],
+)
+def test_only_a_greeting_without_facts_and_a_sum_with_its_result_need_no_source(
+    question: str, answer: str, plain: bool
+) -> None:
+    assert needs_no_source(question, answer) is plain

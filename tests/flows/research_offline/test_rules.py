@@ -7,7 +7,7 @@ import re
 from leadhand.domain.tool import ToolSpec
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.report.offline import BYLINE
-from leadhand.flows.research.offline import RULES, UNANSWERED, lead, subagent, write
+from leadhand.flows.research.offline import NOT_BEGUN, RULES, UNANSWERED, lead, subagent, write
 
 from .desk import Desk
 
@@ -125,7 +125,7 @@ def test_no_more_subagents_are_run_than_allowed() -> None:
     desk = Desk(max_subagents=1)
     answer = desk.ask("What is a fork? What is an epoch?")
     assert sum(turn.tools.count("subagent_run") for turn in desk.turns) == 1
-    assert f"## What is an epoch?\n\n{UNANSWERED}" in answer
+    assert f"## What is an epoch?\n\n{NOT_BEGUN}" in answer
     assert Desk(max_subagents=0).ask("What is a fork?").startswith("CANNOT: ")
 
 
@@ -162,6 +162,7 @@ def test_the_writer_joins_what_was_found_and_names_what_was_not() -> None:
         {"task": "an_epoch", "summary": "An epoch is a number. [p3]"},
     ]
     facts = {"question": "?", "findings": findings, "passages": {}, "missing": ["an owner"]}
+    facts["unfinished"] = [{"task": "a key", "reason": "the budget is used up"}]
     assert write(facts, OfflineRequest("writer")) == "\n\n".join(
         [
             "## A fork",
@@ -169,6 +170,7 @@ def test_the_writer_joins_what_was_found_and_names_what_was_not() -> None:
             "## An epoch",
             "An epoch is a number. [p3]",
             "No source answered this: an owner",
+            "Not finished: a key: the budget is used up",
             BYLINE,
         ]
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, Leadhand, RunStatus
+from leadhand.flows.research.answer import MORE_SOURCES
 
 GARDEN = """# The garden
 
@@ -71,16 +72,16 @@ def test_a_question_that_no_document_answers_fails_with_the_reason(tmp_path: Pat
     assert answer.status is RunStatus.FAILED
     assert answer.sources == []
     assert {gap["reason"] for gap in answer.gaps} == {"no source that was found answers: Who is the king of France?"}
+    assert {gap["next_action"] for gap in answer.gaps} == {MORE_SOURCES}
 
 
 @pytest.mark.parametrize(("question", "said"), [("hello", "rule-based model"), ("2+2", "2 + 2 = 4")])
-def test_what_needs_no_research_takes_one_call_and_is_marked_as_resting_on_no_source(
-    tmp_path: Path, question: str, said: str
-) -> None:
+def test_what_needs_no_source_takes_one_call_and_is_a_plain_answer(tmp_path: Path, question: str, said: str) -> None:
     answer = research(tmp_path, question)
 
     assert said in answer.text
-    assert "it rests on no source" in answer.text
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.gaps == []
     assert answer.document["usage"]["requests"] == 1
 
 

@@ -43,7 +43,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         if number:
             write_line("")
         write_line(f"{each.id}  {question(each.approval)}")
-        for line in card(each, now, width=room, by=by[each.id]):
+        for line in card(each, now, width=room, by=by[each.id], preview=each.approval.preview):
             write_line(line)
     _say_how(pending, store)
     if expired:

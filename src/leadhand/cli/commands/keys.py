@@ -26,6 +26,7 @@ async def keys_create(
         Flag(
             "Grant this scope: read, read:all, run, approve or admin. Repeatable (default: read, run and approve).",
             "SCOPE",
+            tuple(Scope),
         ),
     ] = (),
     budget: Annotated[float | None, Flag("Spending limit of each run of the key, in US dollars.", "USD")] = None,

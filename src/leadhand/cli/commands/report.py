@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Output, flow_options
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output, flow_options
 from leadhand.domain.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
@@ -21,7 +21,7 @@ async def report(
     /,
     *,
     max_revisions: Annotated[int | None, Flag("How often a draft is revised at most (default: 1).", "N")] = None,
-    no_review: Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")] = False,
+    no_review: NoReview = False,
     stage: Annotated[
         tuple[str, ...],
         Flag(
@@ -30,10 +30,7 @@ async def report(
             "STAGE.FIELD=VALUE",
         ),
     ] = (),
-    option: Annotated[
-        tuple[str, ...],
-        Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
-    ] = (),
+    option: OtherOptions = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from leadhand.app.flows import RESEARCH
 from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Output, flow_options
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output, flow_options
 
 EXAMPLE = 'leadhand research "How do heat pumps perform in old houses?"'
 
@@ -17,11 +17,8 @@ async def research(
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
     max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
-    no_review: Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")] = False,
-    option: Annotated[
-        tuple[str, ...],
-        Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
-    ] = (),
+    no_review: NoReview = False,
+    option: OtherOptions = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

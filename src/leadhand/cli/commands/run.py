@@ -9,12 +9,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
-from leadhand.app.arguments import check_request
+from leadhand.app.arguments import check_request, parse_tags, run_name
 from leadhand.app.flows import WORKER
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, toolbox
+from leadhand.app.typed_answers import schema_file
 from leadhand.cli.background import run_in_background
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
@@ -37,6 +38,7 @@ from leadhand.cli.run_lookup import find_run, mention_orphans
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 from leadhand.domain.state import RunState
+from leadhand.domain.tool import ApprovalPolicy
 from leadhand.runs import Run
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
@@ -67,10 +69,17 @@ class Job:
             "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
             " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
             "POLICY",
+            tuple(ApprovalPolicy),
         ),
     ] = ()
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False
     continue_: Continue = None
+    output_schema: Annotated[
+        str | None,
+        Flag("Give the answer as JSON that matches the JSON schema in this file; print that instead of text.", "FILE"),
+    ] = None
+    name: Annotated[str, Flag("Name the run. Lists show the name in place of the request.", "TEXT")] = ""
+    tag: Annotated[tuple[str, ...], Flag("Tag the run, to find it by. Repeatable.", "KEY=VALUE")] = ()
 
     async def run(
         self,
@@ -86,6 +95,8 @@ class Job:
         """
         models, limits, output, store = groups
         approving = approval_settings(self.approve)
+        typed = None if self.output_schema is None else schema_file(self.output_schema)
+        named: dict[str, Any] = {"name": run_name(self.name), "tags": parse_tags(self.tag, "--tag")}
         if self.detach and output.stream_json:
             raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
         text = check_request(_request(request, example), example=example)
@@ -104,12 +115,13 @@ class Job:
         async with open_lead(store, own_models, limits, **flags) as lead:
             runtime, options, why = await lead.runtime(), options_of(lead), None
             if earlier is None:
-                state = await runtime.start(text, flow=flow, options=options, detached=self.detach)
+                state = await runtime.start(
+                    text, flow=flow, options=options, detached=self.detach, output=typed, **named
+                )
             else:
                 settings = self._continued(earlier, runtime, models, limits)
-                state = await follow_ups.start(
-                    runtime, earlier, text, flow=flow, options=options, settings=settings, detached=self.detach
-                )
+                named |= {"flow": flow, "options": options, "settings": settings, "output": typed}
+                state = await follow_ups.start(runtime, earlier, text, detached=self.detach, **named)
                 why = None if models.named or models.offline else "as in the run that it follows up"
             if self.detach:
                 return await run_in_background(lead, state, **files)

@@ -100,7 +100,7 @@ async def serve(
         service = live.service(runtime)
         hosts = LOOPBACK | {each.lower() for each in allow_host} if local or allow_host else None
         console = built_console()
-        doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, prefix=prefix)
+        doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, prefix=prefix, local=local)
         app = create_app(service, doors=doors, console=console)
         with contextlib.closing(bind(host, port)) as listening:
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"

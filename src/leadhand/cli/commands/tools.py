@@ -13,7 +13,7 @@ from leadhand.app.source_files import all_tools
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Debug, Documents, Flag, StoreFlags, Tools, open_lead
+from leadhand.cli.options import Debug, Documents, Flag, ProjectFlags, StoreFlags, Tools, open_lead
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec
@@ -35,6 +35,7 @@ async def tools_list(
     *,
     tools: Tools = (),
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
+    project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> None:
     """List the tools that a run can use."""
@@ -59,6 +60,7 @@ async def tools_show(
     *,
     tools: Tools = (),
     json: Annotated[bool, Flag("Print it as a run records it, including the schema.")] = False,
+    project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> None:
     """Show one tool: description and arguments."""

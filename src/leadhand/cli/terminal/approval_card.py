@@ -11,7 +11,7 @@ from typing import Any
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
-from leadhand.domain.approval import Approval
+from leadhand.domain.approval import Approval, Preview
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import is_subtask
 from leadhand.domain.state import RunState
@@ -56,17 +56,38 @@ def _named(state: RunState, key: str) -> str:
 
 
 def card(
-    pending: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None, by: str = ""
+    pending: OpenApproval,
+    now: datetime,
+    *,
+    width: int | None,
+    args: dict[str, Any] | None = None,
+    by: str = "",
+    preview: Preview | None = None,
 ) -> list[str]:
     """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
 
-    ``width`` is the number of columns, None for no limit. ``args`` replace the arguments of the call; ``by`` is the
-    requester if the question does not name it (see :func:`requester`).
+    ``width`` is the number of columns, None for no limit. ``args`` replace the arguments of the call, and a ``preview``
+    of what it would make is shown in their place; ``by`` is the requester if the question does not name it (see
+    :func:`requester`).
     """
-    return [line for fact in _facts(pending, now, args, by) for line in _wrapped(fact, width)]
+    lines = [] if preview is None else [f"  {line}" for line in _previewed(preview)]
+    facts = [*(_arguments(pending, args) if preview is None else _rights(preview)), *_facts(pending, now, by)]
+    return [*lines, *(line for fact in facts for line in _wrapped(fact, width))]
 
 
-def _facts(pending: OpenApproval, now: datetime, args: dict[str, Any] | None, by: str) -> Iterator[str]:
+def _previewed(preview: Preview) -> Iterator[str]:
+    """Yield the lines of what a call would make, as they would be written."""
+    yield f"{_exact(preview.title)}:"
+    yield from (f"  {_exact(line)}" for line in preview.text.rstrip("\n").split("\n"))
+
+
+def _rights(preview: Preview) -> Iterator[str]:
+    yield _fact("tools", ", ".join((*preview.tools, *preview.toolsets)) or "none")
+    limits = [f"{name} {value:g}" for name, value in preview.limits.model_dump(exclude_none=True).items()]
+    yield _fact("limits", ", ".join(limits) or "those of the run and of the worker that calls it")
+
+
+def _arguments(pending: OpenApproval, args: dict[str, Any] | None) -> Iterator[str]:
     approval = pending.approval
     given = approval.args if args is None else args
     for name, value in given.items():
@@ -74,6 +95,10 @@ def _facts(pending: OpenApproval, now: datetime, args: dict[str, Any] | None, by
         yield f"{_exact(name)} = {_value(value)}{f' (from {origin})' if origin else ''}"
     if not given:
         yield "no arguments"
+
+
+def _facts(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
+    approval = pending.approval
     yield _fact("effect", f"{approval.effect.value}: {EFFECTS[approval.effect.value]}")
     yield _fact("cost", "not stated by the tool" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
     key = assignment_of(approval.attempt)

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from leadhand.app.approvals import approval_id
 from leadhand.app.flows import DEFAULT
-from leadhand.app.formatting import clean, count, duration, label, money, one_line, shortened, spent
+from leadhand.app.formatting import clean, count, duration, label, listed, money, one_line, short_id, shortened, spent
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
-from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_line
+from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.decide.operator_requests import retriable
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.domain.view import cause_word
 from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.stores.opening import database_at
 
 MAX_REASON = 1_000
 """Maximum characters of a reason."""
+_DIFFERS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\S*\d\S*")
+LEAST_LAST = 12
+"""Columns of the last column of a table on a terminal."""
 MAX_ANSWER = 50_000
 """Maximum characters of an answer on a terminal; a pipe gets all of it."""
 
@@ -38,8 +45,8 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
     choice = runtime.choice
     reason = choice.why if why is None else why
     rows = [
-        ("run", run_id),
-        *([("follows", definition.follows.run_id)] if definition.follows is not None else []),
+        ("run", shown_id(run_id)),
+        *([("follows", shown_id(definition.follows.run_id))] if definition.follows is not None else []),
         ("model", models_line(definition) + (f" ({reason})" if reason else "")),
         *(("window", line) for line in window_lines(runtime, definition)),
         ("limits", limits_line(definition)),
@@ -49,6 +56,11 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
     if why is None and choice.unpriced and definition.limits.budget_nanousd is not None:
         rows.insert(-1, ("", f"the price of {', '.join(choice.unpriced)} is not known: the budget cannot limit it"))
     say_table(rows)
+
+
+def shown_id(run_id: str) -> str:
+    """Return the id of a run as stderr shows it: short on a terminal, since every command takes its beginning."""
+    return short_id(run_id) if err_is_terminal() else run_id
 
 
 def models_line(definition: RunDefinition) -> str:
@@ -98,32 +110,62 @@ def database_name(runtime: Runtime) -> str:
 
 
 def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -> str:
-    """Return the answer and its numbered sources; on a terminal, only the beginning of a very long answer."""
-    lines = [clean(answer).strip("\n")]
-    if out_is_terminal() and len(lines[0]) > MAX_ANSWER:
-        rest = f"… ({len(lines[0]):,} characters in all: leadhand runs show {run_id} --json)"
-        lines = [lines[0][:MAX_ANSWER].rstrip() + rest]
-    if sources:
-        lines += ["", "Sources:"]
-        lines += [one_line(f"[{number}] {each.title}  {each.url}") for number, each in enumerate(sources, start=1)]
-    return "\n".join(lines) + "\n"
+    """Return the answer and its numbered sources; on a terminal, rendered, and only the beginning if it is very long.
+
+    A pipe gets the Markdown as it is.
+    """
+    text = clean(answer).strip("\n")
+    listed = [one_line(f"[{number}] {each.title}  {each.url}") for number, each in enumerate(sources, start=1)]
+    found = ["", "Sources:", *listed] if sources else []
+    if not out_is_terminal():
+        return "\n".join([text, *found]) + "\n"
+    from leadhand.cli.terminal.markdown import rendered
+
+    rest = ""
+    if len(text) > MAX_ANSWER:
+        rest = f"… ({len(text):,} characters in all: leadhand runs show {run_id} --json)"
+    return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *found]) + "\n"
 
 
-def gap_lines(gaps: Iterable[Gap], *, answer: str = "") -> Iterator[str]:
-    """What the answer lacks, two lines a gap, except for gaps whose reason the ``answer`` already contains."""
+def missing_lines(state: RunState, store: StoreFlags, *, whole: bool = True) -> Iterator[str]:
+    """What the answer lacks: how many parts and why, and how to retry them; then each cause once, with what helps.
+
+    Unless ``whole``, causes that the answer itself names are left out.
+    """
+    finished = state.finished
+    gaps = finished.gaps if finished is not None else ()
+    if finished is None or not gaps:
+        return
+    causes = Counter(_cause(state, gap) for gap in gaps)
+    counted = ", ".join(f"{number:,} {word}" for word, number in causes.most_common())
+    again = f". Retry with: {store.command('runs', 'retry', state.run_id)}" if retriable(state) else ""
+    yield f"{count(len(gaps), 'part')} missing: {counted}{again}"
+    groups: dict[tuple[str, str, str], list[Gap]] = {}
     for gap in gaps:
-        if gap.reason in answer:
+        groups.setdefault((_cause(state, gap), _shape(gap), gap.next_action), []).append(gap)
+    for (cause, _, action), same in groups.items():
+        if not whole and all(gap.reason in finished.answer for gap in same):
             continue
-        where = f"{gap.work_order_id}.{gap.subtask_index} " if gap.work_order_id is not None else ""
-        yield _entry("gap", shortened(f"{where}{gap.name}: {gap.reason} ({gap.class_.value})", MAX_REASON))
-        if gap.next_action:
-            yield _entry("", gap.next_action)
+        names = listed([gap.name for gap in same])
+        yield _entry("gap", shortened(f"{names}: {same[0].reason} ({cause})", MAX_REASON))
+        if action:
+            yield _entry("", action)
+
+
+def _cause(state: RunState, gap: Gap) -> str:
+    about = state.assignments.get(gap.assignment or "")
+    return cause_word(gap.class_, about.failure.type if about is not None and about.failure is not None else "")
+
+
+def _shape(gap: Gap) -> str:
+    """The reason of a gap without what differs between equal failures: names, numbers and quotations."""
+    return _DIFFERS.sub("…", gap.reason.replace(gap.name, "…") if len(gap.name) > 2 else gap.reason)
 
 
 def failure_lines(state: RunState, failure: Failure, *, answer: str = "") -> Iterator[str]:
     """Why a run failed and how to fix it, except for what the ``answer`` already contains."""
     if failure.message not in answer:
-        kind = f" ({failure.class_.value}, {failure.type})"
+        kind = f" ({cause_word(failure.class_, failure.type)})"
         yield _entry("why", shortened(failure.message, MAX_REASON) + kind)
     how = next_action(state, failure)
     if how.casefold() not in answer.casefold():
@@ -134,15 +176,16 @@ def _entry(word: str, text: str) -> str:
     return f"{word:<8} {one_line(text)}"
 
 
-def closing(state: RunState, show: str) -> Iterator[str]:
+def closing(state: RunState, store: StoreFlags) -> Iterator[str]:
     """The last lines: gaps, the failure, and one line with status, time, spending and the command that shows more."""
     finished = state.finished
     if finished is not None:
-        yield from gap_lines(finished.gaps, answer=finished.answer)
+        yield from missing_lines(state, store, whole=False)
         if finished.failure is not None:
             shown = any(each.failure == finished.failure for each in state.assignments.values())  # when it happened
             yield from failure_lines(state, finished.failure, answer=finished.answer if shown else "")
     when = "in" if finished is not None else "after"
+    show = store.command("runs", "show", state.run_id)
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
 
 
@@ -162,6 +205,8 @@ def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, to
     given += [("--flows", path) for path in store.flows or recorded]
     code = [_from_here(role.code) for role in definition.roles if role.code]
     given += [("--agent", path) for path in store.agent or code]
+    project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
+    given += [("--project", project)] if project is not None else []
     return store.command("runs", "resume", run_id, *(word for named in given for word in named))
 
 
@@ -207,10 +252,17 @@ def status_words(listing: RunListing) -> str:
 
 
 def write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Write aligned columns to stdout; the last one is cut at the edge of a terminal, and whole in a pipe."""
+    """Write aligned columns to stdout; the last one is cut at the edge of a terminal, and whole in a pipe.
+
+    On a narrow terminal, the columns before the last one are left out, from the right, until the rest fits.
+    """
     every = [headings, *rows]
     widths = [max(len(row[column]) for row in every) for column in range(len(headings) - 1)]
-    room = max(20, width() - sum(widths) - 2 * len(widths)) if out_is_terminal() else 1_000
+    columns = width() - 1  # a line that fills the last column wraps on some terminals
+    while out_is_terminal() and len(widths) > 1 and columns - sum(widths) - 2 * len(widths) < LEAST_LAST:
+        widths.pop()
+        every = [(*row[: len(widths)], row[-1]) for row in every]
+    room = max(1, columns - sum(widths) - 2 * len(widths)) if out_is_terminal() else 1_000
     for *cells, last in every:
         aligned = [f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)]
         write_line("  ".join([*aligned, shortened(last, room)]))

@@ -12,13 +12,14 @@ from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.domain.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.domain.ids import assignment_of, split_attempt
-from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
+from leadhand.domain.view import OWN_WAITS, Change, Level, Projection, Tone, ViewDocument
 from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
 
 RECENT = 12
 """Finished assignments that are kept for display."""
 ACTIVE = frozenset({"running", "retrying", "waiting"})
-FINISHED = frozenset({"completed", "failed", "dropped"})
+FINISHED = frozenset({"completed", "dropped"})
+"""Statuses of finished work that stays in view; a failure has a line of its own."""
 PHASES = frozenset({"attempt_started", "element_written"})
 """Events that bring the lead a phase further."""
 WRITTEN = 10
@@ -48,6 +49,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
+        self._phase = ""
         self.active: dict[str, None] = {}
         self.recent: deque[str] = deque(maxlen=RECENT)
 
@@ -97,7 +99,10 @@ class Progress:
         words = change.words
         phase = change.patch.get("run", {}).get("phase")
         if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
-            return Line(phase["text"], "", Tone.INFO, phase=False)
+            said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
+            return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
+        if change.type == "todos_set":
+            return Line(words.title, words.text, words.tone, phase=False)
         if words.level is Level.DETAIL or change.type in SILENT:
             return None
         if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
@@ -108,13 +113,37 @@ class Progress:
             text = count(approvals, "pending approval")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
-        elif words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not _is_work(part):
+        elif _is_quiet(change, part):
             return None
         else:
-            name = f"{words.subject} {part['label']}" if _is_work(part) else part["label"]
+            name = self._name(words.subject, part)
             text = _details(change.type, words.text, part, at)
             text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
         return Line(words.title, text, words.tone, words.level is Level.PHASE)
+
+    def _name(self, key: str, part: AssignmentPart) -> str:
+        """An assignment in words: delegated work by its name and who asked for it, unless that is the lead."""
+        if "parent" not in part:
+            return f"{key} {part['label']}" if _is_work(part) else part["label"]
+        asked_by = self.view["assignments"].get(part["parent"])
+        above = "" if asked_by is None or asked_by["role"] == "lead" else f" (for {asked_by['name']})"
+        return f"{part['name']}{above}"
+
+
+def _is_quiet(change: Change, part: AssignmentPart) -> bool:
+    """Whether an event is not worth a line: progress of what is shown as a phase, and a step of one attempt."""
+    words = change.words
+    if words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not _is_work(part):
+        return True
+    return change.type == "attempt_started" and _continued(part)
+
+
+def _continued(part: AssignmentPart) -> bool:
+    """Whether the last attempt only continues one that waited for what the run itself answers."""
+    last = _last_attempt(part)
+    before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
+    waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
+    return bool(waits) and waits <= OWN_WAITS
 
 
 def _is_work(part: AssignmentPart) -> bool:
@@ -147,7 +176,7 @@ def took(part: AssignmentPart, now: datetime) -> float:
     while "continues" in first:
         before = part["attempts"][split_attempt(first["continues"])[1]]
         waits = {call["kind"] for call in before.get("open_calls", ())}
-        if not waits or waits - {"child", "asks"}:
+        if not waits or waits - OWN_WAITS:
             break
         first = before
     since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))

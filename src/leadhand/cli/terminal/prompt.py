@@ -15,7 +15,9 @@ from leadhand.app.keys import user
 from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.domain.errors import UsageError
+from leadhand.domain.approval import Preview
+from leadhand.domain.errors import ToolError, UsageError
+from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
@@ -52,17 +54,17 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
 async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
     by = await requester(runtime, pending)
-    _show(pending, by=by)
+    _show(pending, by=by, preview=pending.approval.preview)
     if pending.approval.kind == "effect":
         await _effect(runtime, pending)
     else:
         await _call(runtime, pending, by)
 
 
-def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str) -> None:
+def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str, preview: Preview | None) -> None:
     say()
     say(question(pending.approval))
-    for line in card(pending, datetime.now(UTC), width=width(), args=args, by=by):
+    for line in card(pending, datetime.now(UTC), width=width(), args=args, by=by, preview=preview):
         say(line)
 
 
@@ -90,18 +92,26 @@ async def _edited(
         return args
     try:
         edited: Any = json.loads(text)
-        faults = approvals.changed_faults(await runtime.load(pending.run_id), pending.approval, edited)
+        state = await runtime.load(pending.run_id)
+        faults = approvals.changed_faults(runtime, state, pending.approval, edited)
     except UsageError as error:
         faults = [error.what, error.how]
     except ValueError as error:
         faults = [f"invalid JSON: {error}"]
     else:
         if not faults:
-            _show(pending, edited, by=by)
+            _show(pending, edited, by=by, preview=_changed(runtime, state, pending, edited))
             return edited
     for fault in faults:
         say(f"  {fault}")
     return args
+
+
+def _changed(runtime: Runtime, state: RunState, pending: OpenApproval, args: dict[str, Any]) -> Preview | None:
+    try:
+        return approvals.changed_preview(runtime, state, pending.approval, args)
+    except ToolError:  # this process cannot say, so the arguments are shown
+        return None
 
 
 async def _effect(runtime: Runtime, pending: OpenApproval) -> None:
@@ -143,7 +153,11 @@ def _read(prompt: str) -> str:
     """Read a line from the terminal. Raises _Later at the end of the input and for the answer "later"."""
     sys.stderr.write(f"  {prompt} ")
     sys.stderr.flush()
-    line = sys.stdin.readline()
+    try:
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:
+        say()  # what follows begins on a line of its own
+        raise
     if not line:
         say()
         raise _Later

@@ -7,7 +7,10 @@ import io
 import json
 import logging
 import os
+import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -157,6 +160,23 @@ def write(text: str) -> None:
         ) from error
 
 
+def write_paged(text: str) -> None:
+    """Write text to stdout, through a pager if stdout is a terminal that is too small for it."""
+    out = _out()
+    if out is None or not (out_is_terminal() and _is_terminal(sys.stdin)) or text.count("\n") < height():
+        return write(text)
+    command = shlex.split(os.environ.get("PAGER") or "less")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
+    try:
+        environment = {"LESS": "FRX", **os.environ}
+        subprocess.run(command, input=text.encode(errors="replace"), stdout=out.fileno(), env=environment, check=False)
+    except OSError:  # there is no such program
+        write(text)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return None
+
+
 def write_line(text: str) -> None:
     """Write a line of text to stdout, without control characters."""
     write(clean(text) + "\n")
@@ -256,6 +276,11 @@ def animated() -> bool:
 def width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size().columns
+
+
+def height() -> int:
+    """Lines of the terminal."""
+    return shutil.get_terminal_size().lines
 
 
 def abandon_stdout() -> None:

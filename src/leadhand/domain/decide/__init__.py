@@ -125,9 +125,10 @@ def _starts(state: RunState) -> list[do.Command]:
     return [do.Start(assignment=key) for key in islice(state.ready, size)]
 
 
-def run_out(state: RunState) -> list[do.Command]:
-    """What ends when only the time for reviews and the answer is left. What waits for people does not."""
-    keys = dict.fromkeys((*state.live, *state.retrying, *state.ready))
+def run_out(state: RunState) -> list[do.RunOut]:
+    """What ends when only the time for reviews and the answer is left. What waits for people or children does not."""
+    idle = (key for key in state.parked if not asks.waits(state, under_way(state, key)))
+    keys = dict.fromkeys((*state.live, *state.retrying, *state.ready, *idle))
     return [do.RunOut(assignment=key) for key in keys if is_work(state, state.assignments[key])]
 
 

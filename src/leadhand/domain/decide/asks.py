@@ -19,7 +19,10 @@ from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import DYNAMIC_WORKERS
 from leadhand.domain.value import shown
 from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
+from leadhand.domain.worker import WorkerLimits
 
+_ASKS = frozenset({"child", "asks"})
+"""The kinds of open calls that ask something of the controller."""
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
@@ -37,7 +40,7 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
         attempt, room = assignment.attempt, _children_left(state, assignment)
         left = room
         for call in attempt.open_calls if attempt is not None else ():
-            if attempt is None or call.kind not in ("child", "asks") or call.call_id in attempt.answers:
+            if attempt is None or call.kind not in _ASKS or call.call_id in attempt.answers:
                 continue
             children = children_of(state, call.call_id)
             if not children:
@@ -53,6 +56,14 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
                 taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
                 yield do.AnswerCall(call_id=call.call_id)
+
+
+def waits(state: RunState, attempt: AttemptState) -> bool:
+    """Whether a parked attempt waits for a person or for children that have begun, not only for the controller."""
+    return any(
+        call.call_id not in attempt.answers and (call.kind not in _ASKS or bool(children_of(state, call.call_id)))
+        for call in attempt.open_calls
+    )
 
 
 def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
@@ -168,7 +179,9 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
                 return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
         case DefineWorker():
-            if any(role.name == ask.name for role in state.definition.roles):
+            if any(
+                role.name == ask.name for role in (*state.definition.roles, *filter(None, [state.definition.shape]))
+            ):
                 return f"{ask.name!r} is a role of the flow: choose another name"
             if any(role.name == ask.name for role in state.definition.workers):
                 return f"the project declares a worker {ask.name!r}: choose another name"
@@ -203,7 +216,7 @@ def _children_left(state: RunState, parent: AssignmentState) -> int | None:
     role = state.role(parent.assignment.role)
     if role is None or role.max_children is None:
         return None
-    return role.max_children - sum(parent_of(each.assignment) == parent.key for each in state.assignments.values())
+    return role.max_children - state.children.get(parent.key, 0)
 
 
 def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
@@ -252,6 +265,7 @@ def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> 
         description=ask.description,
         model=ask.model,
         tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
+        **(WorkerLimits.of(maker).model_dump() if (maker := state.role(assignment.assignment.role)) else {}),
     )
 
 

@@ -101,7 +101,8 @@ def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
     """Give up an assignment that is ready or under way: the time that is left is for reviews and the answer."""
     assignment = state.assignments[key]
     timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
-    message = f"the time for subtasks ({timeout - kept:g} of {timeout:g} s) is used up"
+    what = "subtasks" if assignment.counts else "the work"
+    message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
     failure = Failure.of(message, "time", FailureClass.EXHAUSTED)
     if key in state.ready:
         begun = attempt_id(key, assignment.attempts + 1)

@@ -31,6 +31,8 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
     reason = why_tool_waits(state, subtask.tool or "")
     if reason:
         return reason
+    if subtask.worker is not None:
+        return f"{subtask.name} names a worker"
     if subtask.needs or subtask.repairs_subtask or references(subtask.args):
         return f"{subtask.name} needs another subtask"
     if not state.tools[subtask.tool or ""].required <= subtask.args.keys():
@@ -60,7 +62,7 @@ def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent
     reason = why_not_begun(state, command.subtask)
     if reason:
         raise do.Refused(f"{key} cannot begin before its order: {reason}")
-    return [ev.AssignmentIssued(assignment=subtask_assignment(key, command.subtask))]
+    return [ev.AssignmentIssued(assignment=subtask_assignment(state, key, command.subtask))]
 
 
 def reuse(state: RunState, key: str) -> list[ev.AnyEvent]:

@@ -47,9 +47,12 @@ def run_document(
         run_id=state.run_id,
         flow=definition.flow,
         request=definition.request,
+        name=definition.name,
+        tags=definition.tags,
         status=state.status,
         owner=None if state.status in ENDED else owner,
         answer=finished.answer if finished is not None else None,
+        value=finished.value if finished is not None else None,
         sources=finished.sources if finished is not None else (),
         gaps=finished.gaps if finished is not None else (),
         earlier_answers=tuple(

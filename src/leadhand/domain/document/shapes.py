@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, overload
 
 from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from leadhand.domain.approval import Approval, ApprovalStatus
+from leadhand.domain.approval import Approval, ApprovalStatus, Preview
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.domain.tool import Effect
-from leadhand.domain.value import Json, Value
+from leadhand.domain.value import Json, Value, unset
 
 
 @overload
@@ -34,11 +34,6 @@ Moment = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """A time that JSON shows in the format of :func:`iso`."""
-
-
-def unset(value: object) -> bool:
-    """Whether an optional field has no value."""
-    return value is None or value == ()
 
 
 class Document(Value):
@@ -202,9 +197,12 @@ class RunDocument(Document):
     run_id: str
     flow: str
     request: str
+    name: str = Field(description="Lists show it in place of the request; empty if the run has none.")
+    tags: dict[str, str]
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     answer: str | None
+    value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
     sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
     gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
     earlier_answers: tuple[EarlierAnswer, ...]
@@ -238,6 +236,8 @@ class RunLine(Document):
     run_id: str
     flow: str
     request: str = Field(description="The first 200 characters of the request.")
+    name: str = Field(description="Empty if the run has none.")
+    tags: dict[str, str]
     status: RunStatus
     model: str
     created_at: Moment
@@ -282,3 +282,4 @@ class ApprovalCard(Document):
     by_hand: bool = Field(
         description="Whether a person chose the arguments. Approving another call for the whole run does not cover it."
     )
+    preview: Preview | None = Field(description="What the call would make, such as the file of a worker.")

@@ -73,7 +73,8 @@ class AttemptStarted(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it.
+    ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it. If the
+    answer is still to be ``shaped``, they leave a third of it for that.
     ``within`` are the allowances of the call's assignment and of its ancestors, ``shared`` those that many runs share;
     ``reserved`` is taken from each of them too.
     """
@@ -84,6 +85,7 @@ class ModelCallBegan(Observation):
     reserved: Amount = NOTHING
     final: bool = False
     judges: bool = Field(default=False, exclude_if=operator.not_)
+    shaped: bool = Field(default=False, exclude_if=operator.not_)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
 

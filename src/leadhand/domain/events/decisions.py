@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
 from leadhand.domain.run import CitedSource, Gap, Role, RunDefinition, RunStatus
-from leadhand.domain.value import Value
+from leadhand.domain.value import Json, Value
 from leadhand.domain.work_order import Assignment, OpenCall, Unsupported, WorkOrder
 from leadhand.domain.work_result import ResultData, Review
 
@@ -291,12 +292,13 @@ class TodosSet(EventBase):
 
 
 class RunFinished(EventBase):
-    """The run ended with an ``answer``. A reopened run ends again, with the next ``number``."""
+    """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …"""
 
     type: Literal["run_finished"] = "run_finished"
     number: int = 1
     status: RunStatus
     answer: str
+    value: Json = Field(default=None, exclude_if=partial(operator.is_, None))
     sources: tuple[CitedSource, ...] = ()
     gaps: tuple[Gap, ...] = ()
     failure: Failure | None = None

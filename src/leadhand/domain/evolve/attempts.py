@@ -30,6 +30,8 @@ def planned(state: RunState, assignment: Assignment, order: str = "", position: 
     """Add a new assignment to the state; it starts when its needs are completed."""
     key = assignment.assignment_id
     state.assignments[key] = AssignmentState(assignment=assignment, order=order, position=position)
+    if (parent := parent_of(assignment)) is not None:
+        state.children[parent] = state.children.get(parent, 0) + 1
     if not order:  # the assignments of an order may need each other: see orders.order_issued
         await_needs(state, key)
 

@@ -56,7 +56,7 @@ def takers(state: RunState, order: WorkOrder) -> dict[str, str]:
 
 
 def _call(subtask: Subtask) -> tuple[object, ...]:
-    return subtask.tool, subtask.args, subtask.expected_output, subtask.checks
+    return subtask.tool, subtask.worker, subtask.args, subtask.expected_output, subtask.checks
 
 
 def replace_begun(state: RunState, order: WorkOrder) -> None:

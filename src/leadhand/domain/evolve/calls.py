@@ -55,7 +55,9 @@ def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten)
     """Record an element. If the answer is written again, an element replaces those from its place on."""
     assignment = current(state, event.attempt)
     if assignment is not None and assignment.attempt is not None:
-        before = (each for each in assignment.attempt.written if each[0] < event.index)
+        before = assignment.attempt.written
+        if before and before[-1][0] >= event.index:
+            before = tuple(each for each in before if each[0] < event.index)
         attempt = assignment.attempt._replace(written=(*before, (event.index, event.value)))
         state.assignments[assignment.key] = assignment._replace(attempt=attempt)
 
@@ -124,7 +126,9 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
 def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
     args = approval.args if event.args is None else event.args
-    state.approvals[approval.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
+    preview = approval.preview if event.args is None else None  # it shows what other arguments would make
+    answered = approval.evolve(status=status, args=args, preview=preview, by=event.by, reason=event.reason)
+    state.approvals[approval.approval_id] = answered
     _answer(state, approval.approval_id, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 

@@ -34,7 +34,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
         if key in adopted:
             state.assignments[key] = state.assignments[key]._replace(order=order.work_order_id, position=position)
             continue
-        planned(state, subtask_assignment(key, subtask), order.work_order_id, position)
+        planned(state, subtask_assignment(state, key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.assignments[subtask.repairs_subtask]
             state.assignments[repaired.key] = repaired._replace(superseded_by=key)
@@ -48,10 +48,15 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
             await_needs(state, key)
 
 
-def subtask_assignment(key: str, subtask: Subtask) -> Assignment:
-    """Return the assignment that carries out a subtask."""
+def subtask_assignment(state: RunState, key: str, subtask: Subtask) -> Assignment:
+    """Return the assignment that carries out a subtask: with the worker of the project that it names, if it names one.
+
+    Subtasks of old logs can name workers that do not exist.
+    """
+    declared = any(role.name == subtask.worker for role in state.definition.workers)
+    role = subtask.worker if declared and subtask.worker is not None else WORKER
     return Assignment(
-        assignment_id=key, role=WORKER, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
+        assignment_id=key, role=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
     )
 
 

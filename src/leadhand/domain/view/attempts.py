@@ -97,13 +97,18 @@ def call_changed(draft: Draft, step: CallStep) -> None:
     seq = next((seq for seq, call in calls if call["id"] == step.call_id and "ended_at" not in call), None)
     if seq is None:
         return
-    values = {
+    usage = step.usage
+    values: dict[str, Any] = {
         "ended_at": draft.at,
         "ok": step.failure is None,
         "returned_seq": draft.seq,
         "failure": failure_part(step.failure),
         "summary": cut(step.summary) or None,
-        "tokens": step.usage.input_tokens + step.usage.output_tokens if step.usage is not None else None,
     }
+    if usage is not None:
+        values["tokens"] = usage.input_tokens + usage.output_tokens
+        values["output_tokens"] = usage.output_tokens
+        values["cached_tokens"] = usage.cached_tokens or None
+        values["nanousd"] = usage.nanousd
     found = draft.attempt(key, number).setdefault("calls", {}).setdefault(seq, {})
     found.update({name: value for name, value in values.items() if value is not None})

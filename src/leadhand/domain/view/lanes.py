@@ -60,7 +60,7 @@ def args_of(given: Assignment) -> Mapping[str, Any]:
     return given.input if given.counts or given.parent is not None else {}
 
 
-_TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer"}
+_TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer", "shape": "Shape the answer"}
 
 
 def _name(given: Assignment) -> str:
@@ -177,7 +177,17 @@ def _show_counts(draft: Draft, tally: _Tally) -> None:
                 draft.part("orders").setdefault(order, {})[name] = (shown[name] if shown is not None else 0) + by
 
 
-_PHASES = {"plan": "Planning", "review": "Reviewing", "compose": "Writing the answer"}
+_PHASES = {
+    "plan": "Planning",
+    "planner": "Planning",
+    "lead": "Deciding what to do next",
+    "researcher": "Researching",
+    "review": "Reviewing",
+    "reviewer": "Reviewing",
+    "writer": "Writing",
+    "compose": "Writing the answer",
+    "shape": "Shaping the answer",
+}
 
 
 def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: str) -> None:

@@ -175,7 +175,10 @@ class VerdictPart(TypedDict):
 
 
 class CallPart(TypedDict):
-    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment."""
+    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment.
+
+    ``tokens`` are those that a model read and wrote. Without ``nanousd``, the cost is unknown.
+    """
 
     id: str
     kind: Literal["model", "tool"]
@@ -188,6 +191,9 @@ class CallPart(TypedDict):
     failure: NotRequired[FailurePart]
     summary: NotRequired[str]
     tokens: NotRequired[int]
+    output_tokens: NotRequired[int]
+    cached_tokens: NotRequired[int]
+    nanousd: NotRequired[int]
     returned_seq: NotRequired[int]
 
 

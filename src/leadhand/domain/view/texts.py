@@ -100,7 +100,7 @@ _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
     "child": "for another worker",
-    "asks": "for the controller",
+    "asks": "for Leadhand to carry out a call",
 }
 
 

@@ -105,6 +105,8 @@ WORDS: dict[type, Words] = {
 }
 """The words for each type of event, unless its content requires others."""
 
+OWN_WAITS = frozenset({"asks", "child"})
+"""Kinds of open calls that the run itself answers, without anybody."""
 _ENDINGS = {
     RunStatus.SUCCEEDED: ("Run succeeded", _GOOD),
     RunStatus.PARTIAL: ("Run finished with gaps", _ATTENTION),
@@ -123,6 +125,43 @@ _REQUESTS = {
     "skip_requested": "skip",
     "result_supplied": "result",
 }
+
+
+STATUS_WORDS = {"dropped": "skipped"}
+"""What people read instead of a status of an assignment; the other statuses are words themselves."""
+FAILURE_WORDS = {
+    "transient": "temporary error",
+    "rate_limited": "rate limit",
+    "invalid": "invalid",
+    "unavailable": "not available",
+    "rejected": "refused",
+    "blocked": "blocked",
+    "too_large": "too large",
+    "insufficient": "not enough",
+    "lost": "lost",
+    "exhausted": "limit reached",
+}
+"""What the classes of failures mean."""
+_CAUSES = {"not_found": "not found", "timeout": "timeout", "gave_up": "given up", "needs_failed": "blocked"}
+
+
+def status_word(status: str, failure: Failure | None, by: str) -> str:
+    """Return the word for the status of an assignment.
+
+    What failed by itself has failed, even if a review dropped it; what a person left out is skipped.
+    """
+    if status in ("failed", "dropped"):
+        if failure is not None and failure.type == "cancelled":
+            return "cancelled"
+        status = "failed" if failure is not None and not by else status
+    return STATUS_WORDS.get(status, status)
+
+
+def cause_word(class_: str, type_: str = "") -> str:
+    """Return why something is missing, in two words or fewer: ``HTTP 503``, ``timeout``, ``not available``."""
+    if type_.startswith("http_"):
+        return f"HTTP {type_.removeprefix('http_')}"
+    return _CAUSES.get(type_) or FAILURE_WORDS.get(class_, class_)
 
 
 def words(entry: ev.Entry) -> Words:
@@ -187,6 +226,9 @@ def words(entry: ev.Entry) -> Words:
             text = event.result.data.summary if event.result.data is not None else _why(event.result.error)
             if not event.result.ok:
                 said = said._replace(title="Failure returned", tone=_PROBLEM)
+        case "attempt_settled" if not event.ok and _cancelled(event.failure):
+            text = event.failure.message if event.failure is not None else ""
+            said = said._replace(title="Cancelled", tone=Tone.INFO, level=_PHASE)
         case "attempt_settled" if not event.ok:
             text = _why(event.failure)
             tone = Tone.INFO if is_interruption(event.failure) else _PROBLEM
@@ -196,10 +238,15 @@ def words(entry: ev.Entry) -> Words:
         case "attempt_lost" if is_interruption(event.failure):
             text = event.failure.message
             said = said._replace(title="Interrupted", tone=Tone.INFO)
+        case "attempt_lost" if _cancelled(event.failure):
+            text = event.failure.message
+            said = said._replace(title="Stopped", tone=Tone.INFO)
         case "attempt_lost":
             text = _why(event.failure)
         case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
+            if {call.kind for call in event.open_calls} <= OWN_WAITS:
+                said = said._replace(level=Level.DETAIL)
         case "effect_questioned":
             text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
         case "model_call_began":
@@ -240,6 +287,8 @@ def words(entry: ev.Entry) -> Words:
         case "todos_set":
             done = sum(todo.status == "completed" for todo in event.todos)
             text = f"{done:,} of {len(event.todos):,} completed"
+            now = [todo.content for todo in event.todos if todo.status == "in_progress"]
+            text += f"; now: {'; '.join(now)}" if now else ""
         case "note_emitted":
             text = event.message
             if event.waits_for:
@@ -303,6 +352,11 @@ def _subject(event: ev.AnyEvent) -> str:
 def _caller(call_id: str) -> str:
     """Return the assignment of a call: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
     return call_id.rpartition("/t")[0] or call_id
+
+
+def _cancelled(failure: Failure | None) -> bool:
+    """Whether it ended because a person cancelled the run: nothing has gone wrong."""
+    return failure is not None and failure.type == "cancelled"
 
 
 def _why(failure: Failure | None) -> str:

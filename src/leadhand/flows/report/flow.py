@@ -141,7 +141,7 @@ def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
 def _research(report: Report) -> Sequence[Command] | None:
     if report.plan is None:
         return None
-    tools = _reading_tools(report)
+    tools = _reading_tools(report) if report.stages[RESEARCHER].tools is None else None
     wanted = [
         Assign(
             id=f"research-{number}",

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import Value
+from leadhand.domain.value import Value, unset
 from leadhand.flows.flow import Flow
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
@@ -37,9 +37,9 @@ class Stage(Value):
 
     ``off`` leaves the stage out. An added stage stands ``after`` or ``before`` another one, by default after the
     writer. ``agent`` is the name of the Python class that carries the stage out; without it, a model does, with
-    ``instructions``, ``model`` and ``tools``. ``needs`` and ``gives`` are fields of the task. An added stage gives
-    "feedback", a verdict with findings, unless it says otherwise; one without a class gives one of
-    :data:`DECLARED_GIVES`.
+    ``instructions``, ``model`` and ``tools``: those of a ``worker`` of the project, if one is named. ``needs`` and
+    ``gives`` are fields of the task. An added stage gives "feedback", a verdict with findings, unless it says
+    otherwise; one without a class gives one of :data:`DECLARED_GIVES`.
     ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its assignments.
     """
 
@@ -48,6 +48,7 @@ class Stage(Value):
     after: str | None = None
     before: str | None = None
     agent: str | None = None
+    worker: str | None = Field(default=None, exclude_if=unset)
     instructions: str | None = Field(default=None, min_length=1)
     model: str | None = None
     tools: tuple[str, ...] | None = None
@@ -133,6 +134,8 @@ def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ..
 
 def _check(stage: Stage) -> None:
     name = stage.name
+    if stage.agent is not None and stage.worker is not None:
+        raise UsageError(f"the stage {name} names both an agent and a worker", "Give one of them.")
     if stage.is_built_in:
         if stage.off and name != REVIEWER:
             raise UsageError(
@@ -153,11 +156,11 @@ def _check(stage: Stage) -> None:
         return
     if name in RESERVED:
         raise UsageError(f"a stage cannot be named {name}", _known(name, GIVES, "The built-in stages are"))
-    if stage.agent is None and stage.instructions is None:
+    if stage.agent is None and stage.instructions is None and stage.worker is None:
         raise UsageError(
             f"there is no stage {name}",
-            f"{_known(name, GIVES, 'The built-in stages are')} To add one, give it instructions, or the agent that"
-            " carries it out.",
+            f"{_known(name, GIVES, 'The built-in stages are')} To add one, give it instructions, or the agent"
+            " or the worker that carries it out.",
         )
     if stage.after is not None and stage.before is not None:
         raise UsageError(f"the stage {name} names both after and before", "Give one of them.")

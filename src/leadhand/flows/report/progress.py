@@ -6,7 +6,7 @@ reviewer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, NamedTuple
@@ -78,8 +78,7 @@ class Report:
     @property
     def questions(self) -> list[AssignmentState]:
         """The assignments of the researchers so far, in order."""
-        found = (self.of(f"research-{number}") for number in count(1))
-        return list(iter(lambda: next(found), None))
+        return in_order(self.state, lambda number: f"research-{number}")
 
     @cached_property
     def research(self) -> tuple[str, ...]:
@@ -127,8 +126,7 @@ class Report:
     @property
     def drafts(self) -> list[AssignmentState]:
         """The drafts so far, in order."""
-        found = (self.of(draft_key(number)) for number in count(1))
-        return list(iter(lambda: next(found), None))
+        return in_order(self.state, draft_key)
 
     @property
     def revisions(self) -> int:
@@ -167,7 +165,7 @@ class Report:
 
     def statements(self, number: int, before: str = "") -> Sequence[Statement]:
         """Return the sentences of a draft with what code found about them."""
-        return _checked(self.text(number, before), tuple(self.citable(number).values()), self._given)
+        return checked(self.text(number, before), tuple(self.citable(number).values()), self._given)
 
     @cached_property
     def _given(self) -> str:
@@ -177,13 +175,19 @@ class Report:
 
     def shards(self, number: int) -> list[AssignmentState]:
         """Return the reviews of the citations of a draft so far, in order."""
-        found = (self.of(shard_key(number, shard)) for shard in count(1))
-        return list(iter(lambda: next(found), None))
+        return in_order(self.state, lambda shard: shard_key(number, shard))
 
 
 @lru_cache(maxsize=64)
-def _checked(text: str, passages: tuple[Passage, ...], given: str) -> Sequence[Statement]:
+def checked(text: str, passages: tuple[Passage, ...], given: str) -> Sequence[Statement]:
+    """Return the sentences of a text that cites passages as p1, p2, …, in their order, with what code found."""
     return tuple(check(text, {f"p{number}": passage for number, passage in enumerate(passages, start=1)}, given))
+
+
+def in_order(state: RunState, key: Callable[[int], str]) -> list[AssignmentState]:
+    """Return the assignments with numbered keys, from 1 up to the first number that has none."""
+    found = (state.assignments.get(key(number)) for number in count(1))
+    return list(iter(lambda: next(found), None))
 
 
 # --- names of assignments --------------------------------------------------------------------------------------------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from functools import partial
 from typing import Any
 
 from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.flows.prompts import instructions_in
 
 from .agents import AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
@@ -18,10 +18,8 @@ WEB = ("web_search", "web_fetch")
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: ReviewerAnswer}
 
 
-@cache
-def instructions(name: str) -> str:
-    """Return the built-in instructions from ``prompts/<name>.md``."""
-    return (files(__package__ or "leadhand.flows.report") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+instructions = partial(instructions_in, "leadhand.flows.report")
+"""Return the built-in instructions with this name."""
 
 
 def roles(options: Options, agents: Mapping[str, BoundAgent]) -> Sequence[Role]:

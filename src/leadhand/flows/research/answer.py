@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.decide.asks import NO_MORE_CHILDREN
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import CHECK, gap_of
+from leadhand.domain.evolve.calls import CHILD_FAILED
+from leadhand.domain.outcome import CHECK, gap_of, next_action
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState
 from leadhand.flows.report.final import failure_gap, verdict_gaps
 from leadhand.flows.report.rendering import Numbered, body, numbered
 
 from .options import LEAD
-from .progress import LISTED, Research, answer_key
+from .progress import GAVE_UP, LISTED, Research, answer_key
+from .questions import needs_no_source
 
 _FILE_MARK = re.compile(r"[ \t]*\[memory/[^\[\]\n]*\](?!\()")
+MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 ALONE = "it rests on no source: the model wrote it without research"
 
 
@@ -71,14 +74,16 @@ def _gaps(research: Research, number: int) -> Iterator[Gap]:
     if lead is not None and lead.closed and not lead.ok:
         yield _ended_early(research, lead)
     for each in research.unanswered:
-        yield gap_of(state, each)
+        found = gap_of(state, each)
+        yield found if each.failure is None else found.evolve(next_action=advised(research, each.failure).next_action)
     if lead is not None and any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = research.run.options.max_subagents
         reason = f"the lead wanted more than {most} subagents, which is the limit"
         action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
     if research.direct and research.text(number):
-        yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=ALONE, next_action=CHECK)
+        if research.run.earlier is not None or not needs_no_source(research.run.request, research.text(number)):
+            yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=ALONE, next_action=CHECK)
         for name in research.invented:
             reason = f"it cites {name}, which does not exist"
             yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)
@@ -94,15 +99,21 @@ def _ended_early(research: Research, lead: AssignmentState) -> Gap:
     failure = lead.failure or Failure.of("it gave no answer", "no_answer", FailureClass.INVALID)
     more = "; the answer is written from what was found until then" if research.last is not None else ""
     found = failure_gap(research.state, "the research", lead, more)
-    if failure.type == "max_turns":
-        most = research.run.options.max_turns
-        return found.evolve(next_action=f"raise --max-turns (it was {most}), and ask again")
-    return found
+    return found.evolve(next_action=advised(research, failure).next_action)
 
 
-def asking_again(found: Failure) -> Failure:
-    """Return a failure with advice for a run whose assignments cannot be repeated by themselves."""
-    return found.evolve(next_action=_ask_again(found.next_action))
+def advised(research: Research, found: Failure) -> Failure:
+    """Return a failure of the lead or a subagent with the advice of this flow."""
+    action = next_action(research.state, found)
+    if found.type == "max_turns":
+        action = f"raise --max-turns (it was {research.run.options.max_turns}), and ask again"
+    elif found.type == GAVE_UP and "another model" in action:
+        action = MORE_SOURCES
+    elif found.type == CHILD_FAILED:
+        failed = (each.failure for each in research.subagents if each.failure is not None)
+        cause = next((each for each in failed if each.message == found.message), None)
+        action = action if cause is None else advised(research, cause).next_action
+    return found.evolve(next_action=_ask_again(action))
 
 
 def _ask_again(advice: str) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.value import compact_json
 from leadhand.flows.context_budget import context_budget, tokens
+from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, in_turns, shown_passages
 from leadhand.flows.work_order.briefs import today
 
 from .citing import renumbered
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER
-from .progress import Research
+from .progress import Research, found_nothing
 
 MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
@@ -36,9 +37,7 @@ def brief(research: Research, assignment: AssignmentState) -> dict[str, Any]:
 
 def _earlier(research: Research) -> dict[str, Any]:
     """Return what earlier runs left: their answer and sources for a follow-up, and the paths of their files."""
-    facts: dict[str, Any] = {}
-    if (follows := research.run.earlier) is not None:
-        facts["earlier"] = follows.model_dump(mode="json", include={"request", "answer", "sources"})
+    facts = earlier_facts(research.state)
     if files := [each.path for each in research.state.definition.earlier]:
         facts["files"] = files[:MOST_FILES]
     return facts
@@ -56,8 +55,12 @@ def _writing(research: Research, given: Any) -> dict[str, Any]:
         if 2 * tokens(findings) > room:  # the other half is for passages
             findings = _findings(research, with_details=False)
         facts = {"findings": findings}
-        if missing := [each.assignment.name for each in research.unanswered]:
+        failed = [(each, each.failure.message) for each in research.unanswered if each.failure is not None]
+        if missing := [each.assignment.name for each, _ in failed if found_nothing(each)]:
             facts["missing"] = missing
+        stopped = [{"task": each.assignment.name, "reason": why} for each, why in failed if not found_nothing(each)]
+        if stopped:
+            facts["unfinished"] = stopped
     found = in_turns(research.passages, [each.passages for each in research.found.values()])
     return {**facts, "passages": shown_passages(research.passages, found, room - tokens(facts))}
 

@@ -22,14 +22,15 @@ from leadhand.domain.tool import ToolResult
 from leadhand.domain.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.report import judging
+from leadhand.flows.report.progress import shard_key
 from leadhand.flows.run_view import AssignmentView, RunView
 
-from .answer import asking_again, outcome
+from .answer import advised, outcome
 from .briefs import brief
 from .citing import cited_ids, cited_names, without_citations
 from .offline import RULES
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
-from .progress import Research, answer_key, shard_key
+from .progress import Research, answer_key
 from .roles import roles
 from .shapes import Found, memory_path
 
@@ -90,7 +91,7 @@ def _next(research: Research) -> Sequence[Command]:
     number = research.last
     if number is None:
         if research.answers or not research.found:
-            return [Finish(failure=asking_again(lead.failure) if lead.failure is not None else None)]
+            return [Finish(failure=advised(research, lead.failure) if lead.failure is not None else None)]
         return [_answer(1, "answer from what was found", {})]
     if research.direct:
         return [Finish()]

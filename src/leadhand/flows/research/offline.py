@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from leadhand.domain.artifact import MEMORY
 from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import Passage, passages_in
 from leadhand.domain.relevance import is_among, stems
@@ -21,7 +22,6 @@ from leadhand.flows.report.sentences import Kind
 from .excerpts import Chosen, choose
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER
 from .questions import NOTHING_ASKED, answer_at_once, content, names_nothing, parts, refers_back
-from .shapes import FOLDER
 
 TREE, READ, WRITE = "filesystem_tree", "filesystem_read", "filesystem_write"
 TODOS, RUN = "todo_list_write", "subagent_run"
@@ -36,7 +36,10 @@ FEW = 3
 """Words of a question that are too few to search for, if it is part of another one."""
 NOT_FOUND = "Nothing was found about: "
 KNOWN = "What is known about "
+NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
+UNFINISHED = "This was not finished: "
+NOT_BEGUN = "This was not researched: the limit of subagents was reached."
 _SOURCES = "\n\n## Sources\n"
 _MARK = re.compile(r"\s*\[[0-9a-f]{8}\.\d{1,5}(?:, [0-9a-f]{8}\.\d{1,5})*\]")
 _DEFINES = re.compile(r"(?:what|who) (?:is|are|was|were) (?:known about )?(?:an? |the )?(?P<what>[^?]+)", re.IGNORECASE)
@@ -56,7 +59,7 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     wanted = research.wanted()
     if wanted:
         return together(wanted, request)
-    return research.answer() or request.give_up(f"no source that was found answers: {question}")
+    return research.answer() or request.give_up(f"{NO_SOURCE}{question}")
 
 
 class _Part(NamedTuple):
@@ -149,7 +152,7 @@ class _Research:
         fits: dict[str, float] = {}
         for entry in listed:
             path = text_of(entry.get("path"))
-            named = set(stems(re.sub(r"[\W_]+", " ", path.removeprefix(FOLDER).rpartition(".")[0])))
+            named = set(stems(re.sub(r"[\W_]+", " ", path.removeprefix(MEMORY).rpartition(".")[0])))
             shares = [sum(is_among(stem, named) for stem in words) / max(1, len(words)) for words in asked]
             if path.endswith((".md", ".txt")) and max(shares, default=0) >= 0.5:
                 fits[path] = max(shares)
@@ -186,8 +189,16 @@ class _Research:
                 blocks += [f"## About: {about}", text] if text else [f"{NOT_FOUND}{about}."]
                 continue
             blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
-            blocks.append(text or ("See above." if self._found(part) else UNANSWERED))
+            blocks.append(text or ("See above." if self._found(part) else self._why_not(part)))
         return "\n\n".join([*blocks, report.BYLINE])
+
+    def _why_not(self, part: _Part) -> str:
+        """Why a part has no answer: no source has one, or a limit or an error stopped its subagent."""
+        result = self._results.get(part.name)
+        if result is None:
+            return NOT_BEGUN
+        failed = result.failed
+        return f"{UNFINISHED}{failed}." if failed and not failed.startswith(NO_SOURCE) else UNANSWERED
 
     def _found(self, part: _Part) -> str:
         """What was found for a part, with citations: its file, else the result of its subagent."""
@@ -221,9 +232,9 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     chosen = choose(question, passages, about)
     if not chosen.excerpts:
         failed = [call.failed for call in searched if call.failed]
-        why = failed[0] if len(failed) == len(searched) else f"no source that was found answers: {question}"
+        why = failed[0] if len(failed) == len(searched) else f"{NO_SOURCE}{question}"
         return request.give_up(why)
-    text, path = _written(chosen), f"{FOLDER}{text_of(task['task_name']).replace('_', '-')}.md"
+    text, path = _written(chosen), f"{MEMORY}{text_of(task['task_name']).replace('_', '-')}.md"
     missing = NOT_FOUND + ", ".join(chosen.missing) + "." if chosen.missing else ""
     tried = [call for call in made if call.tool == WRITE]
     if not tried and any(tool.name == WRITE for tool in request.tools):
@@ -252,6 +263,8 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         blocks += [text] if text else []
     missing = texts_of(facts.get("missing"))
     blocks += [f"No source answered this: {each}" for each in missing]
+    unfinished = objects_of(facts.get("unfinished"))
+    blocks += [f"Not finished: {text_of(each.get('task'))}: {text_of(each.get('reason'))}" for each in unfinished]
     return "\n\n".join([*(blocks or [UNANSWERED]), report.BYLINE])
 
 

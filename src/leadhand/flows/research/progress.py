@@ -7,8 +7,7 @@ what was found where the lead gave none, or a revision of the answer before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
-from itertools import count
+from functools import cached_property
 
 from pydantic import ValidationError
 
@@ -16,8 +15,9 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.passages import Passage, digest_of
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import object_of, objects_of, text_of
-from leadhand.flows.report.citations import Statement, Status, check
+from leadhand.flows.report.citations import Statement, Status
 from leadhand.flows.report.judging import Judged, refused_citations, unsupported
+from leadhand.flows.report.progress import checked, in_order, shard_key
 from leadhand.flows.report.shapes import Verdict
 from leadhand.flows.run_view import RunView
 
@@ -26,6 +26,8 @@ from .options import LEAD, REVIEWER, SUBAGENT, Options
 from .shapes import Found, same_task
 
 LISTED = -1
+GAVE_UP = "gave_up"
+"""The type of the failure of a worker that says that it cannot answer."""
 
 
 class Research:
@@ -101,8 +103,7 @@ class Research:
     @property
     def answers(self) -> list[AssignmentState]:
         """The answers of the writer so far, in order."""
-        found = (self.of(answer_key(number)) for number in count(1))
-        return list(iter(lambda: next(found), None))
+        return in_order(self.state, answer_key)
 
     def text(self, number: int) -> str:
         """Return an answer with the numbers of its passages; "" for one that does not exist.
@@ -143,13 +144,12 @@ class Research:
         """Return the sentences of an answer with what code found about them."""
         if self.direct:
             return ()
-        found = _checked(self.text(number), tuple(self.passages.values()), self.run.request)
+        found = checked(self.text(number), tuple(self.passages.values()), self.run.request)
         return [_with_files(each, self.paths) for each in found]
 
     def shards(self, number: int) -> list[AssignmentState]:
         """Return the reviews of the citations of an answer so far, in order."""
-        found = (self.of(shard_key(number, shard)) for shard in count(1))
-        return list(iter(lambda: next(found), None))
+        return in_order(self.state, lambda shard: shard_key(number, shard))
 
     def judged(self, number: int) -> Judged:
         """Return the verdict on an answer from everything that judged it so far."""
@@ -176,6 +176,11 @@ class Research:
         return [*cited_names(text), *unknown_files(text, {*self.paths, *cited_names(text)})]
 
 
+def found_nothing(subagent: AssignmentState) -> bool:
+    """Whether a subagent failed because it found no answer, and neither a limit nor an error stopped it."""
+    return subagent.failure is not None and subagent.failure.type == GAVE_UP
+
+
 def _given_again(failed: AssignmentState, later: AssignmentState) -> bool:
     """Whether a later subagent had the task of one that failed: its name or its prompt."""
     one, other = failed.assignment, later.assignment
@@ -196,10 +201,6 @@ def answer_key(number: int) -> str:
     return LEAD if number == 0 else f"answer-{number}"
 
 
-def shard_key(number: int, shard: int) -> str:
-    return f"review-{number}-c{shard}"
-
-
 def _found(subagent: AssignmentState) -> Found:
     """Return the result of a subagent; of one that a person supplied, its text as the only passage."""
     try:
@@ -208,11 +209,6 @@ def _found(subagent: AssignmentState) -> Found:
         text, by = subagent.data.summary if subagent.data is not None else "", f"supplied by {subagent.by}"
         source = digest_of(text)
         return Found(summary=text, passages=(Passage(id=f"{source}.1", text=text, title=by, source=source),))
-
-
-@lru_cache(maxsize=64)
-def _checked(text: str, passages: tuple[Passage, ...], given: str) -> Sequence[Statement]:
-    return tuple(check(text, {f"p{number}": passage for number, passage in enumerate(passages, start=1)}, given))
 
 
 def _with_files(statement: Statement, known: frozenset[str]) -> Statement:

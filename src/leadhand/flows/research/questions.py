@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from leadhand.domain.relevance import terms
 from leadhand.flows.offline.words import FUNCTION, GREETINGS, word_set
+from leadhand.flows.report.citations import Status, check
 
 MOST_PARTS = 12
 """Parts of a question, at most; what follows belongs to the last one."""
@@ -17,7 +18,8 @@ _ASKING = word_set(
     against another other others without during while through first last next"""
 )
 """Words that say what kind of answer a question wants, not what it is about."""
-_NO_CONTENT = _ASKING | FUNCTION | GREETINGS
+_OTHER_GREETINGS = word_set("hallo moin servus bonjour bonsoir salut merci hola gracias ciao grazie danke")
+_NO_CONTENT = _ASKING | FUNCTION | GREETINGS | _OTHER_GREETINGS
 _MEASURES = word_set(
     """cost costs price prices pay euro euros dollar dollars expensive cheap deep long high wide big large old new fast
     hot cold heavy far often happened"""
@@ -74,6 +76,23 @@ def answer_at_once(question: str) -> str:
     exact = result * 10**9 == int(result * 10**9)
     shown = str(result) if result.denominator == 1 else f"{float(result):.9f}".rstrip("0")
     return f"{found['a']} {sign} {found['b']} {'=' if exact else '≈'} {shown}"
+
+
+def needs_no_source(question: str, answer: str) -> bool:
+    """Whether an answer needs no source, as far as code can see.
+
+    The question asks about nothing (a greeting) and the answer states no facts, or it is a sum and its result is there.
+    """
+    at_once = answer_at_once(question)
+    given = [question, at_once]
+    if _SUM.fullmatch(question.strip()):
+        result = re.split("[=≈] ", at_once)[-1]
+        given += [f"{int(result):,}"] if result.lstrip("-").isdecimal() else []
+        if re.search(rf"(?<![\d.]){re.escape(result)}(?!\d)", answer.replace(",", "")) is None:
+            return False
+    if not at_once:
+        return False
+    return all(each.status is Status.OWN_REASONING for each in check(answer, {}, "\n".join(given)))
 
 
 def parts(question: str) -> list[str]:

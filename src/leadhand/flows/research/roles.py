@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
+from functools import partial
 
 from leadhand.domain.run import OWN_TOOLS, Role
+from leadhand.flows.prompts import instructions_in
 from leadhand.flows.report.roles import instructions as of_report
 from leadhand.flows.report.shapes import CitationReview
 
@@ -18,10 +18,8 @@ SUBAGENT_TOOLS = ("web_search", "filesystem_write", PARALLEL, OWN_TOOLS)
 """A subagent reads no files; it has the tools of the run that only read."""
 
 
-@cache
-def instructions(name: str) -> str:
-    """Return the built-in instructions from ``prompts/<name>.md``."""
-    return (files(__package__ or "leadhand.flows.research") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+instructions = partial(instructions_in, "leadhand.flows.research")
+"""Return the built-in instructions with this name."""
 
 
 def roles(options: Options) -> list[Role]:

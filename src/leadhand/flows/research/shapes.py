@@ -8,12 +8,9 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from leadhand.domain.artifact import confined
+from leadhand.domain.artifact import MEMORY, confined
 from leadhand.domain.passages import Passage
 from leadhand.domain.value import Value, is_object
-
-FOLDER = "memory/"
-"""Where the artifacts of research runs are."""
 
 
 class Task(Value):
@@ -68,7 +65,7 @@ def result_schema(detail: dict[str, Any]) -> dict[str, Any]:
 def memory_path(path: str) -> str:
     """Return the path of an artifact below ``memory/``. Raises UsageError, as :func:`confined` does."""
     whole = confined(path)
-    return whole if whole.startswith(FOLDER) else confined(f"{FOLDER}{whole}")
+    return whole if whole.startswith(MEMORY) else confined(f"{MEMORY}{whole}")
 
 
 def same_task(prompt: str) -> str:

@@ -57,7 +57,7 @@ def output_problems(state: RunState, assignment: Assignment, value: Json, text: 
             return []
 
 
-def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall]:
+def proposed_calls(state: RunState, assignment: Assignment, value: Json) -> Iterator[ProposedCall]:
     """Return the tool calls that a plan or a review proposes."""
     proposed: Sequence[ProposedSubtask] = ()
     if assignment.role == RoleName.PLAN:
@@ -69,10 +69,11 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
     for index, subtask in enumerate(proposed):
         where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
         output = schema if is_object(schema) else None
-        if subtask.tool is not None or output is not None:
+        given = next((each.input for each in state.definition.workers if each.name == subtask.worker), None)
+        if subtask.tool is not None or output is not None or given is not None:
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
-            yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output)
+            yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given)
 
 
 def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | None:
@@ -190,7 +191,8 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
     The model that reads them knows its subtasks by their indexes: the order has no id yet.
     """
     order = issue(proposed, next_order_id(state), "goal")
-    found = order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
+    known = {subtask.key for subtask in subtasks(state)}
+    found = order_problems(order, state.tools, known, state.definition.workers)
     return [re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem) for problem in found]
 
 

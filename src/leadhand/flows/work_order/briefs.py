@@ -37,6 +37,12 @@ def _tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
+def _workers(state: RunState) -> dict[str, Any]:
+    """Return the workers of the project that a subtask can name; nothing without any."""
+    found = [{"name": worker.name, "description": worker.description} for worker in state.definition.workers]
+    return {"workers": found} if found else {}
+
+
 def today(state: RunState) -> dict[str, Any]:
     """Return the date on which the run was created, with the weekday and the time zone."""
     return {"today": dated(state.created_at)}
@@ -55,6 +61,7 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     page: dict[str, Any] = {"most": page_size(state)}
     facts: dict[str, Any] = {
         "tools": _tools(state.definition.tools),
+        **_workers(state),
         **today(state),
         **earlier_facts(state),
         **asked(state),
@@ -134,6 +141,7 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     numbers = source_numbers(answer_sources(state, covers)) if composing else None
     facts: dict[str, Any] = {
         "tools": _tools(review_tools(state, assignment)),
+        **({} if is_last_order(state) else _workers(state)),
         **(today(state) if composing else {}),
         **asked(state, None if whole else CONTEXT),
         "compose": composing,

@@ -58,7 +58,7 @@ class WorkOrderFlow(Flow):
     def proposed_calls(
         self, run: RunView[Flow.Options], assignment: AssignmentState, value: Json
     ) -> Sequence[ProposedCall]:
-        return list(answer_checks.proposed_calls(assignment.assignment, value))
+        return list(answer_checks.proposed_calls(run.state, assignment.assignment, value))
 
     def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
         state, given = run.state, assignment.assignment

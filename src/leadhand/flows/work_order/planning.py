@@ -17,7 +17,7 @@ from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 from .answer_checks import parse
 from .repair import moved_needs
 from .results import answerable_results, planning_failure, why_failed
-from .roles import RoleName
+from .roles import RoleName, instructions, with_role
 
 ASK_AGAIN = "ask again, with the answer to this question in the request"
 """What a person can do about a request that needs clarification."""
@@ -39,7 +39,9 @@ def plan(state: RunState) -> list[do.Command] | Plan:
         return _begin(state, pages[-1])
     if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
         first = sum(len(_subtasks(page)) for page in pages)
-        return [do.Assign(id=page_id(len(pages) + 1), role=RoleName.PLAN, input={"first": first})]
+        own = with_role(state, RoleName.PLAN, instructions("workers")) if state.definition.workers else None
+        page = page_id(len(pages) + 1)
+        return [do.Assign(id=page, role=RoleName.PLAN, input={"first": first}, instructions=own)]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
         return [do.Finish(failure=why_failed(pages[0]))]
@@ -94,7 +96,7 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
     fresh = any(part not in state.unsupported for part in whole.cannot)
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
-        order = issue(whole.subtasks, order_id(1), whole.goal)
+        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.workers)
         keys, new_id = order.subtask_keys(), next_order_id(state, order.subtasks)
         if new_id != order.work_order_id:  # what has begun is not as planned, and keeps its keys
             moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}

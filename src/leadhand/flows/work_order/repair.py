@@ -30,17 +30,17 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     review = order.review
     if review is None:
         return None
-    new_id = next_order_id(state)
+    new_id, workers = next_order_id(state), state.definition.workers
     again: list[tuple[AssignmentState, Subtask]] = []
     for verdict in review.verdicts:
         before = state.assignments[verdict.subtask]
         if verdict.verdict is VerdictKind.REPLAN and verdict.replacement is not None:
-            proposed = issue((verdict.replacement,), new_id, order.order.goal).subtasks[0]
+            proposed = issue((verdict.replacement,), new_id, order.order.goal, workers=workers).subtasks[0]
             again.append((before, proposed))
         elif verdict.verdict is VerdictKind.RETRY:
             again.append((before, before.subtask))
     again = [pair for pair in again if _worth_it(state, *pair)]
-    missing = issue(review.missing, new_id, order.order.goal).subtasks if review.missing else ()
+    missing = issue(review.missing, new_id, order.order.goal, workers=workers).subtasks if review.missing else ()
     fresh = [subtask for subtask in missing if not _tried(state, subtask)]
     return _order(order, new_id, [*_repaired(state, again, new_id), *fresh])
 
@@ -98,12 +98,16 @@ def _worth_it(state: RunState, before: AssignmentState, subtask: Subtask) -> boo
     may_act = tool is None or tool.effect is Effect.ONCE
     if before.acted and may_act:
         return False  # never silently repeat an irreversible call
-    if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
+    if _does(subtask) != _does(before.subtask):
         return True
     if before.failure is None or before.failure.class_ in NEW_REASON or before.failure.class_ is FailureClass.BLOCKED:
         return True
     # Rejected by the review: the worker does not know the reason yet, so one retry makes sense.
     return before.failure.class_ is FailureClass.INSUFFICIENT and before.subtask.repairs_subtask is None
+
+
+def _does(subtask: Subtask) -> tuple[str | None, str | None, dict[str, Any]]:
+    return subtask.tool, subtask.worker, subtask.args
 
 
 def _without_dead_ends(

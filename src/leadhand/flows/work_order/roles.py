@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 
 from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Plan
 from leadhand.domain.work_result import Review
+from leadhand.flows.prompts import instructions_in
 
 
 class RoleName(StrEnum):
@@ -19,10 +19,8 @@ class RoleName(StrEnum):
     COMPOSE = "compose"
 
 
-@cache
-def instructions(name: str) -> str:
-    """Return the built-in instructions from ``prompts/<name>.md``."""
-    return (files(__package__ or "leadhand.flows.work_order") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+instructions = partial(instructions_in, "leadhand.flows.work_order")
+"""Return the built-in instructions with this name."""
 
 
 def with_role(state: RunState, name: RoleName, more: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leadhand.domain.run import Role
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import is_list, is_object, lean_schema, object_of, text_of
@@ -22,6 +23,8 @@ Schema = dict[str, Any]
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
 _SENTENCE: Schema = {"type": "string", "minLength": 1, "maxLength": 400}
 
+_TASK: Schema = {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]}
+"""What a worker without an input schema is given."""
 _EXPECTED: Schema = {"anyOf": [_SENTENCE, {"type": "object"}]}
 
 
@@ -29,7 +32,7 @@ def plan_schema(state: RunState, assignment: Assignment) -> Schema:
     """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
     first, most = assignment.input.get("first", 0), page_size(state)
     index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
-    defs, subtask = _subtask(state.definition.tools, index)
+    defs, subtask = _subtask(state.definition.tools, index, state.definition.workers)
     cannot = {"cannot": _unsupported()}
     subtasks = {"type": "array", "minItems": 0 if first else 1, "maxItems": most, "items": subtask}
     plan = {"goal": _SENTENCE, "subtasks": subtasks, **cannot, "more": {"type": "boolean"}}
@@ -46,7 +49,8 @@ def review_schema(state: RunState, assignment: Assignment) -> Schema:
     covers: list[str] = list(assignment.input.get("covers", ()))
     whole, again = bool(assignment.input.get("whole", True)), not is_last_order(state)
     key: Schema = {"$ref": "#/$defs/key"}
-    defs, subtask = _subtask(review_tools(state, assignment), key) if again else ({}, {})
+    workers = state.definition.workers
+    defs, subtask = _subtask(review_tools(state, assignment), key, workers) if again else ({}, {})
     open_, done = [[key for key in covers if state.assignments[key].ok is ok] for ok in (False, True)]
     kinds = ["drop", "retry"] if again else ["drop"]
     branches = [
@@ -83,8 +87,8 @@ def _unsupported() -> Schema:
     return {"type": "array", "items": _object({"what": _SENTENCE, "reason": _SENTENCE}, "what", "reason")}
 
 
-def _subtask(tools: Sequence[ToolSpec], need: Schema) -> tuple[Schema, Schema]:
-    """Return the definitions that a schema of subtasks uses, and the schema of one: a branch for each tool.
+def _subtask(tools: Sequence[ToolSpec], need: Schema, workers: Sequence[Role]) -> tuple[Schema, Schema]:
+    """Return the definitions that a schema of subtasks uses, and the schema of one: a branch for each tool and worker.
 
     ``need`` is the schema of the index or the key of a subtask whose result another uses.
     """
@@ -94,19 +98,23 @@ def _subtask(tools: Sequence[ToolSpec], need: Schema) -> tuple[Schema, Schema]:
     name, needs, expected = ({"$ref": f"#/$defs/{each}"} for each in ("name", "needs", "expected"))
     branches: list[Schema] = []
     for tool in tools:
-        args = _arguments(tool, defs)
+        args = _arguments(tool.name, tool.parameters, defs)
         given = {"name": name, "tool": {"const": tool.name}, "args": args, "needs": needs, "expected_output": expected}
         branches.append(_object(given, "name", "tool", "args"))
+    for worker in workers:
+        args = _arguments(worker.name, worker.input or _TASK, defs)
+        given = {"name": name, "worker": {"const": worker.name}, "args": args, "needs": needs}
+        branches.append(_object({**given, "expected_output": expected}, "name", "worker", "args"))
     own = {"name": name, "tool": {"const": None}, "expected_output": expected, "needs": needs}
     branches.append(_object(own, "name", "tool", "expected_output"))
     defs["subtask"] = {"anyOf": branches}
     return defs, {"$ref": "#/$defs/subtask"}
 
 
-def _arguments(tool: ToolSpec, defs: Schema) -> Schema:
-    """Return the schema of a tool's arguments, any of which can refer to a result; its definitions go to ``defs``."""
-    parameters = _renamed(lean_schema(tool.parameters), f"{tool.name}.")
-    defs |= {f"{tool.name}.{name}": part for name, part in object_of(parameters.pop("$defs", None)).items()}
+def _arguments(of: str, schema: Schema, defs: Schema) -> Schema:
+    """Return the schema of arguments, any of which can refer to a result; its definitions go to ``defs``."""
+    parameters = _renamed(lean_schema(schema), f"{of}.")
+    defs |= {f"{of}.{name}": part for name, part in object_of(parameters.pop("$defs", None)).items()}
     given = object_of(parameters.get("properties"))
     properties = {name: {"anyOf": [part, {"$ref": "#/$defs/result"}]} for name, part in given.items()}
     return {**parameters, "properties": properties}

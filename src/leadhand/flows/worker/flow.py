@@ -61,7 +61,8 @@ class WorkerFlow(Flow):
             gaps.append(_gap(f"the answer states {', '.join(doubts)}, and no call of {work.title} returned that"))
         elif not recorded.get("calls"):
             gaps.append(_gap("the answer rests on no source: the worker called no tool"))
-        return Outcome(answer=work.text if value is None else compact_json(value), uses=[WORK], gaps=gaps)
+        answer = work.text if value is None else compact_json(value)
+        return Outcome(answer=answer, uses=[WORK], gaps=gaps, value=value)
 
 
 def _is_recorded(value: dict[str, Json]) -> bool:

@@ -150,7 +150,7 @@ class ChatServer:
                 patience.received(chunk, begun=stream.begun)
         except aiohttp.ClientError:
             if not stream.ended:
-                raise failed("cut_stream", "the stream ended in the middle of the answer") from None
+                raise stream.cut("in the middle of the answer") from None
         return Answered(stream.document(), heard=stream.heard)
 
     def _decoded(self, body: bytes, content_type: str) -> dict[str, Any]:

@@ -12,11 +12,16 @@ from typing import Any, NamedTuple
 from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
 from leadhand.models.answers import decode_json
 from leadhand.models.failures import failed
+from leadhand.ports import ModelError
 
 from .answers import AnswerOnly, first_choice, usage_in
 
 _TEXTS = ("reasoning_content", "reasoning", "refusal")
 _BOM = b"\xef\xbb\xbf"
+_OTHER_FIELDS = frozenset({"", "id", "retry"})
+"""Fields of events that are not used; a comment is a line without a name."""
+_SHOWN = 80
+"""Characters of what cannot be read, in a message."""
 
 
 class ServerEvent(NamedTuple):
@@ -30,10 +35,12 @@ class SseDecoder:
     """Parses bytes in chunks into events.
 
     ``feed`` returns the events that the chunk completed, ``close`` the last event if it was not terminated. Lines end
-    with LF, CR or CRLF. A line may be spread over any number of chunks; its parts are joined once.
+    with LF, CR or CRLF. A line may be spread over any number of chunks; its parts are joined once. ``unknown`` is the
+    first line that does not belong to an event, "" without one.
     """
 
     def __init__(self) -> None:
+        self.unknown = ""
         self._parts: list[bytes] = []
         self._data: list[str] = []
         self._event = ""
@@ -54,9 +61,11 @@ class SseDecoder:
 
     def close(self) -> list[ServerEvent]:
         """The event the stream ended in, if there is one."""
-        lines = b"".join(self._parts).splitlines()
+        lines, unknown = b"".join(self._parts).splitlines(), self.unknown
         self._parts = []
-        return self._events([*lines, b""])
+        events = self._events([*lines, b""])
+        self.unknown = unknown  # the last line may be only the beginning of one
+        return events
 
     def _events(self, lines: list[bytes]) -> list[ServerEvent]:
         events: list[ServerEvent] = []
@@ -75,6 +84,8 @@ class SseDecoder:
                 self._data.append(value.removeprefix(" "))
             elif name == "event":
                 self._event = value.removeprefix(" ")
+            elif name not in _OTHER_FIELDS:
+                self.unknown = self.unknown or written.decode("utf-8", "replace")
         return events  # without comments (":"), ids, and unknown fields
 
 
@@ -211,6 +222,7 @@ class ChatStream:
         self._key = key
         self._decoder = SseDecoder()
         self._assembly = Assembly(function)
+        self._skipped = ""
 
     @property
     def begun(self) -> bool:
@@ -232,10 +244,22 @@ class ChatStream:
         assembly = self._assembly
         if assembly.error is not None:
             return {"error": dict(assembly.error)}
-        if not (self.done or assembly.ended):
-            raise failed("cut_stream", "the stream ended before the answer was complete")
+        if not (assembly.ended or (self.done and (assembly.begun or not self._unread))):
+            raise self.cut("before the answer was complete")
         self._pass_on(assembly.close())
         return assembly.document()
+
+    def cut(self, where: str) -> ModelError:
+        """Return the error of a stream that ended too early: if the server sent something else, that is the cause."""
+        if self._unread:
+            what = f"the server sent events that are not parts of an answer, such as {self._unread[:_SHOWN]!r}"
+            return failed("bad_body", f"{what}, and the stream ended {where}", key=self._key)
+        return failed("cut_stream", f"the stream ended {where}")
+
+    @property
+    def _unread(self) -> str:
+        """The first part of the stream that could not be read and was skipped; "" without one."""
+        return self._skipped or self._decoder.unknown
 
     def _pass_on(self, text: str) -> None:
         if text and self._on_text is not None:
@@ -253,11 +277,13 @@ class ChatStream:
             try:
                 chunk = decode_json(written)
             except ValueError:
-                if event.event not in ("message", "error"):
-                    continue  # a custom heartbeat event
-                message = f"a chunk of the answer is not valid JSON: it starts with {written[:80]!r}"
+                if event.event not in ("message", "error"):  # a custom heartbeat event
+                    self._skipped = self._skipped or written
+                    continue
+                message = f"a chunk of the answer is not valid JSON: it starts with {written[:_SHOWN]!r}"
                 raise failed("bad_body", message, key=self._key) from None
             piece = object_of(chunk)
+            self._skipped = self._skipped or ("" if is_object(chunk) else written)
             if event.event == "error":
                 piece = {"error": piece.get("error", chunk)}
             self._pass_on(self._assembly.take(piece))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import StringConstraints
 
 from leadhand.domain.access import Scope
@@ -31,5 +31,14 @@ Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 
 RunId = Annotated[str, Path(description="The run's full id.", examples=[RUN_ID], max_length=100)]
+LONGEST_WAIT_S = 600
+WaitSeconds = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=LONGEST_WAIT_S,
+        description="Answer when the run has ended, is paused or waits for approval, or after this many seconds.",
+    ),
+]
 Words = Annotated[str, StringConstraints(max_length=10_000)]
 """A reason or another text that a person writes."""

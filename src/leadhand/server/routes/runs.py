@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -9,15 +11,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BeforeValidator
 
+from leadhand import __version__
+from leadhand.app.arguments import parse_tags
 from leadhand.domain.access import Scope
 from leadhand.domain.document import RunDocument, run_line
 from leadhand.domain.errors import NoSuchRun, RunOwned
-from leadhand.domain.run import RunStatus
-from leadhand.server.access import require
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, invalid, responses
-from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService
+from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
 from leadhand.server.schemas import RunsPage
+from leadhand.server.service import Service
 from leadhand.server.start_request import Submission, loosens
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
@@ -44,6 +49,7 @@ async def start_run(
     idempotency_key: Annotated[
         str | None, Header(description="A second request with the same key and body returns the same run.")
     ] = None,
+    wait: WaitSeconds = 0,
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
     if loosens(submission.approve, submission.approve_rules, service.runtime.settings):
@@ -56,6 +62,7 @@ async def start_run(
     response.headers["location"] = f"/api/runs/{state.run_id}"
     if again:
         response.headers["idempotency-replayed"] = "true"
+    await _wait(service, access, principal, state.run_id, wait)
     return await service.runtime.document(state.run_id)
 
 
@@ -69,6 +76,7 @@ async def list_runs(
     since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
     until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
     asking: Annotated[bool, Query(description="Only runs with open approvals.")] = False,
+    tag: Annotated[list[str], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
 ) -> RunsPage:
@@ -82,6 +90,7 @@ async def list_runs(
             since=_with_zone(since, "since"),
             until=_with_zone(until, "until"),
             asking=asking,
+            tags=parse_tags(tag, "tag"),
             key_id=principal.reads_of,
             limit=limit + 1,
             before=_readable(cursor),
@@ -107,10 +116,46 @@ def _with_zone(moment: datetime | None, name: str) -> datetime | None:
     return moment
 
 
-@router.get("/{run_id}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
+@router.get(
+    "/{run_id}",
+    response_model=RunDocument,
+    responses={
+        304: {"description": "The document is still the one whose `ETag` was sent as `If-None-Match`."},
+        **responses(401, 403, 404, 422, 429, 503),
+    },
+)
+async def get_run(
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: Reader,
+    response: Response,
+    wait: WaitSeconds = 0,
+    if_none_match: Annotated[str, Header(description="The `ETag` of the document that the client has.")] = "",
+) -> RunDocument | Response:
     """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
-    return await service.runtime.document(run_id)
+    await _wait(service, access, principal, run_id, wait)
+    listing = await service.runtime.store.run(run_id)
+    owner = None if listing.status in ENDED else listing.owner
+    tag = _tag(run_id, listing.head_seq, owner, await service.runtime.followed_by(listing))
+    if tag in [each.strip() for each in if_none_match.split(",")]:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
+    document = await service.runtime.document(run_id)
+    response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by)
+    return document
+
+
+def _tag(*parts: Any) -> str:
+    """Return the ETag of a run document. A weak one, since a proxy may compress the document."""
+    written = json.dumps([__version__, *parts])
+    return f'W/"{hashlib.sha256(written.encode()).hexdigest()[:32]}"'
+
+
+async def _wait(service: Service, access: Access, principal: Principal, run_id: str, seconds: float) -> None:
+    """Wait until a run rests, at most ``seconds``. Raises Problem (429): a request that waits counts as a stream."""
+    if seconds:
+        with access.rates.stream(principal.key_id):
+            await service.waits.until_rest(run_id, seconds)
 
 
 @router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))

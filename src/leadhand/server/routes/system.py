@@ -8,12 +8,13 @@ from fastapi import APIRouter, Request, Response
 
 from leadhand import __version__
 from leadhand.app.checks import check_service, check_writable, failed
+from leadhand.app.membership import queue_of
 from leadhand.domain.errors import StoreError
 from leadhand.server.contract import Route
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Reader, ReaderOfAll, TheService
-from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, ModelInfo, SystemDocument
+from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, HostsDocument, ModelInfo, SystemDocument
 
 router = APIRouter(route_class=Route, tags=["operators"])
 
@@ -32,10 +33,22 @@ async def ready(service: TheService) -> Health:
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **responses(401, 403, 429)})
-async def metrics(request: Request, _: ReaderOfAll) -> Response:
-    """Metrics of this process, of the runs of all keys, in the Prometheus format."""
+async def metrics(request: Request, service: TheService, _: ReaderOfAll) -> Response:
+    """Metrics of this process, of the runs of all keys, in the Prometheus format.
+
+    On PostgreSQL also the processes that take work from the queue, and how much waits there.
+    """
     counted: Metrics = request.app.state.metrics
+    store = service.runtime.store
+    if service.runtime.cluster is not None:
+        counted.note_cluster(await store.hosts(), await queue_of(store))
     return Response(counted.text(), headers={"content-type": counted.content_type})
+
+
+@router.get("/api/hosts", responses=responses(401, 403, 429, 503))
+async def hosts(service: TheService, _: ReaderOfAll) -> HostsDocument:
+    """The processes that are alive, what each is doing, and the queue that they take work from."""
+    return HostsDocument(hosts=tuple(await service.runtime.store.hosts()), queue=await queue_of(service.runtime.store))
 
 
 @router.get("/api/system", responses=responses(401, 403, 429, 503))
@@ -63,7 +76,7 @@ async def system(request: Request, service: TheService, principal: Reader) -> Sy
         model=ModelInfo(name=choice.models.default, why=choice.why),
         hosts=tuple(await store.hosts()) if all_runs else (),
         streams=service.feeds.clients,
-        driving=len(service.driving),
+        driving=len(service.driver.driving),
         console=request.app.state.console,
         checks=tuple(
             CheckLine(name=each.check, ok=each.level == "ok", what=each.what, how=each.how)

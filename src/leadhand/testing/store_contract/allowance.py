@@ -57,6 +57,18 @@ class AllowanceContract(Contract):
             await store.append("run-1", [began("c2", tokens(1)).evolve(judges=True)])
         await store.append("run-1", [began("c2", Amount(requests=1, tokens=15), final=True)])
 
+    async def test_reviews_and_the_answer_leave_a_third_each_to_those_that_shape_it(self, store: ContextStore) -> None:
+        limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
+        await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
+        review = began("c1", Amount(requests=8, tokens=80)).evolve(judges=True, shaped=True)
+        await store.append("run-1", [review])
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-1", [began("c2", tokens(1)).evolve(judges=True, shaped=True)])
+        await store.append("run-1", [began("c2", Amount(requests=1, tokens=10), final=True).evolve(shaped=True)])
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-1", [began("c3", tokens(1), final=True).evolve(shaped=True)])
+        await store.append("run-1", [began("c3", Amount(requests=1, tokens=10), final=True)])
+
     async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(90))])
@@ -179,10 +191,10 @@ class AllowanceContract(Contract):
     async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         scopes = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
-        with pytest.raises(AllowanceRefused, match=r"the assignment wo-001\.0/sub/1 has 30 tokens left") as refused:
+        with pytest.raises(AllowanceRefused, match=r"the assignment wo-001\.0/sub/1 has 30 left") as refused:
             await store.append("run-1", [began("c1", tokens(40), within=scopes)])
         assert refused.value.scope == "wo-001.0/sub/1"
-        with pytest.raises(AllowanceRefused, match="the run has 100 tokens left") as refused:
+        with pytest.raises(AllowanceRefused, match="tokens, and the run has 100 left") as refused:
             await store.append("run-1", [began("c1", tokens(101), within=scopes)])
         assert refused.value.scope == ""
 

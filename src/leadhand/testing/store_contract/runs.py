@@ -9,8 +9,8 @@ import pytest
 
 from leadhand.domain import events as ev
 from leadhand.domain.errors import RunOwned, UsageError
+from leadhand.domain.hosts import HostLine
 from leadhand.domain.limits import Usage
-from leadhand.domain.listing import HostLine
 from leadhand.domain.run import Follows, RunStatus
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
@@ -143,6 +143,27 @@ class RunsContract(Contract):
         assert [(run.run_id, run.follows) for run in await store.runs()] == [("run-2", "run-1"), ("run-1", "")]
         assert [run.run_id for run in await store.runs(follows="run-1")] == ["run-2"]
         assert await store.runs(follows="run-2") == []
+
+    async def test_runs_can_be_looked_for_by_their_tags(self, store: ContextStore) -> None:
+        odd = {"a:b/c.d-e_f": ':"\n["k", "v"]\n\\,é%_\x00 ', "k": ""}
+        await store.create("run-1", started("a", tags={"team": "Data", "env": "prod"}, name="Nightly"))
+        await store.create("run-2", started("b", tags={"team": "data"}))
+        await store.create("run-3", started("c", tags=odd))
+        await store.create("run-4", started("d"))
+
+        async def found(**tags: str) -> list[str]:
+            return [run.run_id for run in await store.runs(tags=tags)]
+
+        lines = [(run.name, run.tags) for run in await store.runs()]
+        assert lines == [("", {}), ("", odd), ("", {"team": "data"}), ("Nightly", {"team": "Data", "env": "prod"})]
+        assert await found() == ["run-4", "run-3", "run-2", "run-1"]
+        assert await found(team="data") == ["run-2"]
+        assert await found(team="Data", env="prod") == ["run-1"]
+        assert await found(**odd) == await found(k="") == ["run-3"]
+        for other in ({"team": "dat"}, {"eam": "data"}, {"k": "v"}, {"team": "Data", "env": "p"}, {"team": "_ata"}):
+            assert await found(**other) == [], other
+        assert [run.run_id for run in await store.runs(tags={"team": "data"}, text="b", limit=1)] == ["run-2"]
+        assert await store.runs(tags={"team": "data"}, before="run-2") == []
 
     async def test_a_listing_says_what_was_spent_and_not_what_is_reserved(self, store: ContextStore) -> None:
         await store.create("run-1", started())

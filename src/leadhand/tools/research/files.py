@@ -9,6 +9,7 @@ from collections import Counter
 
 from leadhand.domain.asks import WriteArtifact
 from leadhand.domain.errors import UsageError
+from leadhand.domain.passages import said
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.value import Json, compact_json
@@ -16,7 +17,7 @@ from leadhand.flows.research.shapes import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
 
-from .replies import refused, said
+from .replies import refused
 
 LONGEST_READ = 60_000
 """Characters that one call of ``filesystem_read`` returns, at most."""

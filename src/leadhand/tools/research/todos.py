@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from leadhand.domain.asks import SetTodos, Todo
+from leadhand.domain.passages import said
 from leadhand.domain.text import is_blank
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.value import compact_json
@@ -15,7 +16,7 @@ from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
 
-from .replies import refused, said
+from .replies import refused
 
 MOST_TODOS = 1_000
 

@@ -8,11 +8,12 @@ checked. There are limits for the size, also after decompression, and for the ti
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import re
 import socket
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -94,12 +95,26 @@ class PageFetcher:
 
     async def fetch(self, url: str, *, within_s: float | None = None) -> Received:
         """Return what is at an address. Raises ToolError: ``refused_url``, ``private_address``, ``http_404``, …"""
+        async with self._connected(url, min(within_s or self._within_s, self._within_s)):
+            return await self._followed(url)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """Send JSON to an address, and return the HTTP status: redirects are not followed. Raises ToolError."""
+        sent = {**headers, "Content-Type": "application/json", "Accept": "*/*"}
+        async with self._connected(url, self._within_s):
+            at = checked_url(url)
+            self._check_literal(at)
+            async with self._opened().post(at, data=body, headers=sent, allow_redirects=False) as response:
+                return response.status
+
+    @contextlib.asynccontextmanager
+    async def _connected(self, url: str, limit: float) -> AsyncGenerator[None]:
+        """Raise ToolError for what fails in the block, or takes longer than ``limit`` seconds."""
         import aiohttp
 
-        limit = min(within_s or self._within_s, self._within_s)
         try:
             async with asyncio.timeout(limit):
-                return await self._followed(url)
+                yield
         except TimeoutError:
             raise _failed(f"{shown(url)} did not answer in {limit:g} s", "timeout") from None
         except aiohttp.ClientError as error:
@@ -219,7 +234,9 @@ async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
     coding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
     if coding not in ("identity", "gzip", "x-gzip", "deflate"):
         raise _refused(f"{shown(url)} is compressed in a way that is not supported: {coding[:40]}", "bad_encoding")
-    inflate = None if coding == "identity" else zlib.decompressobj(wbits=47 if "gzip" in coding else 15)
+    inflate = None
+    if coding != "identity":
+        inflate = zlib.decompressobj(wbits=47 if "gzip" in coding else 15)
     body = bytearray()
     async for chunk in response.content.iter_any():
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.passages import said
 from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json, compact_json, objects_of
 from leadhand.ports import Library, Page, PartialResults, ToolContext
@@ -41,7 +42,7 @@ async def web_search(query: str, max_results: int = 5, *, context: ToolContext) 
         raw["incomplete"] = found.missing
         summary += f" ({found.missing})"
     return ToolReturn(
-        raw={"isError": False, "message": compact_json(raw)},
+        raw=said(compact_json(raw)),
         summary=summary,
         sources=tuple(Source(title=page.title, url=page.url) for page in found),
         sample=any(page.sample for page in found),

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
+from leadhand.app.driver import Driver
 from leadhand.app.listings import all_runs
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide import due
@@ -17,9 +18,8 @@ from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, Unreadab
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.ports import UpkeepStore
-from leadhand.server.service import Service
 
-LOGGER = logging.getLogger("leadhand.server")
+LOGGER = logging.getLogger("leadhand")
 EVERY_S = 1.0
 
 
@@ -29,9 +29,9 @@ class Resumer:
     A run that cannot be resumed is logged once and does not affect other runs.
     """
 
-    def __init__(self, service: Service, *, every_s: float = EVERY_S) -> None:
-        self._service = service
-        self._runtime = service.runtime
+    def __init__(self, driver: Driver, *, every_s: float = EVERY_S) -> None:
+        self._driver = driver
+        self._runtime = driver.runtime
         self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
@@ -85,7 +85,7 @@ class Resumer:
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
 
     def _may_be_tried(self, listing: RunListing) -> bool:
-        return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_resume(listing.run_id)
+        return self._refused.get(listing.run_id) != listing.head_seq and self._driver.may_resume(listing.run_id)
 
     async def _keep(self, listing: RunListing, go_on: Callable[[RunListing], Awaitable[None]]) -> None:
         run_id = listing.run_id
@@ -112,9 +112,12 @@ class Resumer:
             LOGGER.warning("run %s %s", run_id, what)
 
     async def _take_orphan(self, listing: RunListing) -> None:
+        if self._runtime.cluster is not None:  # the next process that is free gets it
+            await self._runtime.cluster.hand_over(listing.run_id)
+            return
         state = await self._runtime.take_over(listing.run_id)
         LOGGER.info("resuming run %s, whose process died", listing.run_id)
-        self._service.drive(state)
+        self._driver.drive(state)
 
     async def _take_answered(self, listing: RunListing) -> None:
         """Resume a waiting run if its requests are answered or expired. Reads its log only if it has changed."""
@@ -129,4 +132,4 @@ class Resumer:
                 first_end = min((each.expires_at for each in pending if each.expires_at is not None), default=None)
                 self._resting[listing.run_id] = (listing.head_seq, first_end)
                 return
-        self._service.drive(await self._runtime.take_over(listing.run_id))
+        self._driver.drive(await self._runtime.take_over(listing.run_id))

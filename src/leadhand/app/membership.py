@@ -1,0 +1,72 @@
+"""A process among those that share its database: what it says of itself, and how it hands runs over to others."""
+
+from __future__ import annotations
+
+from leadhand.app.flows import FlowRegistry
+from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
+from leadhand.engine.host import Host
+from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher, Job
+from leadhand.tools.toolbox import Toolbox
+
+
+class Membership:
+    """The place of a process in a cluster."""
+
+    def __init__(self, store: ClusterStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox) -> None:
+        self._store = store
+        self._concurrency = concurrency
+        self._flows = flows
+        self._toolbox = toolbox
+        self._joined = False
+
+    def dispatcher(self, host: Host, clock: Clock) -> Dispatcher:
+        """Return a dispatcher that shares attempts with the other processes."""
+        from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
+
+        self._dispatcher = ClusterDispatcher(host, clock, self._store, self._concurrency)
+        return self._dispatcher
+
+    async def join(self, kind: HostKind) -> None:
+        """Show this process among the hosts: once, before it drives a run or takes work. Raises StoreError."""
+        if not self._joined:
+            self._joined = True
+            said = Announcement(kind=kind, concurrency=self._concurrency)
+            if kind in TAKES_WORK:
+                tools = tuple(spec.name for spec in self._toolbox.known(every=True))
+                said = said.evolve(flows=tuple(self._flows.names()), tools=tools)
+            await self._store.announce(said, self._dispatcher.doing)
+
+    async def drain(self) -> None:
+        """Show that this process takes no new work. Raises StoreError."""
+        await self._store.drain()
+
+    async def has_hosts(self) -> bool:
+        """Whether there is a server or host that drives runs of others. Raises StoreError."""
+        return any(line.kind in TAKES_WORK and not line.draining for line in await self._store.hosts())
+
+    async def hand_over(self, run_id: str) -> None:
+        """Let the next server or host that is free drive a run. Raises StoreError."""
+        await self._store.defer(self.jobs(run_id))
+
+    @staticmethod
+    def jobs(run_id: str) -> list[Job]:
+        """Return the job to drive a run."""
+        return [Job(task=DRIVE, run_id=run_id)]
+
+
+def membership(store: ContextStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox) -> Membership | None:
+    """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it."""
+    if isinstance(store, ClusterStore) and store.is_shared:
+        return Membership(store, concurrency, flows, toolbox)
+    return None
+
+
+async def queue_of(store: ContextStore) -> QueueInfo:
+    """Return what waits in the queue of a store: nothing if it has none. Raises StoreError."""
+    return await store.queue() if isinstance(store, ClusterStore) else QueueInfo()
+
+
+def dispatcher_of(cluster: Membership | None, host: Host, clock: Clock, concurrency: int) -> Dispatcher:
+    """Return what carries out the attempts of a process: itself, or the whole cluster."""
+    return LocalDispatcher(host, clock, concurrency) if cluster is None else cluster.dispatcher(host, clock)

@@ -1,0 +1,78 @@
+"""Single model calls of a run, for people who look at what a model was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leadhand.app.runtime import Runtime
+from leadhand.domain.document import ModelCallDocument
+from leadhand.domain.document.model_call import CallUsage, SentPrompt, call_reply, sent_prompt
+from leadhand.domain.errors import LeadhandError, UsageError
+from leadhand.domain.events import Entry, ModelCallBegan
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.limits import usd
+from leadhand.engine.sent_requests import NotRebuilt, answer_to, is_as_sent, sent_request
+
+
+async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocument:
+    """Return one model call of a run: by its id, such as ``wo-001.0/t1`` (the latest, if it was made again), or by the
+    number of the event with which it began. Raises NoSuchRun, and UsageError if there is no such call.
+    """
+    state, entries = await runtime.load(run_id), await runtime.store.read(run_id)
+    began = _found(entries, name)
+    call = began.event
+    assert isinstance(call, ModelCallBegan)
+    returned = answer_to(began, entries)
+    ended, answer = returned if returned is not None else (None, None)
+    usage = answer.usage if answer is not None else None
+    assigned = state.assignments.get(assignment_of(call.attempt))
+    prompt: SentPrompt | None = None
+    missing = ""
+    try:
+        request = await sent_request(began, entries, runtime.flows.of(state.definition), runtime.log(run_id))
+        prompt = sent_prompt(request, as_sent=is_as_sent(request, call))
+    except NotRebuilt as error:
+        missing = str(error)
+    except LeadhandError as error:  # the flow is not here, or its code fails
+        missing = error.what
+    except KeyError:
+        missing = "a result that the prompt contains is no longer stored"
+    return ModelCallDocument(
+        run_id=run_id,
+        call_id=call.call_id,
+        seq=began.seq,
+        returned_seq=ended.seq if ended is not None else None,
+        attempt=call.attempt,
+        role=assigned.assignment.role if assigned is not None else "",
+        model=call.model,
+        began_at=began.at,
+        ended_at=ended.at if ended is not None else None,
+        duration_ms=answer.duration_ms if answer is not None else None,
+        prompt=prompt,
+        prompt_missing=missing,
+        reply=call_reply(answer.message, answer.value) if answer is not None and answer.message is not None else None,
+        finish_reason=answer.finish_reason if answer is not None else "",
+        failure=answer.failure if answer is not None else None,
+        usage=CallUsage(
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=None if usage.nanousd is None else usd(usage.nanousd),
+        )
+        if usage is not None
+        else None,
+    )
+
+
+def _found(entries: Sequence[Entry], name: str) -> Entry:
+    """Return the event with which a model call began. Raises UsageError."""
+    seq = int(name) if name.isascii() and name.isdigit() else 0
+    for entry in reversed(entries[:seq] if seq else entries):
+        event = entry.event
+        if isinstance(event, ModelCallBegan) and (entry.seq == seq or (not seq and event.call_id == name)):
+            return entry
+    raise UsageError(
+        f"the run has no model call {name!r}",
+        "Name a call such as wo-001.0/t1, or the number of the event with which it began: the view lists both.",
+    )

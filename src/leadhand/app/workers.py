@@ -1,0 +1,86 @@
+"""The workers of a project, declared and generated, as people see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadhand.app.config_files import read_text
+from leadhand.app.manifest import Project, named_files, relative_path
+from leadhand.app.worker_files import IN_FILE, SUFFIX, load_worker_file
+from leadhand.domain.document.shapes import Document
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.value import Json
+from leadhand.domain.worker import WorkerLimits
+
+_MADE_BY = re.compile(r"---\n# Made by (.+) in \S+\n")
+
+
+class WorkerDocument(Document):
+    """A worker of a project: declared in its ``worker_files``, or generated during a run."""
+
+    name: str
+    description: str = ""
+    source: Literal["project", "generated"]
+    path: str = Field(description="Its file, relative to the project.")
+    model: str | None = None
+    tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    limits: WorkerLimits = WorkerLimits()
+    input: dict[str, Json] | None = Field(default=None, description="The JSON schema of its tasks; null: text.")
+    output: dict[str, Json] | None = Field(default=None, description="The JSON schema of its answers; null: text.")
+    instructions: str = ""
+    text: str = Field(default="", description="The whole file.")
+    run_id: str | None = Field(default=None, description="The run that generated it.")
+    made_by: str | None = Field(default=None, description="The worker that generated it.")
+    version: int = Field(default=1, description="How often its run generated a worker of this name.")
+    runs: tuple[str, ...] = Field(default=(), description="The newest runs that used it, at most 20.")
+    problem: str | None = Field(default=None, description="Why its file cannot be used; null if it can.")
+
+
+def declared_workers(project: Project) -> Iterator[WorkerDocument]:
+    """Yield the workers that a project declares, as their files are now, in the order of its manifest."""
+    files = [file for named in project.manifest.worker_files for file in named_files(project.directory, named)]
+    for file in dict.fromkeys(files):
+        yield _document(project, file, source="project")
+
+
+def generated_workers(project: Project) -> Iterator[WorkerDocument]:
+    """Yield the workers that runs generated, in their latest versions, those of the newest run first."""
+    folder = project.generated_workers
+    if folder is None:
+        return
+    files = [file for file in folder.glob(f"*/*{SUFFIX}") if "." not in file.stem]
+    for file in sorted(files, key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
+        earlier = sum(1 for _ in file.parent.glob(f"{file.stem}.*{SUFFIX}"))
+        made_by = _MADE_BY.match(_text(file))
+        yield _document(
+            project,
+            file,
+            source="generated",
+            run_id=file.parent.name,
+            made_by=made_by[1].rstrip(".") if made_by else None,
+            version=1 + earlier,
+        )
+
+
+def _document(project: Project, file: Path, **more: Any) -> WorkerDocument:
+    path = relative_path(file, project.directory)
+    more |= {"path": path, "text": _text(file)}
+    try:
+        worker = load_worker_file(file, source=path)
+    except ConfigurationError as error:
+        problem = f"{error.what}. {error.how}".replace(str(file), path)
+        return WorkerDocument(name=file.stem, problem=problem, **more)
+    return WorkerDocument(**{key: getattr(worker, key) for key in (*IN_FILE, "instructions")}, **more)
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_text(file)
+    except ConfigurationError:
+        return ""

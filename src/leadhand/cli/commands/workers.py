@@ -1,0 +1,100 @@
+"""``leadhand workers list``, ``show``, ``promote`` and ``schema``: the workers of a project."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from leadhand.app.formatting import clean
+from leadhand.app.manifest import Project
+from leadhand.app.promotion import promotion_of
+from leadhand.app.source_files import all_tools
+from leadhand.app.toolsets import toolbox
+from leadhand.app.worker_files import worker_schema
+from leadhand.app.workers import WorkerDocument, declared_workers, generated_workers
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import Debug, Flag, Json, ProjectFlags
+from leadhand.cli.terminal.messages import write_table
+from leadhand.cli.terminal.prompt import confirmed
+from leadhand.cli.terminal.streams import can_prompt, print_error, say, write, write_json
+from leadhand.domain.errors import UsageError
+from leadhand.domain.text import did_you_mean
+
+HEADINGS = ("NAME", "SOURCE", "FILE", "DESCRIPTION")
+Name = Annotated[str, Flag("The worker.")]
+
+
+async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFlags(), debug: Debug = False) -> None:
+    """List the workers of the project: those that it declares, then those that runs generated, newest first."""
+    found = _workers(project.required())
+    if json:
+        write_json([each.model_dump(mode="json", exclude={"runs"}) for each in found])
+    elif found:
+        write_table(HEADINGS, [(each.name, each.source, each.path, each.problem or each.description) for each in found])
+    else:
+        say("No workers yet. Write one: see docs/how-to/projects.md")
+
+
+async def workers_show(
+    name: Name,
+    /,
+    *,
+    json: Annotated[bool, Flag("Print a JSON object.")] = False,
+    project: ProjectFlags = ProjectFlags(),
+    debug: Debug = False,
+) -> int:
+    """Show the file of a worker: of a declared one, else of the newest generated one."""
+    every = _workers(project.required())
+    worker = next((each for each in every if each.name == name), None)
+    if worker is None:
+        names = list(dict.fromkeys(each.name for each in every))
+        how = f"There are: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
+        raise UsageError(f"unknown worker {name!r}", how)
+    if json:
+        write_json(worker.model_dump(mode="json", exclude={"runs"}))
+        return Exit.ANSWERED
+    say(f"{worker.path} ({worker.source})")
+    write(clean(worker.text))
+    if worker.problem is not None:
+        what, _, how = worker.problem.partition(". ")
+        print_error(what, how)
+        return Exit.CONFIGURATION
+    return Exit.ANSWERED
+
+
+async def workers_promote(
+    name: Name,
+    /,
+    *,
+    run: Annotated[str | None, Flag("The run that generated it; by default the newest.", "RUN")] = None,
+    yes: Annotated[bool, Flag("Promote it without asking.")] = False,
+    project: ProjectFlags = ProjectFlags(),
+    debug: Debug = False,
+) -> int:
+    """Copy the file of a generated worker to those that the project declares, and name it in the manifest."""
+    here = project.required()
+    say(f"project {here.path}")
+    promotion = promotion_of(here, name, run)
+    diff = promotion.diff()
+    if not diff:
+        say(f"{promotion.path} is the same: nothing to do.")
+        return Exit.ANSWERED
+    say(clean(diff).rstrip("\n"))
+    if not yes:
+        if not can_prompt():
+            raise UsageError("promoting a worker changes the files above", "Add --yes to promote it.")
+        if not confirmed(f"promote {name} to {promotion.path}? (yes or no)"):
+            say("Nothing was changed.")
+            return Exit.ANSWERED
+    promotion.carry_out(toolbox(all_tools(here.located(each) for each in here.manifest.tools)))
+    say(f'{name} is promoted to {promotion.path}. Use it: leadhand run --worker {name} "…"')
+    return Exit.ANSWERED
+
+
+async def workers_schema(*, debug: Debug = False) -> None:
+    """Print the JSON schema of the front matter of worker files, for editors."""
+    write_json(worker_schema())
+
+
+def _workers(project: Project) -> list[WorkerDocument]:
+    say(f"project {project.path}")
+    return [*declared_workers(project), *generated_workers(project)]

@@ -1,0 +1,83 @@
+"""Take jobs from the queue, which is Procrastinate's: only this module knows it, besides the SQL of the store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ProcrastinateException
+
+from leadhand.ports import CARRY_OUT, DRIVE, VERSION, Job
+
+LOGGER = logging.getLogger("leadhand.dispatch")
+POLL_S = 1.0
+"""Seconds after which the queue is looked at again, in case that a notification was lost."""
+AGAIN_S = 1.0
+"""Seconds until it is looked at again after the database could not be reached."""
+AT_ONCE = {CARRY_OUT: 2, DRIVE: 8}
+"""How many jobs of each kind are taken at once: those whose attempts wait for slots keep others from being taken."""
+CONNECTIONS = 4
+
+TakeJob = Callable[[Job], Awaitable[None]]
+
+
+class JobWorker:
+    """Takes jobs and passes them to ``take``, which returns once they are taken over; a job is then gone.
+
+    ``take`` raises nothing: a job that it cannot do is found again by the driver of its run, or by who looks for runs
+    that nobody drives.
+    """
+
+    def __init__(self, url: str, take: TakeJob) -> None:
+        connector = PsycopgConnector(
+            conninfo=url,
+            min_size=1,
+            max_size=CONNECTIONS,
+            kwargs={"application_name": "leadhand", "connect_timeout": 10},
+        )
+        self._app = App(connector=connector)
+        self._take = take
+        self._working: list[asyncio.Task[None]] = []
+        for task in (CARRY_OUT, DRIVE):
+            self._app.task(name=task)(self._taker(task))
+
+    def _taker(self, task: str) -> Callable[..., Awaitable[None]]:
+        async def take(version: int, run_id: str, attempts: list[str] | None = None, **_: Any) -> None:
+            if version <= VERSION:  # else a newer release has written it, and its processes will do it
+                await self._take(Job(task=task, run_id=run_id, attempts=tuple(attempts or ())))
+
+        return take
+
+    def start(self) -> None:
+        """Begin to take jobs."""
+        for task, at_once in AT_ONCE.items():
+            queue = Job(task=task, run_id="").queue
+            self._working.append(asyncio.get_running_loop().create_task(self._work(queue, at_once), name=queue))
+
+    async def _work(self, queue: str, at_once: int) -> None:
+        while True:
+            with contextlib.suppress(ProcrastinateException):  # its own log says what happened
+                await self._app.open_async()
+                await self._app.run_worker_async(
+                    queues=[queue],
+                    name=queue,
+                    concurrency=at_once,
+                    fetch_job_polling_interval=POLL_S,
+                    delete_jobs="always",
+                    install_signal_handlers=False,
+                    shutdown_graceful_timeout=0,
+                )
+            await asyncio.sleep(AGAIN_S)
+
+    async def aclose(self) -> None:
+        """Take no more jobs."""
+        for task in self._working:
+            task.cancel()
+        await asyncio.gather(*self._working, return_exceptions=True)
+        self._working = []
+        with contextlib.suppress(ProcrastinateException):
+            await self._app.close_async()

@@ -1,0 +1,70 @@
+"""The work of an assignment, built from the state of its run: in the process that drives it, or in another one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from leadhand.domain.commands import Policy
+from leadhand.domain.rights import approved_tools, own_tools, scopes_of
+from leadhand.domain.state import ArtifactVersion, RunState
+from leadhand.domain.worker import WorkerLimits
+from leadhand.ports import Caller, Work
+
+
+def work_of(state: RunState, policy: Policy, key: str) -> Work:
+    """Return the work for an assignment's worker, built from the state."""
+    assignment = state.assignments[key]
+    given = assignment.assignment
+    role = state.role(given.role)
+    if assignment.attempt is None or role is None:
+        raise ValueError(f"{key} has no current attempt or no role")
+    needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
+    return Work(
+        run_id=state.run_id,
+        definition=state.definition,
+        role=role,
+        assignment=given,
+        attempt=assignment.attempt,
+        brief=policy.brief(state, assignment),
+        schema=policy.schema(state, assignment),
+        tools=own_tools(state, given),
+        calls=assignment.calls,
+        compacted=assignment.compacted,
+        allowed=approved_tools(state, given),
+        scopes=scopes_of(state, given),
+        needs=needs,
+        problems=partial(policy.problems, state, assignment),
+        accepted=partial(policy.accepted, state, assignment),
+        proposed_calls=partial(policy.proposed_calls, state, assignment),
+        code=policy.code(state, assignment),
+        draft=policy.draft(state, assignment),
+        deadline=state.deadline,
+        todos=state.todos,
+        artifacts=_artifacts(state),
+        caller=partial(caller_of, state, key),
+    )
+
+
+def caller_of(state: RunState, key: str) -> Caller:
+    """Return the worker of an assignment as the tools that it calls see it."""
+    run, assignment = state.definition, state.assignments[key].assignment
+    role, mine = state.role(assignment.role), own_tools(state, assignment)
+    return Caller(
+        name=assignment.name,
+        tools=tuple(tool for tool in run.tools if tool.name in mine),
+        workers={role.name: role.description for role in (*run.workers, *state.workers.values())},
+        known_tools=frozenset(tool.name for tool in run.tools),
+        reserved_names=frozenset(role.name for role in (*run.roles, *run.workers, *filter(None, [run.shape]))),
+        inputs={role.name: role.input for role in run.workers if role.input is not None},
+        nested_workers=run.nested_workers,
+        limits=WorkerLimits() if role is None else WorkerLimits.of(role),
+    )
+
+
+def _artifacts(state: RunState) -> dict[str, ArtifactVersion]:
+    """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
+    earlier = {
+        each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
+        for each in state.definition.earlier
+    }
+    return earlier | {path: versions[-1] for path, versions in state.artifacts.items()}

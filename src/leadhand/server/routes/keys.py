@@ -1,0 +1,132 @@
+"""Create, list and revoke API keys."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from leadhand.app.arguments import money
+from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
+from leadhand.domain.access import ApiKey, KeyCeilings, Scope, allows
+from leadhand.domain.document import Moment
+from leadhand.domain.document.shapes import Document
+from leadhand.domain.errors import UsageError
+from leadhand.domain.limits import smaller, usd
+from leadhand.server.access import Principal
+from leadhand.server.contract import Route
+from leadhand.server.problems import Problem, conflicts, no_such, responses
+from leadhand.server.routes.dependencies import Admin, TheService
+from leadhand.server.schemas import KeyLimits
+from leadhand.server.start_request import Body
+
+router = APIRouter(route_class=Route, prefix="/api/keys", tags=["keys"])
+KeyId = Annotated[str, Path(description="The key's id.", examples=["1a2b3c4d"], max_length=100)]
+Dollars = Annotated[float | None, Field(ge=0, le=1_000_000)]
+
+
+class NewKey(Body):
+    """A key to create. A limit that is missing or null is as the server has it."""
+
+    name: str = Field(description="Who or what will use the key.", min_length=1, max_length=LONGEST_NAME)
+    scopes: list[Annotated[Scope, Field(strict=False)]] = Field(
+        list(USUAL_SCOPES), description="What its holder may do.", min_length=1
+    )
+    budget: Dollars = Field(None, description="Spending limit of each run, in US dollars.")
+    budget_per_day: Dollars = Field(None, description="Spending limit of all its runs on one day (UTC).")
+    budget_total: Dollars = Field(None, description="Spending limit of all its runs together.")
+    max_runs: int | None = Field(None, ge=1, description="Maximum number of its runs at once.")
+    max_workers: int | None = Field(None, ge=1, description="Maximum assignments of one run that run at once.")
+
+    def ceilings(self, principal: Principal) -> KeyCeilings:
+        """Return the limits of the key, at most those of the principal. Raises Problem (403)."""
+        own = principal.ceilings
+        if (own.daily_nanousd, own.total_nanousd, own.max_runs) != (None, None, None):
+            what = f"the key {principal.name} has a limit for all its runs together, which a new key would not share"
+            raise _forbidden(what, "Create the key with another one, or on the server: leadhand keys create NAME")
+        wanted = KeyCeilings(
+            budget_nanousd=money(self.budget, "budget"),
+            daily_nanousd=money(self.budget_per_day, "budget_per_day"),
+            total_nanousd=money(self.budget_total, "budget_total"),
+            max_runs=self.max_runs,
+            max_workers=self.max_workers,
+        )
+        if not any(allows((scope,), Scope.RUN) for scope in self.scopes):
+            return wanted
+        most = wanted.evolve(
+            budget_nanousd=smaller(wanted.budget_nanousd, own.budget_nanousd),
+            max_workers=smaller(wanted.max_workers, own.max_workers),
+        )
+        if self.budget is not None and most.budget_nanousd != wanted.budget_nanousd:
+            raise _forbidden(f"budget is above that of the key {principal.name}", f"Send {_dollars(own)} or less.")
+        if self.max_workers is not None and most.max_workers != wanted.max_workers:
+            raise _forbidden(f"max_workers is above that of the key {principal.name}", f"Send {own.max_workers}.")
+        return most
+
+
+class KeyDocument(Document):
+    """An API key, without the secret."""
+
+    key_id: str
+    name: str
+    prefix: str = Field(description="The first characters of the secret.")
+    scopes: tuple[Scope, ...]
+    ceilings: KeyLimits
+    created_at: Moment
+    revoked_at: Moment | None
+    last_used_at: Moment | None
+
+
+class CreatedKey(KeyDocument):
+    """A new key. The secret is shown here only."""
+
+    key: str
+
+
+class KeysList(Document):
+    keys: tuple[KeyDocument, ...]
+
+
+@router.get("", responses=responses(401, 403, 429, 503))
+async def list_keys(service: TheService, _: Admin) -> KeysList:
+    """All API keys, newest first, including revoked ones."""
+    return KeysList(keys=tuple(_document(key) for key in await key_store(service.runtime.store).keys()))
+
+
+@router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
+async def create_key(body: NewKey, service: TheService, principal: Admin, response: Response) -> CreatedKey:
+    """Create an API key. Only this response contains its secret. No key grants more than the caller's."""
+    ceilings, store = body.ceilings(principal), key_store(service.runtime.store)
+    if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await store.keys()):
+        with conflicts():
+            raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
+    key, secret = await make_key(store, body.name, body.scopes, ceilings)
+    response.headers["location"] = f"/api/keys/{key.key_id}"
+    return CreatedKey.model_validate({**dict(_document(key)), "key": secret})
+
+
+@router.delete("/{key_id}", responses=responses(401, 403, 404, 422, 429, 503))
+async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocument:
+    """Revoke an API key: it grants no access from now on, and its sessions and streams end."""
+    store = key_store(service.runtime.store)
+    try:
+        found = await named_key(store, key_id)
+    except UsageError as error:
+        raise no_such(error.what, "See GET /api/keys.") from error
+    if found.key_id != key_id:  # a part of an id is for people at a terminal
+        raise no_such(f"there is no key {key_id}", "See GET /api/keys.")
+    return _document(await store.revoke_key(key_id))
+
+
+def _document(key: ApiKey) -> KeyDocument:
+    return KeyDocument.model_validate({**key.model_dump(exclude={"digest"}), "ceilings": key.ceilings.document()})
+
+
+def _dollars(own: KeyCeilings) -> str:
+    return "" if own.budget_nanousd is None else f"{usd(own.budget_nanousd):g}"
+
+
+def _forbidden(what: str, how: str) -> Problem:
+    return Problem(HTTPStatus.FORBIDDEN, "forbidden", what, how)

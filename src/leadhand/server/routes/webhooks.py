@@ -1,0 +1,156 @@
+"""Add, list and remove webhooks, and show what was sent to them."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import secrets
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
+from yarl import URL
+
+from leadhand.domain.access import Scope, allows
+from leadhand.domain.document import Moment
+from leadhand.domain.document.shapes import Document
+from leadhand.domain.errors import ToolError
+from leadhand.domain.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
+from leadhand.server.access import Principal
+from leadhand.server.contract import Route
+from leadhand.server.problems import invalid, no_such, responses
+from leadhand.server.routes.dependencies import Runner, TheService
+from leadhand.server.service import Service
+from leadhand.server.start_request import Body
+from leadhand.server.webhooks import is_reachable, webhook_store
+from leadhand.tools.web.fetching import checked_url
+
+router = APIRouter(route_class=Route, prefix="/api/webhooks", tags=["webhooks"])
+WebhookId = Annotated[str, Path(description="The webhook's id.", examples=["wh_1a2b3c4d"], max_length=100)]
+
+
+class NewWebhook(Body):
+    url: str = Field(description="Where messages are sent.", examples=["https://example.org/hook"], max_length=2_000)
+    events: list[WebhookEvent] = Field(list(WEBHOOK_EVENTS), description="What is sent.", min_length=1)
+
+
+class WebhookDocument(Document):
+    """A webhook, without its secret."""
+
+    webhook_id: str
+    url: str
+    events: tuple[WebhookEvent, ...]
+    every: bool = Field(description="Whether it is about the runs of all keys, or of its own key.")
+    by: str
+    created_at: Moment
+
+
+class CreatedWebhook(WebhookDocument):
+    """A new webhook. The secret is shown here only."""
+
+    secret: str = Field(description="The key of the signatures: `whsec_` and base64.")
+
+
+class WebhooksList(Document):
+    webhooks: tuple[WebhookDocument, ...]
+
+
+class DeliveryDocument(Document):
+    """A message. Without ``delivered`` and ``next_at``, it has failed for good."""
+
+    delivery_id: str = Field(description="The `webhook-id` of the message, the same at each attempt.")
+    run_id: str
+    event: WebhookEvent
+    body: str
+    created_at: Moment
+    next_at: Moment | None = Field(description="When it is sent next.")
+    attempts: int
+    delivered: bool
+    code: int | None = Field(description="The HTTP status of the last attempt; null if there was no answer.")
+    error: str
+
+
+class DeliveriesList(Document):
+    deliveries: tuple[DeliveryDocument, ...]
+
+
+@router.get("", responses=responses(401, 403, 429, 503))
+async def list_webhooks(service: TheService, principal: Runner) -> WebhooksList:
+    """The caller's webhooks, newest first; for the scope admin, those of all."""
+    return WebhooksList(webhooks=tuple(map(_document, await _own(service, principal))))
+
+
+@router.post("", status_code=201, responses=responses(401, 403, 413, 422, 429, 503))
+async def add_webhook(
+    request: Request, body: NewWebhook, service: TheService, principal: Runner, response: Response
+) -> CreatedWebhook:
+    """Have messages sent about the caller's runs, with read:all about all runs. Only this response has the secret that
+    signs them."""
+    _check_url(body.url, local=request.app.state.local)
+    webhook = Webhook(
+        webhook_id=f"wh_{secrets.token_hex(4)}",
+        url=body.url,
+        secret=MARK + base64.b64encode(secrets.token_bytes(32)).decode(),
+        events=tuple(each for each in WEBHOOK_EVENTS if each in body.events),
+        key_id=principal.key_id or "",
+        every=allows(principal.scopes, Scope.READ_ALL),
+        by=principal.name,
+        created_at=datetime.now(UTC),
+    )
+    await webhook_store(service.runtime.store).add_webhook(webhook)
+    response.headers["location"] = f"/api/webhooks/{webhook.webhook_id}"
+    return CreatedWebhook(**dict(_document(webhook)), secret=webhook.secret)
+
+
+@router.delete("/{webhook_id}", status_code=204, responses=responses(401, 403, 404, 422, 429, 503))
+async def remove_webhook(webhook_id: WebhookId, service: TheService, principal: Runner) -> Response:
+    """Remove a webhook with its messages. Nothing more is sent to it."""
+    found = await _found(service, principal, webhook_id)
+    await webhook_store(service.runtime.store).delete_webhook(found.webhook_id)
+    return Response(status_code=204)
+
+
+@router.get("/{webhook_id}/deliveries", responses=responses(401, 403, 404, 422, 429, 503))
+async def list_deliveries(
+    webhook_id: WebhookId,
+    service: TheService,
+    principal: Runner,
+    limit: Annotated[int, Query(ge=1, le=500, description="Messages to return.")] = 50,
+) -> DeliveriesList:
+    """The newest messages to a webhook, with the outcome of each."""
+    found = await _found(service, principal, webhook_id)
+    sent = await webhook_store(service.runtime.store).deliveries(found.webhook_id, limit)
+    shown = (DeliveryDocument.model_validate(each.model_dump(exclude={"webhook_id"})) for each in sent)
+    return DeliveriesList(deliveries=tuple(shown))
+
+
+async def _own(service: Service, principal: Principal) -> list[Webhook]:
+    every = allows(principal.scopes, Scope.ADMIN)
+    found = await webhook_store(service.runtime.store).webhooks()
+    return [each for each in found if every or each.key_id == principal.key_id]
+
+
+async def _found(service: Service, principal: Principal, webhook_id: str) -> Webhook:
+    for each in await _own(service, principal):
+        if each.webhook_id == webhook_id:
+            return each
+    raise no_such(f"there is no webhook {webhook_id}", "See GET /api/webhooks.")
+
+
+def _document(webhook: Webhook) -> WebhookDocument:
+    return WebhookDocument.model_validate(webhook.model_dump(exclude={"secret", "key_id"}))
+
+
+def _check_url(url: str, *, local: bool) -> None:
+    """Raise Problem (422) for an address that messages cannot go to. Names are resolved when a message is sent."""
+    try:
+        host = checked_url(url).host or ""
+    except ToolError as error:
+        raise invalid(error.failure.message, "Send an http or https URL without a user name.") from error
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return
+    if not is_reachable(host, local=local):
+        raise invalid(f"{URL(url).host} is not a public address", "Use an address on the internet.")

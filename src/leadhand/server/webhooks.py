@@ -1,0 +1,78 @@
+"""Sends messages to webhooks: those that wait in the database, also from before a restart or by another process."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from datetime import UTC, datetime
+
+from leadhand.domain.errors import ConfigurationError, StoreError, ToolError
+from leadhand.domain.webhooks import Delivery, Webhook, signed_headers
+from leadhand.ports import ContextStore, WebhookStore
+from leadhand.tools.web.fetching import PageFetcher, is_public
+
+LOGGER = logging.getLogger("leadhand.server")
+EVERY_S = 1.0
+AT_ONCE = 20
+
+
+def webhook_store(store: ContextStore) -> WebhookStore:
+    """Return the store as a store of webhooks. Raises ConfigurationError if it stores none."""
+    if not isinstance(store, WebhookStore):
+        raise ConfigurationError("this store does not support webhooks", "Use SQLite or PostgreSQL.")
+    return store
+
+
+def is_reachable(address: str, *, local: bool) -> bool:
+    """Whether messages may go to an address: it is public, or, for a ``local`` server, on this machine."""
+    return is_public(address) or (local and ipaddress.ip_address(address).is_loopback)
+
+
+class Deliverer:
+    """Looks once a second for messages that are due. ``local``: the server listens on loopback only."""
+
+    def __init__(self, store: ContextStore, *, local: bool, every_s: float = EVERY_S) -> None:
+        self._store = store if isinstance(store, WebhookStore) else None
+        self._sender = PageFetcher(allowed=lambda address: is_reachable(address, local=local))
+        self._every_s = every_s
+        self._task: asyncio.Task[None] | None = None
+        self._failed = False
+
+    def start(self) -> None:
+        """Start the task."""
+        if self._store is not None:
+            self._task = asyncio.get_running_loop().create_task(self._look_on(self._store), name="webhooks")
+
+    async def aclose(self) -> None:
+        """Stop the task. Messages that are being sent are sent again by the next server."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._sender.aclose()
+
+    async def _look_on(self, store: WebhookStore) -> None:
+        while True:
+            try:
+                while due := await store.take_deliveries(AT_ONCE):
+                    await asyncio.gather(*(self._send(store, *each) for each in due))
+                self._failed = False
+            except StoreError as error:
+                if not self._failed:
+                    LOGGER.warning("no messages are sent while the database does not answer: %s", error.what)
+                self._failed = True
+            await asyncio.sleep(self._every_s)
+
+    async def _send(self, store: WebhookStore, delivery: Delivery, webhook: Webhook) -> None:
+        code: int | None = None
+        problem = ""
+        try:
+            headers = signed_headers(webhook.secret, delivery.delivery_id, datetime.now(UTC), delivery.body)
+            code = await self._sender.post(webhook.url, delivery.body.encode(), headers)
+            problem = "" if 200 <= code < 300 else f"the receiver answered {code}"
+        except ToolError as error:
+            problem = error.failure.message
+        settled = delivery.after(datetime.now(UTC), code, problem)
+        if settled.next_at is None and problem:
+            LOGGER.warning("message %s to webhook %s failed: %s", delivery.delivery_id, webhook.webhook_id, problem)
+        await store.settle_delivery(settled)

@@ -1,0 +1,60 @@
+"""The queue of many machines, which is Procrastinate's: add jobs in the transaction that causes them, and see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from leadhand.domain.hosts import QueueInfo
+from leadhand.ports import DRIVE, Job
+
+from .connection import Connection, TryAgain
+
+DEFER = (
+    "SELECT procrastinate_defer_jobs_v1(array_agg(ROW(queue, task, priority, NULL, queueing_lock, args, NULL)"
+    "::procrastinate_job_to_defer_v1)) FROM json_to_recordset(CAST(? AS JSON))"
+    " AS job(queue TEXT, task TEXT, priority INTEGER, queueing_lock TEXT, args JSONB)"
+)
+"""The schema of the queue is created by a migration, and its functions are found by the search path, as our tables."""
+
+WAITING = (
+    "SELECT jobs.task_name, jobs.args, CAST(extract(epoch FROM clock_timestamp() - events.at) AS DOUBLE PRECISION)"
+    " FROM procrastinate_jobs AS jobs LEFT JOIN procrastinate_events AS events"
+    " ON events.job_id = jobs.id AND events.type = 'deferred' WHERE jobs.status = 'todo'"
+    " ORDER BY jobs.priority DESC, jobs.id"
+)
+
+
+def queue_info(connection: Connection) -> QueueInfo:
+    """Return what waits in the queue."""
+    jobs = connection.execute(WAITING)
+    return QueueInfo(
+        depth=len(jobs),
+        oldest_s=round(max((age or 0.0 for _, _, age in jobs), default=0.0), 3),
+        assignments=sum(len(arguments.get("attempts", ())) for _, arguments, _ in jobs),
+        runs=tuple(arguments["run_id"] for task, arguments, _ in jobs if task == DRIVE),
+    )
+
+
+def defer(connection: Connection, jobs: Sequence[Job]) -> None:
+    """Add jobs to the queue; a job whose lock another waiting job has is not added again."""
+    free = [job for job in jobs if job.lock is None]
+    if free:
+        connection.execute(DEFER, (json.dumps([_row(job) for job in free]),))
+    for job in jobs:
+        if job.lock is not None:
+            connection.execute("SAVEPOINT job")
+            try:
+                connection.execute(DEFER, (json.dumps([_row(job)]),))
+            except TryAgain:  # what another session has just added
+                connection.execute("ROLLBACK TO SAVEPOINT job")
+
+
+def _row(job: Job) -> dict[str, object]:
+    return {
+        "queue": job.queue,
+        "task": job.task,
+        "priority": job.priority,
+        "queueing_lock": job.lock,
+        "args": job.arguments,
+    }

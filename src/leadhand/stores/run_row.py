@@ -1,0 +1,84 @@
+"""A run's row while a transaction judges and changes it."""
+
+from __future__ import annotations
+
+from leadhand.domain.allowance import Account, Budget, ceilings, counted
+from leadhand.domain.events import AnyEvent, RunStarted
+from leadhand.domain.listing import REQUEST_SHOWN, listing_change
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.run import ENDED, RunStatus
+
+from .codec import moment, stored_tags
+from .connection import Row, Table
+
+RUNS = Table(
+    "runs",
+    "run_id, flow, request, searched, model, created_at, detached, key_id, follows, name, tags,"
+    " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
+    " held_back_requests, held_back_tokens, held_back_nanousd,"
+    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
+FIXED = 11
+"""The number of columns, the first ones, of a run's row that never change."""
+
+
+class RunRow:
+    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet.
+
+    ``loaded_approvals`` are the open approvals of the database, loaded where events may change them; ``approvals`` are
+    those that are open by now.
+    """
+
+    __slots__ = (
+        "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
+        "loaded_approvals", "owner", "status", "subtasks",
+    )  # fmt: skip
+
+    def __init__(self, row: Row, shared: dict[str, Account]) -> None:
+        self.fixed, row = row[:FIXED], row[FIXED:]
+        (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
+        (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
+        self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
+        self.accepted: list[AnyEvent] = []
+        self.loaded_approvals: dict[str, OpenApproval] = {}
+        self.approvals: dict[str, OpenApproval] = {}
+
+    @classmethod
+    def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
+        """Return the row of a run that begins at ``at``, in microseconds."""
+        definition = started.definition
+        # A log can contain a NUL, a column cannot.
+        shown, name = (text.replace("\0", "�") for text in (definition.request[:REQUEST_SHOWN], definition.name))
+        return cls(
+            (
+                run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
+                definition.key_id, definition.follows.run_id if definition.follows is not None else "",
+                name, stored_tags(definition.tags),
+                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
+                0, 0, 0, 0, 0, 0,
+            ),
+            shared,
+        )  # fmt: skip
+
+    def fold_listing(self, at: int) -> None:
+        """Update status, counts and open approvals."""
+        change = listing_change(self.accepted)
+        if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
+            self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
+        self.accepted = []
+        self.subtasks += change.subtasks
+        self.completed += change.completed
+        self.failed += change.failed
+        if change.status is not None:
+            self.status = change.status.value
+            self.finished_at = at if change.status in ENDED else None
+
+    def values(self) -> Row:
+        """Return the row in the order of :data:`RUNS`."""
+        return (
+            *self.fixed, *self.budget.run.ceiling, *self.budget.held_back,
+            self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
+            self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
+        )  # fmt: skip

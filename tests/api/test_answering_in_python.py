@@ -1,0 +1,150 @@
+"""Approvals answered by a program, runs listed and read without taking them over, and what tools are given."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api.conftest import LeadOf
+
+from leadhand import Leadhand, NoSuchRun, RunStatus, ToolContext, ToolReturn, UsageError, tool
+from leadhand.app.approvals import OpenApproval
+
+
+class Bank:
+    """A tool that pays, and what it paid."""
+
+    def __init__(self) -> None:
+        self.paid: list[str] = []
+        bank = self
+
+        @tool(effect="once")
+        async def pay(to: str) -> ToolReturn:
+            """Pay somebody."""
+            bank.paid.append(to)
+            return ToolReturn(summary=f"paid {to}")
+
+        self.pay = pay
+
+
+@pytest.fixture
+def bank() -> Bank:
+    return Bank()
+
+
+def lead(home: Path, bank: Bank, *people: str, **more: Any) -> Leadhand:
+    models = LeadOf("pay", [{"to": each} for each in people])
+    return Leadhand(models=models, tools=[bank.pay], home=home, **more)
+
+
+@pytest.mark.parametrize("door", ["run", "lead"])
+async def test_the_answer_goes_on_after_an_approval(home: Path, bank: Bank, door: str) -> None:
+    async with lead(home, bank, "Ann", "Bob") as leadhand:
+        run = await leadhand.start("pay them")
+        assert (await run.answer()).status is RunStatus.WAITING
+        first, second = await run.approvals()
+        answering: Any = run if door == "run" else leadhand
+
+        await answering.approve(first)
+        assert (await run.answer()).status is RunStatus.WAITING  # the other one is still open
+        await answering.deny(second)
+        answer = await run.answer()
+
+    assert answer.status is RunStatus.PARTIAL
+    assert len(bank.paid) == 1
+
+
+async def test_a_run_that_still_waits_is_not_driven_in_circles(home: Path, bank: Bank) -> None:
+    async with lead(home, bank, "Ann") as leadhand:
+        run = await leadhand.start("pay her")
+        await run.answer()
+        before = run.state.seq
+        assert (await run.answer()).status is RunStatus.WAITING
+        assert run.state.seq == before
+
+
+def by_name(question: OpenApproval) -> bool | None:
+    return {"Ann": True, "Bob": False}.get(question.approval.args["to"])
+
+
+async def by_name_later(question: OpenApproval) -> bool | None:
+    await asyncio.sleep(0)
+    return by_name(question)
+
+
+@pytest.mark.parametrize("on_approval", [by_name, by_name_later, lambda question: by_name_later(question)])
+async def test_a_function_answers_what_it_knows(home: Path, bank: Bank, on_approval: Any) -> None:
+    async with lead(home, bank, "Ann", "Bob", "Carl", on_approval=on_approval) as leadhand:
+        run = await leadhand.start("pay them")
+        answer = await run.answer()
+        left = await run.approvals()
+
+    assert answer.status is RunStatus.WAITING
+    assert bank.paid == ["Ann"]
+    assert [each.approval.args for each in left] == [{"to": "Carl"}]
+
+
+async def test_an_error_of_the_function_reaches_who_waits(home: Path, bank: Bank) -> None:
+    def broken(_: OpenApproval) -> bool:
+        raise RuntimeError("no form")
+
+    async with lead(home, bank, "Ann", on_approval=broken) as leadhand:
+        with pytest.raises(RuntimeError, match="no form"):
+            await leadhand.run("pay her")
+    assert bank.paid == []
+
+
+@pytest.mark.parametrize("said", ["no", "yes", 1, 0])
+async def test_only_true_approves_and_only_false_denies(home: Path, bank: Bank, said: Any) -> None:
+    async with lead(home, bank, "Ann", on_approval=lambda _: said) as leadhand:
+        with pytest.raises(UsageError, match="on_approval returned"):
+            await leadhand.run("pay her")
+    assert bank.paid == []
+
+
+async def test_what_waits_is_asked_again_when_it_is_resumed(home: Path, bank: Bank) -> None:
+    async with lead(home, bank, "Ann") as leadhand:
+        run_id = (await leadhand.run("pay her")).run_id
+    async with lead(home, bank, "Ann", on_approval=lambda _: True) as leadhand:
+        assert (await (await leadhand.resume(run_id)).answer()).status is RunStatus.SUCCEEDED
+    assert bank.paid == ["Ann"]
+
+
+async def test_runs_are_listed_and_read_without_being_taken_over(home: Path, bank: Bank) -> None:
+    async with lead(home, bank, "Ann") as leadhand:
+        first = (await leadhand.run("pay Ann")).run_id
+        second = (await leadhand.run("pay her again")).run_id
+        await leadhand.approve((await leadhand.approvals())[0])  # of the second one
+
+    async with lead(home, bank, "Ann") as other:
+        assert [each.run_id for each in await other.runs()] == [second, first]
+        assert [each.run_id for each in await other.runs(text="AGAIN")] == [second]
+        assert [each.run_id for each in await other.runs(limit=1, before=second)] == [first]
+        run = await other.get(second)
+        assert (await run.document())["status"] == "waiting"
+        assert (await run.answer()).status is RunStatus.WAITING
+        assert (await other.runs())[0].owner is None
+        said: Any = "waiting"
+        assert {each.status for each in await other.runs(status=said)} == {RunStatus.WAITING}
+        for wrong in ({"status": "nope"}, {"limit": 0}, {"limit": "x"}):
+            with pytest.raises(UsageError):
+                await other.runs(**wrong)
+        with pytest.raises(NoSuchRun):
+            await other.get("run_unknown")
+    assert bank.paid == []
+
+
+async def test_tools_get_what_the_program_gives_them(home: Path) -> None:
+    @tool
+    async def greet(context: ToolContext) -> ToolReturn:
+        """Greet the user."""
+        return ToolReturn(summary=f"hello {context.deps['user']}")
+
+    given = {"user": "Ann"}
+    async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home, deps=given) as leadhand:
+        answer = await leadhand.run("greet")
+    assert "hello Ann" in answer.text
+    async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home) as leadhand:
+        assert (await leadhand.run("greet")).status is RunStatus.FAILED

@@ -1,0 +1,74 @@
+"""One model call of a run, as people see it: prompt, reply, usage. Of code's calls, the prompt is what it asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api.test_code_roles import Coded, Facts
+
+from leadhand import Leadhand
+from leadhand.app.model_calls import model_call
+from leadhand.domain.errors import UsageError
+from leadhand.flows import Desk
+from leadhand.testing.scripted_model import ScriptedModel, gives, says
+
+
+async def test_the_prompt_of_code_is_what_it_asked_with_its_rejected_answers(home: Path) -> None:
+    async def code(desk: Desk) -> str:
+        found = await desk.ask({"topic": "heat pumps"}, output=Facts)
+        return str(found.facts)
+
+    steps = [gives({"facts": "none"}), gives({"facts": ["they heat"]}).costing(input_tokens=900, output_tokens=20)]
+    model = ScriptedModel().on(lambda request: request.role == "other", always="hello").on(lambda _: True, *steps)
+    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await run.answer()
+        runtime = await lead.runtime()
+        second = await model_call(runtime, run.run_id, "coder-1/t2")
+        sent = [request for request in model.requests if request.role == "coder"][1]
+
+        assert second.prompt is not None
+        assert second.prompt.as_sent
+        assert [each.role for each in second.prompt.messages] == ["system", "user", "assistant", "user"]
+        assert [each.text for each in second.prompt.messages] == [getattr(each, "text", "") for each in sent.messages]
+        assert sent.output is not None
+        assert second.prompt.output == sent.output.schema_
+        assert second.reply is not None
+        assert second.reply.value == {"facts": ["they heat"]}
+        assert second.usage is not None
+        assert (second.usage.input_tokens, second.usage.output_tokens) == (900, 20)
+        by_number = await model_call(runtime, run.run_id, str(second.seq))
+        assert by_number == second
+
+
+@pytest.mark.parametrize("name", ["wo-009.0/t1", "1", "0", "99999", "", "²"])
+async def test_what_is_no_model_call_is_refused(home: Path, name: str) -> None:
+    async with Leadhand(models=ScriptedModel(lambda _: says("hi")), flows=[Coded(_hello)], home=home) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await run.answer()
+        with pytest.raises(UsageError, match="no model call"):
+            await model_call(await lead.runtime(), run.run_id, name)
+
+
+async def _hello(_desk: Desk) -> str:
+    return "hello"
+
+
+async def test_every_prompt_of_the_built_in_flows_is_as_it_was_sent(home: Path) -> None:
+    async with Leadhand(offline=True, home=home) as lead:
+        runs: list[Any] = [
+            await lead.start("What is the weather in Paris tomorrow?"),
+            await lead.start("heat pumps", flow="report"),
+            await lead.start("How do heat pumps work?", flow="research"),
+        ]
+        for run in runs:
+            await run.answer()
+            view = [entry async for entry in run]
+            calls = [entry for entry in view if entry.event.type == "model_call_began"]
+            assert calls
+            for entry in calls:
+                call = await model_call(await lead.runtime(), run.run_id, str(entry.seq))
+                assert call.prompt is not None, call.prompt_missing
+                assert call.prompt.as_sent, call.call_id

@@ -1,0 +1,104 @@
+"""``leadhand runs show`` and ``open``: what failed comes first, equal failures once, and a large run fits a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import webbrowser
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import FailureClass, Leadhand, ToolError, ToolReturn, tool
+from leadhand.testing.scripted_model import ScriptedModel, plans
+
+
+@tool(retries=0)
+async def look_up(place: str) -> ToolReturn:
+    """Look a place up."""
+    number = int(place.rpartition(" ")[2])
+    if number < 4:
+        raise ToolError(f"there is no place {place}", type="not_found", class_=FailureClass.UNAVAILABLE)
+    if number < 7:
+        raise ToolError("the service answered 503", type="http_503", class_=FailureClass.UNAVAILABLE)
+    return ToolReturn(summary=f"{place} was found.")
+
+
+@pytest.fixture
+def large(leadhand: Any) -> str:
+    """A run of 40 subtasks, of which 7 failed for two reasons."""
+    subtasks = [{"name": f"look_{n}", "tool": "look_up", "args": {"place": f"Place {n}"}} for n in range(40)]
+    model = ScriptedModel(plan=[plans(*subtasks)], lenient=True)
+
+    async def run() -> str:
+        async with Leadhand(home=Path(leadhand.home), models=model, tools=[look_up], max_steps=1) as lead:
+            return (await lead.run("Look places up")).run_id
+
+    return asyncio.run(run())
+
+
+def test_what_failed_and_what_to_do_next_comes_first_and_equal_failures_are_one(leadhand: Any, large: str) -> None:
+    lines = leadhand("runs", "show", large).out.splitlines()
+    assert lines[0] == f"{large}  partial"
+    assert lines[3] == f"7 parts missing: 4 not found, 3 HTTP 503. Retry with: leadhand runs retry {large}"
+    assert [line for line in lines[4:8] if line.startswith("gap ")] == [
+        "gap      look_0, look_1, look_2 and 1 more: there is no place Place 0 (not found)",
+        "gap      look_4, look_5, look_6: the service answered 503 (HTTP 503)",
+    ]
+
+
+def test_a_large_run_is_summed_up_unless_all_of_it_is_asked_for(leadhand: Any, large: str) -> None:
+    lines = leadhand("runs", "show", large).out.splitlines()
+    assert "wo-001  40 subtasks: 33 completed, 7 failed" in lines
+    listed = [line for line in lines if "wo-001." in line and "look_up" not in line and " look_" in line]
+    assert len(listed) == 12
+    assert all("✗" in line for line in listed[:7])
+    assert f"  … and 28 more: leadhand runs show {large} --full" in lines
+
+    assert leadhand("runs", "show", large, "--full").out.count("  ✓ wo-001.") == 33
+    failed = leadhand("runs", "show", large, "--failed").out
+    assert failed.count("  ✗ wo-001.") == 7
+    assert "✓" not in failed
+    assert leadhand("runs", "show", large, "--failed", "--order").code == 2
+
+
+class _Console(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path.startswith("/api/runs/run_") else 404)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def console() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), _Console)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_run_is_opened_in_the_console_of_a_server_that_has_it(
+    leadhand: Any, console: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    assert leadhand("run", "--offline", "Weather in Paris?").code == 0
+    run_id = leadhand.listing()["run_id"]
+
+    result = leadhand("runs", "open", run_id[4:16], "--url", f"{console}/")
+    assert (result.code, result.out) == (0, f"{console}/runs/{run_id}\n")
+    assert opened == [f"{console}/runs/{run_id}"]
+
+    nobody = leadhand("runs", "open", run_id, "--url", "http://127.0.0.1:9")
+    assert nobody.code == 2
+    assert nobody.err.splitlines()[0] == "leadhand: no server answers at http://127.0.0.1:9"
+    assert "leadhand serve --open" in nobody.err
+    other = leadhand("runs", "open", run_id, "--url", f"{console}/elsewhere")
+    assert "does not have this run (HTTP 404)" in other.err
+    assert len(opened) == 1

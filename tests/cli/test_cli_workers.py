@@ -1,0 +1,349 @@
+"""Projects on the command line: ``leadhand init``, the workers that runs make, and how one is promoted."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.terminals import Terminal, rest_of
+
+from leadhand.app import manifest
+from leadhand.app.worker_files import load_worker_file
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
+EVALUATE = ("run", "--offline", "--worker", "orchestrator", "Evaluate the pitch decks")
+MODULES = ("tools", "offline", "test_project")
+
+
+@pytest.fixture(autouse=True)
+def _own_modules() -> Iterator[None]:
+    """Forget the modules of a project: the next test has a copy of its own."""
+    yield
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the example project, in which commands are given."""
+    left = shutil.ignore_patterns("generated", "__pycache__")
+    project = Path(shutil.copytree(EXAMPLE, tmp_path / "project", ignore=left))
+    monkeypatch.chdir(project)
+    return project
+
+
+def evaluated(leadhand: Any) -> str:
+    """The id of a run that made an evaluator."""
+    result = leadhand(*EVALUATE, "--approve", "auto", "--json")
+    assert result.code == 0, result.err
+    return result.json["run_id"]
+
+
+# --- a new project ---------------------------------------------------------------------------------------------------
+
+
+def test_a_new_project_works_at_once(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = leadhand("init", "support")
+    assert (written.code, written.out.split()) == (
+        0,
+        ["support/leadhand.toml", "support/tools.py", "support/workers/receptionist.worker", "support/test_project.py"],
+    )
+    assert "Go there: cd support" in written.err
+    monkeypatch.chdir(tmp_path / "support")
+    assert manifest.load_project(Path()).manifest.name == "support"
+    for lead in ((), ("--worker", "receptionist")):
+        answered = leadhand("run", "--offline", *lead, "opening hours on Saturday")
+        assert (answered.code, "10:00 to 14:00" in answered.out) == (0, True), answered.err
+    tests = [test for name, test in runpy.run_path("test_project.py").items() if name.startswith("test_")]
+    assert len(tests) == 2
+    for number, test in enumerate(tests):
+        test(tmp_path / f"home{number}")
+
+
+@pytest.mark.parametrize("there", ["leadhand.toml", "tools.py", "workers/receptionist.worker", "test_project.py"])
+def test_a_new_project_replaces_no_file(leadhand: Any, tmp_path: Path, there: str) -> None:
+    (tmp_path / there).parent.mkdir(exist_ok=True)
+    (tmp_path / there).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    refused = leadhand("init", str(tmp_path))
+    assert refused.code == 2
+    assert f"{tmp_path / there} exists, and leadhand init replaces no file" in refused.err
+    assert (tmp_path / there).read_text() == "mine"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_directory_that_cannot_be_written_is_named(leadhand: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused = leadhand("init", str(tmp_path / "file" / "project"))
+    assert (refused.code, "cannot write " in refused.err) == (6, True)
+
+
+# --- promotion -------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(leadhand: Any, example: Path) -> None:
+    run_id = evaluated(leadhand)
+    listed = [line.split() for line in leadhand("workers", "list").out.splitlines()[1:]]
+    assert [(name, source) for name, source, *_ in listed] == [
+        ("orchestrator", "project"),
+        ("deck_evaluator", "generated"),
+    ]
+    alone = ("run", "--offline", "--worker", "deck_evaluator", "decks/solar.md")
+    unknown = leadhand(*alone)
+    assert (unknown.code, "unknown worker 'deck_evaluator'" in unknown.err) == (2, True)
+
+    unasked = leadhand("workers", "promote", "deck_evaluator")
+    assert (unasked.code, "Add --yes to promote it." in unasked.err) == (2, True)
+    assert not (example / "workers" / "deck_evaluator.worker").exists()
+
+    promoted = leadhand("workers", "promote", "deck_evaluator", "--yes")
+    assert promoted.code == 0, promoted.err
+    assert "+++ b/workers/deck_evaluator.worker" in promoted.err
+    assert "+Each input is a pitch deck." in promoted.err
+    generated = example / "generated" / run_id / "deck_evaluator.worker"
+    assert (example / "workers" / "deck_evaluator.worker").read_text() == generated.read_text()
+    assert [line.split()[:2] for line in leadhand("workers", "list").out.splitlines()[1:]] == [
+        ["deck_evaluator", "project"],
+        ["orchestrator", "project"],
+        ["deck_evaluator", "generated"],
+    ]
+    known = leadhand(*alone, "--json")
+    assert known.json["assignments"][0]["role"] == "deck_evaluator"
+    again = leadhand("workers", "promote", "deck_evaluator")
+    assert (again.code, "the same: nothing to do" in again.err) == (0, True)
+    reused = leadhand(*EVALUATE, "--json")
+    assert (reused.code, "decks/solar.md: score 5 of 5" in reused.json["answer"]) == (0, True)
+
+
+def test_promotion_keeps_the_rest_of_the_manifest(leadhand: Any, example: Path) -> None:
+    file = example / "leadhand.toml"
+    text = file.read_text().replace(
+        'worker_files = ["workers/*.worker"]',
+        'worker_files = [\n    # the lead\n    "workers/orchestrator.worker", # leads\n]',
+    )
+    file.write_text(f"{text}\n[limits] # of each run\nmax_workers = 8\n")
+    evaluated(leadhand)
+    assert leadhand("workers", "promote", "deck_evaluator", "--yes").code == 0
+    assert file.read_text() == f"{text}\n[limits] # of each run\nmax_workers = 8\n".replace(
+        "# leads\n]", '# leads\n    "workers/deck_evaluator.worker",\n]'
+    )
+    assert "deck_evaluator" in {each.name for each in manifest.load_project(file).workers}
+
+
+def test_promotion_is_asked_for_on_a_terminal(leadhand: Any, example: Path, terminal: Terminal) -> None:
+    folder = example / "generated" / "run_1"
+    folder.mkdir(parents=True)
+    (folder / "poet.worker").write_text("---\nname: poet\n---\nWrite.\n")
+    for answer, exists in (("no", False), ("yes", True)):
+        child = terminal("workers", "promote", "poet")
+        child.expect(re.escape("+Write."))
+        child.expect(re.escape("promote poet to workers/poet.worker? (yes or no)"))
+        child.sendline(answer)
+        written = rest_of(child)
+        assert (child.exitstatus, (example / "workers" / "poet.worker").exists()) == (0, exists), written
+
+
+def test_workers_are_shown_as_files_and_as_json(leadhand: Any, example: Path) -> None:
+    shown = leadhand("workers", "show", "orchestrator")
+    assert shown.out == (example / "workers" / "orchestrator.worker").read_text()
+    assert f"project {example / 'leadhand.toml'}" in shown.err
+    (listed,) = leadhand("workers", "list", "--json").json
+    assert (listed["name"], listed["path"]) == ("orchestrator", "workers/orchestrator.worker")
+    assert leadhand("workers", "show", "orchestrator", "--json").json == listed
+    assert "Did you mean orchestrator?" in leadhand("workers", "show", "orchestratr").err
+    assert leadhand("workers", "schema").json["required"] == ["name"]
+    folder = example / "generated" / "run_1"
+    folder.mkdir(parents=True)
+    (folder / "poet.worker").write_text("---\nname: poet\ntool: []\n---\nWrite.\n")
+    broken = leadhand("workers", "show", "poet")
+    assert (broken.code, "generated/run_1/poet.worker:3: unknown key 'tool'" in broken.err) == (6, True)
+
+
+def test_without_a_project_there_are_no_workers(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = leadhand("workers", "list")
+    assert (refused.code, "there is no project here" in refused.err, "leadhand init" in refused.err) == (2, True, True)
+
+
+# --- the project of a command ----------------------------------------------------------------------------------------
+
+
+def test_a_command_reads_the_project_once(leadhand: Any, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def load(path: Path, **options: Any) -> Any:
+        read.append(path)
+        return load_worker_file(path, **options)
+
+    monkeypatch.setattr(manifest, "load_worker_file", load)
+    assert leadhand(*EVALUATE, "--approve", "auto").code == 0
+    assert [file.name for file in read] == ["orchestrator.worker"]
+
+
+def test_a_run_in_the_background_has_the_project_of_its_command(
+    leadhand: Any, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = ("--project", str(example / "leadhand.toml"))
+    started = leadhand(*EVALUATE, "--approve", "auto", "--detach", *place)
+    assert started.code == 0, started.err
+    leadhand.wait(lambda: leadhand.listing()["status"] != "running", "the run in the background")
+    assert leadhand.listing()["status"] == "succeeded"
+    assert (example / "generated" / started.out.strip() / "deck_evaluator.worker").is_file()
+
+
+def test_the_line_that_resumes_a_run_names_the_project_that_was_given(
+    leadhand: Any, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waiting = leadhand(*EVALUATE, "--project", str(example))
+    assert waiting.code == 4
+    assert f"--project {example}" in waiting.err
+
+
+# --- approvals -------------------------------------------------------------------------------------------------------
+
+
+def test_a_list_of_approvals_shows_the_file_of_a_worker(leadhand: Any, example: Path) -> None:
+    waiting = leadhand(*EVALUATE)
+    assert waiting.code == 4
+    shown = leadhand("approvals", "list").out
+    run_id = leadhand.listing()["run_id"]
+    assert (
+        "  New worker deck_evaluator:\n"
+        "    ---\n"
+        f"    # Made by orchestrator in {run_id}.\n"
+        "    name: deck_evaluator\n"
+        "    description: Evaluates one pitch deck.\n"
+        "    limits:\n"
+        "      max_turns: 12\n"
+        "    ---\n"
+        "    Each input is a pitch deck. Judge its growth and its runway. Answer with: score N of 5.\n"
+        "  tools   none\n"
+        "  limits  max_turns 12\n"
+    ) in shown
+    assert "instructions =" not in shown
+
+
+def test_an_edited_creation_is_shown_as_a_file_again(leadhand: Any, example: Path, terminal: Terminal) -> None:
+    child = terminal(*EVALUATE)
+    menu = "yes, no, edit, always, or later?"
+    child.expect("New worker deck_evaluator:")
+    for typed, told in (
+        ('{"name": "x", "description": "", "instructions": "Judge.", "tools": ["fly"]}', "there is no tool 'fly'"),
+        ('{"name": "x", "description": "", "instructions": "Judge it all.", "tools": []}', "    Judge it all."),
+    ):
+        child.expect(menu)
+        child.sendline("edit")
+        child.expect("as one line of JSON")
+        child.sendline(typed)
+        child.expect(re.escape(told))
+    child.expect(menu)
+    child.sendline("no")
+    child.expect("reason")
+    child.sendline("too broad")
+    rest_of(child)
+    assert not (example / "generated").exists()
+
+
+# --- a process that dies ---------------------------------------------------------------------------------------------
+
+HOLD = """
+import os
+import time
+
+from leadhand import tool
+
+
+@tool
+def hold() -> str:
+    \"\"\"Wait for the gate.\"\"\"
+    open(os.environ["GATE"] + ".waiting", "w").close()
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.01)
+    return "open"
+"""
+RULES = """
+from leadhand.flows import Call
+
+MADE = {"name": "poet", "instructions": "Write.", "description": "Writes."}
+TURNS = [Call("worker_create", MADE), Call("hold", {}), Call("worker_call", {"worker": "poet", "input": "Write."})]
+
+
+def orchestrate(facts, request):
+    made = sum(message.role == "tool" for message in request.messages)
+    return TURNS[made] if made < len(TURNS) else request.messages[-1].content
+
+
+OFFLINE = {"orchestrator": orchestrate, "poet": lambda facts, request: "a verse"}
+"""
+
+
+def test_a_worker_that_was_made_is_called_by_the_process_that_takes_over(
+    leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / "workers").mkdir(parents=True)
+    for name, text in {
+        "leadhand.toml": (
+            'tools = ["hold_tools.py"]\noffline_rules = ["hold_rules.py"]\n'
+            'worker_files = ["workers/*.worker"]\ngenerated_workers_dir = "generated"\n'
+        ),
+        "hold_tools.py": HOLD,
+        "hold_rules.py": RULES,
+        "workers/orchestrator.worker": (
+            "---\nname: orchestrator\ntools: [hold]\ntoolsets: [dynamic_workers]\n---\nWork.\n"
+        ),
+    }.items():
+        (project / name).write_text(text)
+    monkeypatch.chdir(project)
+    first = leadhand.start("run", "--offline", "--approve", "auto", "--worker", "orchestrator", "Go")
+    leadhand.wait(Path(f"{tmp_path / 'gate'}.waiting").exists, "the call between creation and call")
+    first.kill()
+    first.wait()
+    run_id = leadhand.listing()["run_id"]
+    leadhand.open_gate()
+    resumed = leadhand.process("runs", "resume", run_id, "--json")
+    assert resumed.code == 0, resumed.err
+    assert "a verse" in resumed.json["answer"]
+    assert [file.name for file in (project / "generated" / run_id).iterdir()] == ["poet.worker"], "it is made once"
+    events = leadhand("runs", "export", run_id, "--jsonl").out
+    assert events.count('"worker_defined"') == 1
+
+
+def test_a_manifest_names_the_worker_of_a_stage(leadhand: Any, example: Path) -> None:
+    (example / "workers" / "stylist.worker").write_text(
+        "---\nname: stylist\ndescription: The style of the house.\n---\nWrite short sentences.\n"
+    )
+    manifest = example / "leadhand.toml"
+    manifest.write_text(manifest.read_text() + '\n[stages.writer]\nworker = "stylist"\n')
+    document = leadhand("report", "--offline", "--json", "Heat pumps in old houses").json
+    assert document["answer"].startswith("# ")
+    started = json.loads(leadhand("runs", "show", document["run_id"], "--seq", "1").out)
+    (writer,) = [role for role in started["definition"]["roles"] if role["name"] == "writer"]
+    assert writer["instructions"].endswith("Write short sentences.")
+    wrong = leadhand("report", "--offline", "--stage", "writer.worker=stylst", "Heat pumps in old houses")
+    assert (wrong.code, "unknown worker 'stylst'" in wrong.err, "Did you mean stylist?" in wrong.err) == (2, True, True)
+
+
+def test_tools_are_listed_with_those_of_the_project(leadhand: Any, example: Path) -> None:
+    assert "list_decks" in leadhand("tools", "list").out
+    assert "list_decks" not in leadhand("tools", "list", "--project", "none").out
+    assert leadhand("tools", "show", "list_decks").out.startswith("list_decks")
+
+
+def test_an_unknown_toolset_is_named_with_its_line(leadhand: Any, example: Path) -> None:
+    manifest = example / "leadhand.toml"
+    manifest.write_text(manifest.read_text() + 'toolsets = ["web", "dynamc_workers"]\n')
+    line = len(manifest.read_text().splitlines())
+    refused = leadhand(*EVALUATE)
+    assert (refused.code, f"leadhand.toml:{line}: there is no toolset" in refused.err) == (6, True), refused.err
+    assert "Did you mean dynamic_workers?" in refused.err

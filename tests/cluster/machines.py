@@ -1,0 +1,175 @@
+"""Real processes that share a PostgreSQL database: hosts and drivers, and what they noted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from processes import start_async
+
+from cluster import pieces
+from leadhand import Leadhand
+from leadhand.domain.evolve import replay
+from leadhand.domain.state import RunState
+from leadhand.ports import ContextStore
+from leadhand.stores.opening import open_store
+
+FLOWS = str(Path(__file__).with_name("pieces.py"))
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Machine:
+    """One process; ``host`` is what it calls itself in the log, if it said so."""
+
+    process: Process
+    log: Path
+    host: str = ""
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    async def kill(self) -> None:
+        """As ``kill -9`` does."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def line(self) -> str:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self.process.stdout.readline()
+        assert line, f"it ended with {await self.process.wait()}: {self.log.read_text()}"
+        return line.decode().strip()
+
+    async def rest(self) -> tuple[int, str]:
+        """Its exit code, and what else it wrote."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            said = (await self.process.stdout.read()).decode()
+            return await self.process.wait(), said
+
+
+@dataclass
+class Cluster:
+    """The processes of one test."""
+
+    url: str
+    folder: Path
+    environment: dict[str, str] = field(default_factory=lambda: {"LEADHAND_HEARTBEAT_LIMIT": "1.5"})
+
+    @asynccontextmanager
+    async def process(self, *words: str, name: str) -> AsyncGenerator[Machine]:
+        log = self.folder / f"{name}.log"
+        with log.open("w") as errors:
+            started = await start_async(
+                sys.executable, "-m", "leadhand", *words, "--home", str(self.folder / name), stdout=PIPE, stderr=errors,
+                env={**os.environ, "LEADHAND_DATABASE_URL": self.url, **self.environment},
+            )  # fmt: skip
+        try:
+            yield Machine(started, log)
+        finally:
+            if started.returncode is None:
+                os.kill(started.pid, signal.SIGCONT)
+                started.kill()
+                await started.wait()
+
+    @asynccontextmanager
+    async def host(self, name: str, *words: str) -> AsyncGenerator[Machine]:
+        """`leadhand work`, once it takes work."""
+        async with self.process("work", "--offline", "--flows", FLOWS, *words, name=name) as machine:
+            machine.host = await machine.line()
+            yield machine
+
+    @asynccontextmanager
+    async def run(self, name: str = "driver", *words: str, **options: Any) -> AsyncGenerator[Machine]:
+        """`leadhand run --flow pieces` in the foreground."""
+        given = {"folder": str(self.folder), **options}
+        flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
+        command = ("run", "--offline", "--json", "--flows", FLOWS, "--flow", "pieces", *flags, *words, "pieces")
+        async with self.process(*command, name=name) as machine:
+            yield machine
+
+    @property
+    def notes(self) -> list[tuple[int, str, int]]:
+        """What the processes noted: process, ``began`` or ``ended``, piece."""
+        path = self.folder / "notes"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [(int(pid), what, int(n)) for pid, what, n in (line.split() for line in lines)]
+
+    def by_process(self, what: str = "ended") -> Counter[int]:
+        """How many pieces each process has begun or ended."""
+        return Counter(pid for pid, noted, _ in self.notes if noted == what)
+
+    def open_gate(self) -> None:
+        (self.folder / "gate").touch()
+
+    @asynccontextmanager
+    async def store(self) -> AsyncGenerator[ContextStore]:
+        store = await open_store(self.url)
+        try:
+            yield store
+        finally:
+            await store.aclose()
+
+    def lead(self) -> Leadhand:
+        """A client in this process, which drives nothing."""
+        return Leadhand(offline=True, flows=[pieces.Pieces()], database=self.url, home=self.folder / "client")
+
+    @contextmanager
+    def database(self) -> Generator[psycopg.Connection[Any]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            yield connection
+
+    def most_connections(self) -> int:
+        """How many sessions the hosts have with the server."""
+        with self.database() as connection:
+            found = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'leadhand'")
+            ((number,),) = found.fetchall()
+        return number
+
+    async def state(self, run_id: str) -> RunState:
+        async with self.store() as store:
+            return replay(run_id, await store.read(run_id))
+
+    async def the_run(self) -> str:
+        """The id of the only run, once it is there."""
+        async with self.store() as store:
+            return (await until(lambda: store.runs(), lambda runs: len(runs) == 1))[0].run_id
+
+
+async def started_detached(cluster: Cluster, *words: str, **options: Any) -> str:
+    """Start a detached run of pieces, and return its id."""
+    given = {"folder": str(cluster.folder), **options}
+    flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
+    command = ("run", "--offline", "--detach", "--flows", FLOWS, "--flow", "pieces", *flags, *words, "pieces")
+    async with cluster.process(*command, name="client") as client:
+        code, said = await client.rest()
+        assert code == 0, client.log.read_text()
+        return said.strip()
+
+
+async def until(look: Callable[[], Any], holds: Callable[[Any], bool] = bool) -> Any:
+    """What ``look`` returns, as soon as it ``holds``."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = look()
+            if asyncio.iscoroutine(found):
+                found = await found
+            if holds(found):
+                return found
+            await asyncio.sleep(0.01)

@@ -1,0 +1,157 @@
+"""Any process may die or stop at any time: its work continues elsewhere, and what it still says changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from crashes.restarting import Server
+
+from cluster.machines import Cluster, Machine, started_detached, until
+from leadhand.domain.events import AttemptLost, AttemptReturned, AttemptStarted, Entry, RunClaimed
+from leadhand.domain.run import RunStatus
+
+
+async def entries_of(cluster: Cluster, run_id: str) -> list[Entry]:
+    async with cluster.store() as store:
+        return await store.read(run_id)
+
+
+def count(entries: list[Entry], kind: type[Any]) -> int:
+    return sum(isinstance(entry.event, kind) for entry in entries)
+
+
+async def test_the_work_of_a_killed_host_goes_elsewhere(cluster: Cluster) -> None:
+    async with cluster.host("one") as one, cluster.host("two"), cluster.run(count=12, held=0) as driver:
+        await until(lambda: cluster.by_process("began").total() == 12)
+        mine = cluster.by_process("began")[one.pid]
+        assert mine > 0
+        await one.kill()
+        await until(lambda: cluster.by_process("began").total() == 12 + mine)
+        cluster.open_gate()
+        code, said = await driver.rest()
+        assert code == 0, driver.log.read_text()
+        assert json.loads(said)["status"] == "succeeded"
+        entries = await entries_of(cluster, json.loads(said)["run_id"])
+        assert count(entries, AttemptLost) == mine
+        assert count(entries, AttemptReturned) == 12
+        assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(12))
+
+
+async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cluster) -> None:
+    async with cluster.host("one") as one, cluster.run(count=6, held=0) as driver:
+        await until(lambda: cluster.by_process("began").total() == 6)
+        mine = cluster.by_process("began")[one.pid]
+        assert mine > 0
+        one.signal(signal.SIGSTOP)
+        await until(lambda: cluster.by_process("began")[driver.pid] == 6)
+        cluster.open_gate()
+        one.signal(signal.SIGCONT)
+        code, said = await driver.rest()
+        assert code == 0, driver.log.read_text()
+        run_id = json.loads(said)["run_id"]
+        entries = await entries_of(cluster, run_id)
+        assert count(entries, AttemptLost) == mine
+        assert count(entries, AttemptStarted) == 6 + mine
+        state = await cluster.state(run_id)
+        assert state.status is RunStatus.SUCCEEDED
+        assert [each.attempts for each in state.assignments.values()].count(2) == mine
+        assert {each.attempt.host for each in state.assignments.values() if each.attempt} != {one.host}
+
+
+def drives(cluster: Cluster, run_id: str) -> Any:
+    async def owner() -> str | None:
+        async with cluster.store() as store:
+            return (await store.run(run_id)).owner
+
+    return owner
+
+
+async def test_a_detached_run_goes_on_when_the_host_that_drives_it_is_killed(cluster: Cluster) -> None:
+    async with cluster.host("one") as one, cluster.host("two") as two:
+        machines: dict[str, Machine] = {one.host: one, two.host: two}
+        run_id = await started_detached(cluster, count=8, held=2)
+        await until(lambda: cluster.by_process("began").total() == 8)
+        first = machines.pop(await until(drives(cluster, run_id)))
+        mine = Counter(n for pid, what, n in cluster.notes if pid == first.pid and what == "began")
+        await first.kill()
+        (other,) = machines.values()
+        await until(drives(cluster, run_id), lambda owner: owner == other.host)
+        cluster.open_gate()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        entries = await entries_of(cluster, run_id)
+        assert count(entries, RunClaimed) == 2
+        lost = count(entries, AttemptLost)
+        assert 0 < lost <= len(mine)
+        assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(8))
+
+
+async def test_a_run_is_cancelled_on_every_host_at_once(cluster: Cluster) -> None:
+    async with cluster.host("one") as one, cluster.host("two") as two:
+        run_id = await started_detached(cluster, count=8, held=0)
+        await until(lambda: cluster.by_process("began").total() == 8)
+        assert cluster.by_process("began").keys() == {one.pid, two.pid}
+        async with cluster.process("runs", "cancel", run_id, name="client") as client:
+            code, _ = await client.rest()
+            assert code == 0, client.log.read_text()
+        async with cluster.store() as store:
+            await until(store.hosts, lambda hosts: not any(line.attempts for line in hosts))
+        assert (await cluster.state(run_id)).status is RunStatus.CANCELLED
+        assert cluster.by_process("ended").total() == 0
+
+
+async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_over(cluster: Cluster) -> None:
+    async with cluster.host("one") as one, cluster.host("two") as two:
+        machines: dict[str, Machine] = {one.host: one, two.host: two}
+        run_id = await started_detached(cluster, count=6, held=0)
+        await until(lambda: cluster.by_process("began").total() == 6)
+        first = machines.pop(await until(drives(cluster, run_id)))
+        (other,) = machines.values()
+        first.signal(signal.SIGTERM)
+        await until(drives(cluster, run_id), lambda owner: owner == other.host)
+        async with cluster.store() as store:
+            await until(store.hosts, lambda hosts: any(line.draining for line in hosts if line.host == first.host))
+        cluster.open_gate()
+        assert (await first.rest())[0] == 0, first.log.read_text()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        assert {each.attempts for each in state.assignments.values()} == {1}, "a piece was carried out twice"
+        assert first.pid in cluster.by_process("ended")
+
+
+async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cluster) -> None:
+    async with cluster.host("one", "--grace", "0") as one, cluster.host("two") as two:
+        run_id = await started_detached(cluster, count=6, held=0)
+        await until(lambda: cluster.by_process("began").total() == 6)
+        mine = cluster.by_process("began")[one.pid]
+        one.signal(signal.SIGTERM)
+        assert (await one.rest())[0] == 0, one.log.read_text()
+        await until(lambda: cluster.by_process("began")[two.pid] == 6)
+        cluster.open_gate()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        assert [each.attempts for each in state.assignments.values()].count(2) == mine
+        assert not any(each.failures for each in state.assignments.values()), "a host that leaves is no failure"
+
+
+async def test_a_pause_of_postgresql_is_a_pause_of_the_run(server: Server, tmp_path: Path) -> None:
+    cluster = Cluster(server.url, tmp_path)
+    async with cluster.host("one"), cluster.host("two"):
+        run_id = await started_detached(cluster, count=8, held=2)
+        await until(lambda: cluster.by_process("began").total() == 8)
+        await asyncio.to_thread(server.stop)
+        cluster.open_gate()
+        await until(lambda: cluster.by_process("ended").total() == 8)
+        await asyncio.to_thread(server.restart)
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        entries = await entries_of(cluster, run_id)
+        assert (count(entries, AttemptLost), count(entries, RunClaimed)) == (0, 1)
+        second = await started_detached(cluster, count=8)  # the hosts take work again
+        state = await until(lambda: cluster.state(second), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED

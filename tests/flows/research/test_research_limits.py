@@ -1,0 +1,146 @@
+"""A research run that reaches a limit of money or time ends with an answer from what was found, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import RunStatus
+from leadhand.app.clock import SystemClock
+from leadhand.domain.conversation import ModelProfile, ModelRequest
+from leadhand.domain.limits import Usage
+from leadhand.testing.scripted_model import ScriptedModel, calls, fails
+
+from .runs import SOUND, both, lead, model, research, subagent, task
+
+PRICED = ModelProfile(name="priced", window=1_000_000, input_nanousd=1_000, output_nanousd=4_000)
+WRITTEN = SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+SHOWN = "A heat pump in a house of 1930 needs 9 kW [1]. The installation costs 18,000 euros [2]."
+
+
+def priced(scripted: ScriptedModel) -> ScriptedModel:
+    """Let every reply of a model use 2,000 tokens, half a cent."""
+    ask = scripted.ask
+
+    async def used(request: ModelRequest, on_text: Any = None) -> Any:
+        reply = await ask(request, on_text)
+        return reply.evolve(usage=Usage(input_tokens=1_000, output_tokens=1_000))
+
+    scripted.ask = used
+    scripted.profile = lambda model: PRICED
+    return scripted
+
+
+def restless(request: ModelRequest) -> Any:
+    """A lead that starts subagents for ever."""
+    turn = sum(message.role == "assistant" for message in request.messages)
+    return both(request) if turn == 0 else calls("subagent_run", **task(f"size {turn}"))
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind", "most", "flag"),
+    [
+        ({"budget": 0.2}, "cost_usd", 0.2, "--budget (it was 0.2)"),
+        ({"max_requests": 20}, "requests", 20, "--max-requests (it was 20)"),
+        ({"max_tokens": 80_000, "budget": None}, "tokens", 80_000, "--max-tokens (it was 80,000)"),
+    ],
+)
+def test_what_is_held_back_pays_for_the_answer_and_its_review_whatever_the_lead_wants(
+    home: Path, limits: dict[str, Any], kind: str, most: float, flag: str
+) -> None:
+    scripted = priced(model(lead=restless, writer=WRITTEN))
+    answer = research(home, scripted, max_turns=100, **limits)
+
+    assert answer.status is RunStatus.PARTIAL
+    assert answer.text.startswith(SHOWN)
+    usage = answer.document["usage"]
+    assert {**usage, "tokens": usage["input_tokens"] + usage["output_tokens"]}[kind] <= most
+    assert [each.role for each in scripted.requests][-2:] == ["writer", "reviewer"]
+    gaps = {each["name"]: each for each in answer.gaps}
+    assert {each["class"] for each in answer.gaps} == {"exhausted"}
+    assert "besides what is kept for reviews and the answer" in gaps["the research"]["reason"]
+    assert gaps["the research"]["reason"].endswith("; the answer is written from what was found until then")
+    assert flag in gaps["the research"]["next_action"]
+    assert not any("unreviewed" in each["reason"] for each in answer.gaps)
+
+
+class Clock(SystemClock):
+    """The time of the system, moved on by a test."""
+
+    moved = timedelta(0)
+
+    def now(self) -> datetime:
+        return super().now() + self.moved
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
+    monkeypatch.setattr(Clock, "moved", timedelta(0))
+    monkeypatch.setattr("leadhand.app.runtime.SystemClock", Clock)
+    return Clock
+
+
+async def hang(request: ModelRequest) -> Any:
+    await asyncio.Event().wait()
+
+
+def late(clock: type[Clock], reply: Any) -> Any:
+    """Return a step for which 85 of 100 seconds pass."""
+
+    def step(request: ModelRequest) -> Any:
+        clock.moved += timedelta(seconds=85)
+        return reply(request) if callable(reply) else reply
+
+    return step
+
+
+def ended(answer: Any) -> None:
+    (research,) = (each for each in answer.gaps if each["name"] == "the research")
+    assert research["class"] == "exhausted"
+    assert research["reason"].startswith("the time for the work (80 of 100 s) is used up; the answer is written from")
+    assert research["next_action"].startswith("raise --timeout (it was 100), and ")
+
+
+def test_when_the_time_is_used_up_the_rest_of_it_is_for_the_answer_and_its_review(
+    home: Path, clock: type[Clock]
+) -> None:
+    more = late(clock, calls("subagent_run", **task("owner")))
+    scripted = model(lead=lead(both, more, SOUND), writer=WRITTEN)
+    answer = research(home, scripted, timeout=100)
+
+    assert (answer.status, answer.text[: len(SHOWN)]) == (RunStatus.PARTIAL, SHOWN)
+    ended(answer)
+    made = [each.role for each in scripted.requests]
+    assert (made.count("subagent"), made[-3:]) == (6, ["lead", "writer", "reviewer"]), "a task began too late"
+
+
+def test_a_subagent_that_hangs_ends_with_the_time_for_the_work(home: Path, clock: type[Clock]) -> None:
+    two = [{"tool": "subagent_run", "args": task(name)} for name in ("hanging", "owner")]
+    scripted = model(
+        lead=lead(both, calls("parallel_tool_call", calls=two), SOUND),
+        hanging=hang,
+        owner=late(clock, subagent),
+        writer=WRITTEN,
+    )
+    answer = research(home, scripted, timeout=100)
+
+    assert (answer.status, answer.text[: len(SHOWN)]) == (RunStatus.PARTIAL, SHOWN)
+    assert {each["name"] for each in answer.gaps} == {"hanging", "owner", "the research"}
+    ended(answer)
+    made = [each.role for each in scripted.requests]
+    assert (made.count("lead"), made[-2:]) == (2, ["writer", "reviewer"]), "the lead was asked after its time"
+    assert scripted.abandoned == 1
+
+
+def test_without_time_for_an_answer_the_findings_are_listed(home: Path, clock: type[Clock]) -> None:
+    more = late(clock, calls("subagent_run", **task("owner")))
+    scripted = model(lead=lead(both, more), writer=late(clock, fails("unavailable", "quota", "no credit")))
+    answer = research(home, scripted, timeout=100)
+
+    assert answer.status is RunStatus.PARTIAL
+    assert "## costs\n\nThe installation costs 18,000 euros. [2]" in answer.text
+    assert {each["name"] for each in answer.gaps} == {"the research", "the answer"}

@@ -1,0 +1,70 @@
+"""Deliveries: written with the event, taken by one process at a time, gone with their run or webhook."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from leadhand.domain.events import RunFinished
+from leadhand.domain.run import RunStatus
+from leadhand.domain.webhooks import WEBHOOK_EVENTS, Webhook
+from leadhand.stores.opening import open_store
+from leadhand.testing.store_contract import asks, started
+
+NOW = datetime.now(UTC)
+
+
+def webhook(name: str, **more: Any) -> Webhook:
+    given: dict[str, Any] = {"events": WEBHOOK_EVENTS, "key_id": "", "every": True, **more}
+    return Webhook(webhook_id=name, url="https://example.org/", secret="whsec_AAAA", by="ann", created_at=NOW, **given)
+
+
+async def test_a_delivery_is_written_with_its_event_and_taken_once(url: str) -> None:
+    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as other:
+        await store.add_webhook(webhook("wh_all"))
+        await store.add_webhook(webhook("wh_failed", events=("run.failed",)))
+        await store.add_webhook(webhook("wh_revoked", key_id="nobody"))
+        await store.create("run-1", started())
+        assert await store.take_deliveries(10) == []
+
+        await other.append("run-1", [asks("wo-001.0/t0/c0")])  # whichever process commits
+        await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        at_once = await asyncio.gather(*(each.take_deliveries(2) for each in (store, other, store)))
+        taken = [each for some in at_once for each in some]
+
+        found = sorted((to.webhook_id, each.event) for each, to in taken)
+        assert found == [
+            ("wh_all", "run.asks"),
+            ("wh_all", "run.failed"),
+            ("wh_all", "run.finished"),
+            ("wh_failed", "run.failed"),
+        ]
+        assert await store.take_deliveries(10) == []
+
+        first = next(each for each, to in taken if to.webhook_id == "wh_failed")
+        await other.settle_delivery(first.after(NOW - timedelta(hours=1), 500, "no"))
+        ((again, _),) = await store.take_deliveries(10)
+        assert (again.delivery_id, again.attempts, again.code) == (first.delivery_id, 1, 500)
+        await store.settle_delivery(again.after(NOW, 200, ""))
+        (logged,) = await store.deliveries("wh_failed", 10)
+        assert (logged.delivered, logged.next_at, logged.attempts) == (True, None, 2)
+
+
+async def test_what_is_refused_is_not_delivered_and_what_is_deleted_is_gone(url: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.add_webhook(webhook("wh_1"))
+        await store.add_webhook(webhook("wh_2"))
+        await store.create("run-1", started())
+        refused = store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="")], epoch=7)
+        assert isinstance((await asyncio.gather(refused, return_exceptions=True))[0], Exception)
+        assert await store.deliveries("wh_1", 10) == []
+
+        await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="")])
+        await store.delete_webhook("wh_2")
+        assert [to.webhook_id for _, to in await store.take_deliveries(10)] == ["wh_1"]
+        await store.release("run-1", 1)
+        await store.delete_runs(["run-1"])
+        assert await store.deliveries("wh_1", 10) == []
+        assert [each.webhook_id for each in await store.webhooks()] == ["wh_1"]
