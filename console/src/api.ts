@@ -13,7 +13,10 @@ import type {
   EventsPage,
   FlowsList,
   FollowUp,
+  HostsDocument,
+  ModelCallDocument,
   NewAgentBody,
+  PromotedWorker,
   RunDocument,
   RunsPage,
   SessionDocument,
@@ -21,6 +24,8 @@ import type {
   SystemDocument,
   ToolDocument,
   ToolTrial,
+  WorkerPromotion,
+  WorkersList,
 } from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
 import type { View } from "./run/view.ts";
@@ -92,9 +97,12 @@ export const supplyResult = (
 export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
   control(runId, "fork", body);
 
-/** Start a new run that follows up one that is over; return its document. */
-export const followUp = (runId: string, body: FollowUp) =>
-  send<RunDocument>("POST", pathOf(runId, "follow_up"), body);
+/** Delete a run that is over. */
+export const deleteRun = (runId: string) => send<void>("DELETE", pathOf(runId));
+
+/** Start a new run that follows up one that is over; return its document. The same `key` twice starts one run. */
+export const followUp = (runId: string, body: FollowUp, key: string) =>
+  send<RunDocument>("POST", pathOf(runId, "follow_up"), body, { "Idempotency-Key": key });
 
 const approvals = (query: string, options?: RequestOptions) =>
   get<{ readonly approvals: readonly ApprovalCard[] }>(`/api/approvals${query}`, options);
@@ -123,8 +131,25 @@ export const addAgent = (body: NewAgentBody) => send<AgentDocument>("POST", "/ap
 /** Reset a role to its defaults, or remove a stage that was added. */
 export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
+export const getWorkers = (options?: RequestOptions) => get<WorkersList>("/api/workers", options);
+/** What promoting a generated worker would change. */
+export const getPromotion = (name: string, runId: string | null, options?: RequestOptions) =>
+  get<WorkerPromotion>(
+    `/api/workers/${encodeURIComponent(name)}/promotion${queryOf({ run_id: runId ?? undefined })}`,
+    options,
+  );
+export const promoteWorker = (name: string, runId: string | null) =>
+  send<PromotedWorker>("POST", `/api/workers/${encodeURIComponent(name)}/promote`, {
+    ...(runId && { run_id: runId }),
+  });
+/** One model call: by the number of the event with which it began, or by its id. */
+export const getCall = (runId: string, call: string, options?: RequestOptions) =>
+  get<ModelCallDocument>(pathOf(runId, `calls/${encodeURIComponent(call)}`), options);
 export const getFlows = (options?: RequestOptions) => get<FlowsList>("/api/flows", options);
 export const getSystem = (options?: RequestOptions) => get<SystemDocument>("/api/system", options);
+
+/** The processes and their queue: of a database that processes share, which is PostgreSQL. */
+export const getHosts = (options?: RequestOptions) => get<HostsDocument>("/api/hosts", options);
 
 /** Every version of the files that a run wrote. */
 export const getArtifacts = (runId: string, options?: RequestOptions) =>

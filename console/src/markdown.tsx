@@ -2,6 +2,7 @@
 
 import MarkdownIt from "markdown-it";
 import { type ComponentChildren, createElement } from "preact";
+import { Copy } from "./ui/copy.tsx";
 import { isSafe, OuterLink } from "./ui/outer_link.tsx";
 
 interface MarkdownProps {
@@ -21,7 +22,8 @@ export interface Annotate {
   plain(text: string): string;
 }
 
-const AS_IT_IS: Annotate = {
+/** Changes nothing. */
+export const AS_IT_IS: Annotate = {
   text: (text) => [text],
   content: (children) => children,
   plain: (text) => text,
@@ -48,7 +50,8 @@ interface Open {
 function render(tokens: readonly Token[], top: number, annotate: Annotate): ComponentChildren[] {
   const stack: Open[] = [{ token: null, children: [] }];
   let inLink = false;
-  for (const token of tokens) {
+  for (const [at, token] of tokens.entries()) {
+    if (token.type === "inline" && tokens[at - 2]?.type === "list_item_open") markTask(token);
     if (token.type === "link_open") inLink = true;
     if (token.type === "link_close") inLink = false;
     if (token.nesting > 0) {
@@ -66,6 +69,13 @@ function render(tokens: readonly Token[], top: number, annotate: Annotate): Comp
   return annotate.content(stack[0]!.children);
 }
 
+/** Show the box of a task: "[x] done". */
+function markTask({ children }: Token): void {
+  const first = children?.[0];
+  if (first?.type !== "text") return;
+  first.content = first.content.replace(/^\[([ xX])\] /, (_, mark) => mark === " " ? "☐ " : "☑ ");
+}
+
 function container(
   token: Token,
   children: ComponentChildren[],
@@ -74,13 +84,13 @@ function container(
 ): ComponentChildren {
   switch (token.type) {
     case "paragraph_open":
-      return token.hidden ? children : <p key={key}>{children}</p>;
+      return token.hidden ? children : <p key={key} dir="auto">{children}</p>;
     case "heading_open": {
       const level = Math.min(6, top - 1 + Number(token.tag.slice(1)));
-      return createElement(`h${level}`, { key }, children);
+      return createElement(`h${level}`, { key, dir: "auto" }, children);
     }
     case "ordered_list_open":
-      return <ol key={key} start={Number(token.attrGet("start") ?? 1)}>{children}</ol>;
+      return <ol key={key} dir="auto" start={Number(token.attrGet("start") ?? 1)}>{children}</ol>;
     case "table_open":
       return (
         <div key={key} class="prose-table" tabIndex={0} role="group" aria-label="Table">
@@ -88,14 +98,15 @@ function container(
         </div>
       );
     case "th_open":
-      return <th key={key} scope="col" style={alignment(token)}>{children}</th>;
+      return <th key={key} dir="auto" scope="col" style={alignment(token)}>{children}</th>;
     case "td_open":
-      return <td key={key} style={alignment(token)}>{children}</td>;
+      return <td key={key} dir="auto" style={alignment(token)}>{children}</td>;
     case "link_open":
       return <OuterLink key={key} href={String(token.attrGet("href"))}>{children}</OuterLink>;
     case "blockquote_open":
     case "bullet_list_open":
     case "list_item_open":
+      return createElement(token.tag, { key, dir: "auto" }, children);
     case "thead_open":
     case "tbody_open":
     case "tr_open":
@@ -121,7 +132,12 @@ function leaf(
     case "fence":
     case "code_block": {
       const code = annotate.plain(token.content).replace(/\n$/, "");
-      return <pre key={key} tabIndex={0}><code>{code}</code></pre>;
+      return (
+        <div key={key} class="json">
+          <pre tabIndex={0}><code>{code}</code></pre>
+          <Copy text={code} what="code" />
+        </div>
+      );
     }
     case "code_inline":
       return <code key={key}>{annotate.plain(token.content)}</code>;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
 import { Markdown } from "./markdown.tsx";
 import { seededRandom } from "./seeded_random.ts";
+import { Copy } from "./ui/copy.tsx";
 import { isSafe } from "./ui/outer_link.tsx";
 
 /** Return a tree of elements as a short text: `<p>…</p>`, with the properties that matter. */
@@ -11,6 +12,7 @@ function serialize(node: unknown): string {
   if (Array.isArray(node)) return node.map(serialize).join("");
   if (!isValidElement(node)) return typeof node === "string" ? node : "";
   const { type, props } = node as VNode<Record<string, unknown>>;
+  if (type as unknown === Copy) return "<copy>";
   if (typeof type === "function") return serialize(rendered(type, props));
   const { href, start, style } = props as {
     href?: string;
@@ -38,12 +40,15 @@ function elementsOf(text: string): string {
 Deno.test("headings, paragraphs and code become elements", () => {
   assert.equal(
     elementsOf("# Paris ##\n\nRain,\nthen sun.\n\n```py\nx = '# 1'\n```\nAfter"),
-    "<h3>Paris</h3><p>Rain,\nthen sun.</p><pre><code>x = '# 1'</code></pre><p>After</p>",
+    "<h3>Paris</h3><p>Rain,\nthen sun.</p><div><pre><code>x = '# 1'</code></pre><copy></div><p>After</p>",
   );
 });
 
 Deno.test("unclosed code extends to the end, as in an answer that is still being written", () => {
-  assert.equal(elementsOf("```\none\n\n- two"), "<pre><code>one\n\n- two</code></pre>");
+  assert.equal(
+    elementsOf("```\none\n\n- two"),
+    "<div><pre><code>one\n\n- two</code></pre><copy></div>",
+  );
 });
 
 Deno.test("lists nest, keep their first number and continue after blank lines", () => {
@@ -130,6 +135,24 @@ Deno.test("a link to anything but http(s) or mailto is text that shows its addre
   }
 });
 
+Deno.test("tasks have boxes, and text elsewhere keeps its brackets", () => {
+  assert.equal(
+    elementsOf("- [x] done\n- [ ] open\n- a [x] b\n\n[x] c"),
+    "<ul><li>☑ done</li><li>☐ open</li><li>a [x] b</li></ul><p>[x] c</p>",
+  );
+});
+
+Deno.test("each block has the direction of its own text", () => {
+  const directed = (node: unknown): string[] => {
+    if (Array.isArray(node)) return node.flatMap(directed);
+    if (!isValidElement(node)) return [];
+    const { type, props } = node as VNode<{ dir?: string; children?: unknown }>;
+    return [...(props.dir === "auto" ? [String(type)] : []), ...directed(props.children)];
+  };
+  const text = "# a\n\nb\n\n1. c\n\n| d |\n|---|\n| e |";
+  assert.deepEqual(directed(Markdown({ text })), ["h3", "p", "ol", "li", "th", "td"]);
+});
+
 Deno.test("HTML is text", () => {
   assert.equal(
     elementsOf("<script>alert(1)</script><img src=x onerror=alert(1)>"),
@@ -185,7 +208,9 @@ const TAGS = new Set(
     .split(" "),
 );
 const PROPS = new Set(
-  "aria-label children class href key rel role scope start style tabIndex target title".split(" "),
+  "aria-label children class dir href key rel role scope start style tabIndex target title".split(
+    " ",
+  ),
 );
 
 /** Fail if a tree holds a tag, a property or an address that Markdown must never make. */
@@ -196,6 +221,7 @@ function checkTree(node: unknown): void {
     return;
   }
   const { type, props } = node as VNode<Record<string, unknown>>;
+  if (type as unknown === Copy) return assert.equal(typeof props.text, "string");
   if (typeof type === "function") return checkTree(rendered(type, props));
   assert.ok(TAGS.has(String(type)), String(type));
   for (const name of Object.keys(props)) assert.ok(PROPS.has(name), name);

@@ -107,6 +107,7 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
+      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;
@@ -150,6 +151,7 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
+      readonly preview: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly request: string;
       readonly run_id: string;
@@ -430,6 +432,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly began_at: string;
+      readonly cached_tokens?: number;
       readonly effect?: string;
       readonly ended_at?: string;
       readonly failure?: components["schemas"]["FailurePart"];
@@ -437,10 +440,24 @@ export interface components {
       /** @enum {string} */
       readonly kind: "model" | "tool";
       readonly name: string;
+      readonly nanousd?: number;
       readonly ok?: boolean;
+      readonly output_tokens?: number;
       readonly returned_seq?: number;
       readonly summary?: string;
       readonly tokens?: number;
+    };
+    readonly CallReply: {
+      readonly text: string;
+      readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
+      readonly value: unknown;
+    };
+    readonly CallUsage: {
+      readonly cache_write_tokens: number;
+      readonly cached_tokens: number;
+      readonly cost_usd: number | null;
+      readonly input_tokens: number;
+      readonly output_tokens: number;
     };
     readonly CancelRequested: {
       readonly at: string;
@@ -516,6 +533,26 @@ export interface components {
       readonly running: number;
       readonly waiting: number;
     };
+    readonly CreatedKey: {
+      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly created_at: string;
+      readonly key: string;
+      readonly key_id: string;
+      readonly last_used_at: string | null;
+      readonly name: string;
+      readonly prefix: string;
+      readonly revoked_at: string | null;
+      readonly scopes: readonly components["schemas"]["Scope"][];
+    };
+    readonly CreatedWebhook: {
+      readonly by: string;
+      readonly created_at: string;
+      readonly events: readonly ("run.finished" | "run.asks" | "run.failed")[];
+      readonly every: boolean;
+      readonly secret: string;
+      readonly url: string;
+      readonly webhook_id: string;
+    };
     readonly CurrentCounts: {
       readonly completed: number;
       readonly dropped: number;
@@ -559,6 +596,22 @@ export interface components {
       readonly tools: readonly string[] | null;
       /** @constant */
       readonly type: "delegate";
+    };
+    readonly DeliveriesList: {
+      readonly deliveries: readonly components["schemas"]["DeliveryDocument"][];
+    };
+    readonly DeliveryDocument: {
+      readonly attempts: number;
+      readonly body: string;
+      readonly code: number | null;
+      readonly created_at: string;
+      readonly delivered: boolean;
+      readonly delivery_id: string;
+      readonly error: string;
+      /** @enum {string} */
+      readonly event: "run.finished" | "run.asks" | "run.failed";
+      readonly next_at: string | null;
+      readonly run_id: string;
     };
     readonly EarlierAnswer: {
       readonly answer: string | null;
@@ -728,10 +781,17 @@ export interface components {
       readonly flow?: string | null;
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
+      readonly name?: string;
       readonly options?: {
         readonly [key: string]: unknown;
       };
+      readonly output_schema?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly request: string;
+      readonly tags?: {
+        readonly [key: string]: string;
+      };
     };
     readonly ForkBody: {
       readonly at: number;
@@ -764,10 +824,23 @@ export interface components {
       /** @constant */
       readonly status: "ok";
     };
+    /** @enum {string} */
+    readonly HostKind: "run" | "server" | "host";
     readonly HostLine: {
+      readonly attempts: readonly string[];
+      readonly concurrency: number;
+      readonly draining: boolean;
+      readonly flows: readonly string[];
       readonly here: boolean;
       readonly host: string;
+      readonly kind: components["schemas"]["HostKind"] | null;
       readonly runs: readonly string[];
+      readonly since: string | null;
+      readonly tools: readonly string[];
+    };
+    readonly HostsDocument: {
+      readonly hosts: readonly components["schemas"]["HostLine"][];
+      readonly queue: components["schemas"]["QueueInfo"];
     };
     readonly IssuedOrder: {
       readonly goal: string;
@@ -779,12 +852,25 @@ export interface components {
     readonly KeyBody: {
       readonly key: string;
     };
+    readonly KeyDocument: {
+      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly created_at: string;
+      readonly key_id: string;
+      readonly last_used_at: string | null;
+      readonly name: string;
+      readonly prefix: string;
+      readonly revoked_at: string | null;
+      readonly scopes: readonly components["schemas"]["Scope"][];
+    };
     readonly KeyLimits: {
       readonly budget: number | null;
       readonly budget_per_day: number | null;
       readonly budget_total: number | null;
       readonly max_runs: number | null;
       readonly max_workers: number | null;
+    };
+    readonly KeysList: {
+      readonly keys: readonly components["schemas"]["KeyDocument"][];
     };
     readonly Limits: {
       readonly approval_timeout_s: number | null;
@@ -841,11 +927,30 @@ export interface components {
       readonly model: string;
       readonly reserved: components["schemas"]["Amount"];
       readonly seq: number;
+      readonly shaped?: boolean;
       readonly shared?: readonly components["schemas"]["Allowance"][];
       /** @constant */
       readonly type: "model_call_began";
       readonly within?: readonly components["schemas"]["Allowance"][];
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly ModelCallDocument: {
+      readonly attempt: string;
+      readonly began_at: string;
+      readonly call_id: string;
+      readonly duration_ms: number | null;
+      readonly ended_at: string | null;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly finish_reason: string;
+      readonly model: string;
+      readonly prompt: components["schemas"]["SentPrompt"] | null;
+      readonly prompt_missing: string;
+      readonly reply: components["schemas"]["CallReply"] | null;
+      readonly returned_seq: number | null;
+      readonly role: string;
+      readonly run_id: string;
+      readonly seq: number;
+      readonly usage: components["schemas"]["CallUsage"] | null;
     };
     readonly ModelCallReturned: {
       readonly asked?: unknown;
@@ -894,11 +999,24 @@ export interface components {
       readonly off?: boolean;
       readonly tools?: readonly string[] | null;
     };
+    readonly NewKey: {
+      readonly budget?: number | null;
+      readonly budget_per_day?: number | null;
+      readonly budget_total?: number | null;
+      readonly max_runs?: number | null;
+      readonly max_workers?: number | null;
+      readonly name: string;
+      readonly scopes?: readonly components["schemas"]["Scope"][];
+    };
     readonly NewLimits: {
       readonly budget?: number | null;
       readonly max_requests?: number | null;
       readonly max_tokens?: number | null;
       readonly timeout?: number | null;
+    };
+    readonly NewWebhook: {
+      readonly events?: readonly ("run.finished" | "run.asks" | "run.failed")[];
+      readonly url: string;
     };
     readonly NoteEmitted: {
       readonly at: string;
@@ -913,6 +1031,13 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly Nothing: Record<string, never>;
+    readonly OfferedTool: {
+      readonly description: string;
+      readonly name: string;
+      readonly parameters: {
+        readonly [key: string]: unknown;
+      };
+    };
     readonly Opaque: {
       readonly adapter: string;
       readonly data: {
@@ -927,6 +1052,7 @@ export interface components {
       readonly call_id: string;
       /** @enum {string} */
       readonly kind: "approval" | "child" | "effect" | "asks";
+      readonly preview?: components["schemas"]["Preview"] | null;
       readonly tool: string;
     };
     readonly OpenCallPart: {
@@ -986,6 +1112,13 @@ export interface components {
       readonly text: string;
       readonly written?: number;
     };
+    readonly Preview: {
+      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly text: string;
+      readonly title: string;
+      readonly tools: readonly string[];
+      readonly toolsets: readonly string[];
+    };
     readonly ProblemDetails: {
       readonly code: string;
       readonly detail: string;
@@ -1006,6 +1139,12 @@ export interface components {
       readonly type: "process_slept";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly PromoteBody: {
+      readonly run_id?: string | null;
+    };
+    readonly PromotedWorker: {
+      readonly path: string;
+    };
     readonly ProposedSubtask: {
       readonly args: {
         readonly [key: string]: components["schemas"]["JsonValue"];
@@ -1018,6 +1157,12 @@ export interface components {
       readonly needs: readonly (number | string)[];
       readonly tool: string | null;
       readonly worker: string | null;
+    };
+    readonly QueueInfo: {
+      readonly assignments: number;
+      readonly depth: number;
+      readonly oldest_s: number;
+      readonly runs: readonly string[];
     };
     readonly RequestDeclined: {
       readonly at: string;
@@ -1140,6 +1285,9 @@ export interface components {
       readonly description?: string;
       readonly elements?: string;
       readonly fingerprint?: string;
+      readonly input?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly instructions: string;
       /** @enum {string} */
       readonly loop: "turns" | "reply" | "code";
@@ -1181,6 +1329,7 @@ export interface components {
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
+      readonly name?: string;
       readonly nested_workers?: boolean;
       readonly offline: boolean;
       readonly options: {
@@ -1188,7 +1337,11 @@ export interface components {
       };
       readonly request: string;
       readonly roles: readonly components["schemas"]["Role"][];
+      readonly shape?: components["schemas"]["Role"] | null;
       readonly submission: string;
+      readonly tags?: {
+        readonly [key: string]: string;
+      };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly workers?: readonly components["schemas"]["Role"][];
     };
@@ -1214,17 +1367,22 @@ export interface components {
       readonly models: {
         readonly [key: string]: string;
       };
+      readonly name: string;
       readonly offline: boolean;
       readonly owner: string | null;
       readonly request: string;
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
+      readonly tags: {
+        readonly [key: string]: string;
+      };
       readonly task: {
         readonly [key: string]: unknown;
       } | null;
       readonly todos: readonly components["schemas"]["Todo"][];
       readonly usage: components["schemas"]["RunUsage"];
+      readonly value: unknown;
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
       readonly work_states: readonly components["schemas"]["WorkState"][];
@@ -1241,6 +1399,7 @@ export interface components {
       readonly status: components["schemas"]["RunStatus"];
       /** @constant */
       readonly type: "run_finished";
+      readonly value?: unknown;
       readonly words: components["schemas"]["EventWords"];
     };
     readonly RunLimits: {
@@ -1271,6 +1430,7 @@ export interface components {
       readonly follows: string | null;
       readonly last_seq: number;
       readonly model: string;
+      readonly name: string;
       readonly orphan: boolean;
       readonly owner: string | null;
       readonly request: string;
@@ -1278,6 +1438,9 @@ export interface components {
       readonly run_id: string;
       readonly status: components["schemas"]["RunStatus"];
       readonly subtasks: number;
+      readonly tags: {
+        readonly [key: string]: string;
+      };
       readonly tokens: number;
     };
     readonly RunPart: {
@@ -1372,6 +1535,22 @@ export interface components {
     };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
+    readonly SentMessage: {
+      readonly call_id?: string | null;
+      readonly name?: string | null;
+      readonly role: string;
+      readonly text: string;
+      readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
+    };
+    readonly SentPrompt: {
+      readonly as_sent: boolean;
+      readonly max_tokens: number;
+      readonly messages: readonly components["schemas"]["SentMessage"][];
+      readonly output: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly tools: readonly components["schemas"]["OfferedTool"][];
+    };
     readonly SessionDocument: {
       readonly authenticated: boolean;
       readonly ceilings: components["schemas"]["KeyLimits"];
@@ -1433,12 +1612,19 @@ export interface components {
       readonly lead_model?: string | null;
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
+      readonly name?: string;
       readonly offline?: boolean;
       readonly options?: {
         readonly [key: string]: unknown;
       };
+      readonly output_schema?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly request: string;
       readonly review_model?: string | null;
+      readonly tags?: {
+        readonly [key: string]: string;
+      };
       readonly worker_model?: string | null;
     };
     readonly Subtask: {
@@ -1701,6 +1887,17 @@ export interface components {
       readonly text: string;
       readonly until: string;
     };
+    readonly WebhookDocument: {
+      readonly by: string;
+      readonly created_at: string;
+      readonly events: readonly ("run.finished" | "run.asks" | "run.failed")[];
+      readonly every: boolean;
+      readonly url: string;
+      readonly webhook_id: string;
+    };
+    readonly WebhooksList: {
+      readonly webhooks: readonly components["schemas"]["WebhookDocument"][];
+    };
     readonly WorkerDefined: {
       readonly at: string;
       readonly attempt: string;
@@ -1711,6 +1908,45 @@ export interface components {
       /** @constant */
       readonly type: "worker_defined";
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly WorkerDocument: {
+      readonly description: string;
+      readonly input: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly instructions: string;
+      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly made_by: string | null;
+      readonly model: string | null;
+      readonly name: string;
+      readonly output: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly path: string;
+      readonly problem: string | null;
+      readonly run_id: string | null;
+      readonly runs: readonly string[];
+      /** @enum {string} */
+      readonly source: "project" | "generated";
+      readonly text: string;
+      readonly tools: readonly string[];
+      readonly toolsets: readonly string[];
+      readonly version: number;
+    };
+    readonly WorkerLimits: {
+      readonly budget: number | null;
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+    };
+    readonly WorkerPromotion: {
+      readonly diff: string;
+      readonly exists: boolean;
+      readonly name: string;
+      readonly path: string;
+    };
+    readonly WorkersList: {
+      readonly workers: readonly components["schemas"]["WorkerDocument"][];
     };
     readonly WorkOrder: {
       readonly goal: string;
@@ -1755,6 +1991,14 @@ export interface components {
       readonly size: number;
       /** @constant */
       readonly type: "write_artifact";
+    };
+    readonly WrittenCall: {
+      readonly arguments: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly id: string;
+      readonly name: string;
+      readonly raw?: string;
     };
   };
   responses: never;
@@ -1801,6 +2045,8 @@ export type AttemptStarted = components["schemas"]["AttemptStarted"];
 export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
+export type CallReply = components["schemas"]["CallReply"];
+export type CallUsage = components["schemas"]["CallUsage"];
 export type CancelRequested = components["schemas"]["CancelRequested"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
@@ -1810,10 +2056,14 @@ export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
 export type CountsPart = components["schemas"]["CountsPart"];
+export type CreatedKey = components["schemas"]["CreatedKey"];
+export type CreatedWebhook = components["schemas"]["CreatedWebhook"];
 export type CurrentCounts = components["schemas"]["CurrentCounts"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
 export type DefineWorker = components["schemas"]["DefineWorker"];
 export type Delegate = components["schemas"]["Delegate"];
+export type DeliveriesList = components["schemas"]["DeliveriesList"];
+export type DeliveryDocument = components["schemas"]["DeliveryDocument"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
@@ -1837,23 +2087,31 @@ export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
 export type GapsNoted = components["schemas"]["GapsNoted"];
 export type Health = components["schemas"]["Health"];
+export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
+export type HostsDocument = components["schemas"]["HostsDocument"];
 export type IssuedOrder = components["schemas"]["IssuedOrder"];
 export type JsonValue = components["schemas"]["JsonValue"];
 export type KeyBody = components["schemas"]["KeyBody"];
+export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeyLimits = components["schemas"]["KeyLimits"];
+export type KeysList = components["schemas"]["KeysList"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
 export type LimitsChanged = components["schemas"]["LimitsChanged"];
 export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
+export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
 export type NewAgentBody = components["schemas"]["NewAgentBody"];
+export type NewKey = components["schemas"]["NewKey"];
 export type NewLimits = components["schemas"]["NewLimits"];
+export type NewWebhook = components["schemas"]["NewWebhook"];
 export type NoteEmitted = components["schemas"]["NoteEmitted"];
 export type Nothing = components["schemas"]["Nothing"];
+export type OfferedTool = components["schemas"]["OfferedTool"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
@@ -1862,9 +2120,13 @@ export type OrderPart = components["schemas"]["OrderPart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
+export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type ProcessSlept = components["schemas"]["ProcessSlept"];
+export type PromoteBody = components["schemas"]["PromoteBody"];
+export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
+export type QueueInfo = components["schemas"]["QueueInfo"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
@@ -1894,6 +2156,8 @@ export type RunStatus = components["schemas"]["RunStatus"];
 export type RunUsage = components["schemas"]["RunUsage"];
 export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
+export type SentMessage = components["schemas"]["SentMessage"];
+export type SentPrompt = components["schemas"]["SentPrompt"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
@@ -1929,11 +2193,18 @@ export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];
 export type WaitPart = components["schemas"]["WaitPart"];
+export type WebhookDocument = components["schemas"]["WebhookDocument"];
+export type WebhooksList = components["schemas"]["WebhooksList"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
+export type WorkerDocument = components["schemas"]["WorkerDocument"];
+export type WorkerLimits = components["schemas"]["WorkerLimits"];
+export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
+export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
+export type WrittenCall = components["schemas"]["WrittenCall"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

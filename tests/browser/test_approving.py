@@ -27,7 +27,7 @@ async def test_a_call_is_approved_on_the_run_page(served: Served, ann: Visitor, 
     run_id = await served.started("pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
     await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
-    card = page.get_by_role("article", name="Call pay?")
+    card = page.get_by_role("article", name="Call pay: to")
     await expect(card).to_contain_text("once: irreversible")
     assert office.calls["Ann 1"] == 0
 
@@ -63,7 +63,7 @@ async def test_invalid_arguments_are_refused_and_stay_in_the_field(
     await field.fill('{"to": 7}')
     await page.get_by_role("button", name="Approve changes").click()
 
-    card = page.get_by_role("article", name="Call pay?")
+    card = page.get_by_role("article", name="Call pay: to")
     await expect(card.get_by_role("alert")).to_contain_text("to")
     await expect(field).to_have_value('{"to": 7}')
     assert not office.calls
@@ -93,7 +93,7 @@ async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
     for who in ("Ann", "Bob"):
         await waiting_run(served, f"pay {who}")
     page = await ann.open("/approvals")
-    cards = page.get_by_role("article", name="Call pay?")
+    cards = page.get_by_role("article", name="Call pay: to")
     await expect(cards).to_have_count(2)
     await expect(page).to_have_title("(2) Approvals · Leadhand")
     await expect(page.get_by_role("link", name="Approvals")).to_contain_text("2")
@@ -102,6 +102,7 @@ async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
 
     await expect(cards).to_have_count(1)
     await expect(bob).to_have_count(0)
+    await expect(page.get_by_role("article", name="Approved: pay: to Bob")).to_be_visible()
     await cards.get_by_role("button", name="Deny pay").click()
     await page.get_by_role("button", name="Deny", exact=True).click()
     await expect(page.get_by_text("No open approvals.")).to_be_visible()
@@ -124,7 +125,7 @@ async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
 async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await waiting_run(served, "wire Ann")
     page = await ann.open(f"/runs/{run_id}")
-    card = page.get_by_role("article", name="Did wire happen?")
+    card = page.get_by_role("article", name="Did wire happen: to Ann?")
     await expect(card).to_contain_text("its outcome is unknown")
     await card.get_by_role("button", name="Happened: wire").click()
     await card.get_by_label("Result (optional)").fill("the bank has it")
@@ -157,6 +158,50 @@ async def test_an_approval_that_was_answered_elsewhere_shows_a_problem(
     assert not office.calls
 
 
+async def test_no_button_moves_under_the_pointer_when_approvals_come_and_go(
+    served: Served, ann: Visitor, office: Office
+) -> None:
+    ids = {who: await waiting_run(served, f"pay {who}") for who in ("Ann", "Bob")}
+    page = await ann.open("/approvals")
+    cards = page.get_by_role("article")
+    await expect(cards).to_have_count(2)
+    bob = page.get_by_role("article", name="Call pay: to Bob?")
+    approve = bob.get_by_role("button", name="Approve pay", exact=True)
+    place = await approve.bounding_box()
+
+    await waiting_run(served, "pay Cid")  # a new one comes last
+    await expect(cards).to_have_count(3)
+    await expect(cards.last).to_contain_text("Cid")
+    assert await approve.bounding_box() == place
+    (asked,) = await served.open_approvals(ids["Ann"])
+    await served.post(f"/api/approvals/{asked['id']}", {"decision": "deny"})  # one is answered elsewhere
+    await expect(page.get_by_role("article", name="Answered elsewhere: pay: to Ann")).to_be_visible()
+    assert await approve.bounding_box() == place
+
+
+async def test_a_click_on_a_card_that_has_just_moved_is_ignored(served: Served, ann: Visitor, office: Office) -> None:
+    await waiting_run(served)
+    page = await ann.open("/approvals")
+    approve = page.get_by_role("button", name="Approve pay", exact=True)
+    await expect(approve).to_be_enabled()
+    held = await page.evaluate(
+        """async () => {
+          const button = document.querySelector(".approval .button.primary");
+          const grown = document.createElement("div");
+          grown.style.height = "120px";
+          document.querySelector(".approvals").prepend(grown);
+          await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+          button.click();
+          return button.getAttribute("aria-disabled");
+        }"""
+    )
+    assert held == "true"
+    await expect(approve).to_be_enabled()
+    assert not office.calls
+    await approve.click()
+    await expect(page.get_by_text("No open approvals.")).to_be_visible()
+
+
 async def test_approvals_are_answered_with_the_keyboard_alone(served: Served, ann: Visitor, office: Office) -> None:
     await waiting_run(served, "pay Ann")
     await waiting_run(served, "pay Bob")
@@ -170,7 +215,7 @@ async def test_approvals_are_answered_with_the_keyboard_alone(served: Served, an
     await page.keyboard.press("g")
     await page.keyboard.press("a")
     await expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
-    cards = page.get_by_role("article", name="Call pay?")
+    cards = page.get_by_role("article", name="Call pay: to")
     await expect(cards).to_have_count(2)
     await page.keyboard.press("a")  # no card has the focus: nothing is approved from afar
     await page.keyboard.press("j")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from playwright.async_api import expect
-from server.teams import Office
+from server.teams import Office, team
 
 from browser.conftest import OpenServer, Visit
 from browser.serving import Served
 from browser.visiting import Visitor
+from leadhand import FailureClass, Source, ToolError, ToolReturn, tool
+from leadhand.testing.scripted_model import says
 
 FILTER_AT_ONCE = """() => new MutationObserver((_, observer) => {
   if (!document.getElementById("log-filter")) return;
@@ -154,3 +156,59 @@ async def test_a_server_without_a_console_explains_how_to_build_it(serve: OpenSe
     await expect(page.locator("pre")).to_have_text("uv sync --reinstall-package leadhand")
     await page.get_by_role("link", name="API documentation").click()
     await expect(page).to_have_url(f"{served.url}/docs")
+
+
+async def test_back_steps_through_what_was_opened(served: Served, ann: Visitor) -> None:
+    run_id = await served.started("measure Paris, measure Lyon")
+    await served.finished(run_id)
+    page = await ann.open("/runs")
+    await page.get_by_role("link", name="measure Paris").click()
+    workers = page.get_by_role("listbox", name="Workers").get_by_role("option")
+    await workers.first.click()
+    await expect(page.get_by_role("tabpanel")).to_contain_text("Paris")
+    await workers.last.click()
+    await expect(page.get_by_role("tabpanel").get_by_role("heading", name="Lyon")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("tabpanel").get_by_role("heading", name="Paris")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("article", name="Answer")).to_be_visible()
+    await page.go_back()
+    await expect(page).to_have_url(f"{served.url}/runs")
+
+
+async def test_the_theme_is_chosen_and_remembered(served: Served, ann: Visitor) -> None:
+    page = await ann.open("/runs")
+    colour = "getComputedStyle(document.documentElement).backgroundColor"
+    light = await page.evaluate(colour)
+    for theme in ("system", "light"):
+        await page.get_by_role("button", name=f"Theme: {theme}").click()
+    await expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    dark = await page.evaluate(colour)
+    assert dark != light
+    await page.reload()
+    await expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    assert await page.evaluate(colour) == dark
+
+
+async def test_the_answer_is_read_alone_with_citations_that_lead_to_their_sources(
+    serve: OpenServer, visit: Visit
+) -> None:
+    @tool
+    def measure(place: str) -> ToolReturn:
+        """Measure the noise at a place."""
+        if place == "Oslo":
+            raise ToolError("the microphone is broken", type="broken", class_=FailureClass.UNAVAILABLE)
+        source = Source(title=f"Meter of {place}", url=f"https://noise.example.org/{place}")
+        return ToolReturn(summary=f"{place}: 40 dB", sources=(source,))
+
+    # The model's text states what no result holds, so that the answer is a list with citations.
+    served = await serve(tools=[measure], models=team(compose=lambda _: says("99 dB")))
+    run_id = await served.started("measure Paris, measure Lyon, measure Oslo")
+    await served.finished(run_id)
+    page = await (await visit(served.url)).open(f"/runs/{run_id}")
+    await page.get_by_role("link", name="Reading view").click()
+    await expect(page.get_by_role("listbox", name="Workers")).to_have_count(0)
+    await page.get_by_role("link", name="[2]").click()
+    await expect(page.locator(".sources > :target")).to_contain_text("Meter of Lyon")
+    await page.get_by_role("link", name="Back to the run").click()
+    await expect(page.get_by_role("listbox", name="Workers")).to_be_visible()

@@ -35,7 +35,10 @@ async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     await dialog.get_by_role("button", name="Cancel run").click()
     await expect(page.locator(".run-state")).to_contain_text("Cancelled")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
-    await expect(page.get_by_role("button", name="Cancel…")).to_be_disabled()
+    await expect(page.get_by_text("Cancelled by", exact=False).first).to_contain_text("1 of 2 subtasks completed")
+    await expect(page.locator(".figures")).to_contain_text("1 cancelled")
+    await expect(page.get_by_role("option", name="Rome")).to_have_accessible_name(re.compile("Cancelled"))
+    await expect(page.get_by_role("button", name="Cancel…")).to_have_count(0)
     assert (await served.finished(run_id))["status"] == "cancelled"
     requested = await served.event(run_id, "cancel_requested")
     assert requested["by"]
@@ -63,7 +66,8 @@ async def test_a_retry_repeats_only_what_failed(served: Served, ann: Visitor, of
     await expect(answer.get_by_role("link", name="Oslo")).to_have_attribute("href", re.compile(r"worker=wo-001\.1"))
     office.broken.clear()
 
-    await page.get_by_role("button", name="Retry failed (1)").click()
+    await expect(page.locator(".run-head .problem")).to_contain_text("1 of 2 parts is missing")
+    await page.locator(".run-head .problem").get_by_role("button", name="Retry failed (1)").click()
     dialog = page.get_by_role("dialog", name="Retry the failed subtask?")
     await expect(dialog).to_contain_text("All results and events are kept")
     await dialog.get_by_role("button", name="Retry").click()
@@ -72,6 +76,40 @@ async def test_a_retry_repeats_only_what_failed(served: Served, ann: Visitor, of
     assert office.calls == {"Paris": 1, "Oslo": 2}
     await page.get_by_role("tab", name="Orders (2)").click()
     await expect(page.get_by_role("tabpanel")).to_contain_text("Repairs wo-001")
+
+
+async def test_a_finished_run_is_run_again_with_its_options_or_others(
+    served: Served, ann: Visitor, office: Office
+) -> None:
+    run_id = await served.started("measure Paris", limits={"budget": 0.5, "max_tokens": 900_000}, approve="never")
+    await served.finished(run_id)
+    page = await shown(ann, run_id)
+    await page.get_by_role("button", name="Run again…").click()
+    request = page.get_by_label("Request")
+    await expect(request).to_have_value("measure Paris")
+    await expect(page.get_by_label("Budget")).to_have_value("0.5")
+    await request.fill("measure Rome")
+    await page.reload()  # what is typed survives
+    await expect(request).to_have_value("measure Rome")
+    await page.get_by_role("button", name="Start").click()
+
+    await expect(page.get_by_role("heading", name="measure Rome", level=1)).to_be_visible()
+    again = await served.get(f"/api/runs/{page.url.rsplit('/')[-1]}")
+    before = await served.get(f"/api/runs/{run_id}")
+    assert again["limits"] == before["limits"]
+    assert again["run_id"] != run_id
+
+
+async def test_a_finished_run_forks_before_its_end_by_default(served: Served, ann: Visitor, office: Office) -> None:
+    run_id = await served.started("measure Paris")
+    await served.finished(run_id)
+    end = (await served.event(run_id, "run_finished"))["seq"]
+    page = await shown(ann, run_id)
+    await page.get_by_role("button", name="Fork…").click()
+    dialog = page.get_by_role("dialog", name="Fork this run")
+    await expect(dialog.get_by_label("Last event to copy")).to_have_value(str(end - 1))
+    await dialog.get_by_role("button", name="Fork").click()
+    await expect(page.locator(".run-state")).to_contain_text(f"forked from {run_id}")
 
 
 async def test_a_run_forks_at_the_selected_event(served: Served, ann: Visitor, office: Office) -> None:

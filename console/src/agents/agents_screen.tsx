@@ -9,6 +9,7 @@ import { Button } from "../ui/button.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
+import { Waiting } from "../ui/waiting.tsx";
 import type { AgentDocument } from "../wire.ts";
 import { stageOf } from "./role_change.ts";
 import { RoleForm } from "./role_form.tsx";
@@ -22,7 +23,7 @@ export function AgentsScreen() {
     <div class="agents">
       <h1>Agents</h1>
       <ProblemNote problem={problem} />
-      {value === null && !problem && <p class="waiting" role="status">Loading agents…</p>}
+      {value === null && !problem && <Waiting what="agents" />}
       {[...flows].map(([flow, agents]) => (
         <FlowRoles key={flow} flow={flow} agents={agents} onChanged={reload} />
       ))}

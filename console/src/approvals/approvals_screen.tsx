@@ -7,7 +7,8 @@ import { openApprovals } from "../shell/open_approvals.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
-import { ApprovalCard } from "./card.tsx";
+import { Waiting } from "../ui/waiting.tsx";
+import { ApprovalCards } from "./cards.tsx";
 
 const EVERY_MS = 2000;
 
@@ -28,7 +29,7 @@ export function ApprovalsScreen() {
       <h1 tabIndex={-1}>Approvals</h1>
       <ProblemNote problem={problem} />
       {value === null
-        ? !problem && <p class="waiting" role="status">Loading approvals…</p>
+        ? !problem && <Waiting what="approvals" />
         : cards.length === 0
         ? (
           <section class="empty">
@@ -39,41 +40,17 @@ export function ApprovalsScreen() {
             </p>
           </section>
         )
-        : (
-          <ul class="approval-list">
-            {cards.map((card) => (
-              <li key={card.id}>
-                <ApprovalCard
-                  card={card}
-                  heading="h2"
-                  onDone={() => {
-                    focusNext(card.id);
-                    reload();
-                  }}
-                />
-              </li>
-            ))}
-          </ul>
-        )}
+        : <ApprovalCards cards={cards} heading="h2" onDone={reload} />}
     </div>
   );
 }
 
-/** Move the focus from a card that is about to disappear to the next card, else to the heading. */
-function focusNext(id: string): void {
-  const all = [...document.querySelectorAll<HTMLElement>("[data-approval]")];
-  const at = all.findIndex((card) => card.dataset.approval === id);
-  if (!all[at]?.contains(document.activeElement) && document.activeElement !== document.body) {
-    return;
-  }
-  const next = all[at + 1] ?? all[at - 1] ?? document.querySelector<HTMLElement>(".approvals h1");
-  next?.focus();
-}
+const OPEN = "[data-approval]:not(.answered)";
 
 function useCardShortcuts(): void {
   useShortcuts("Approvals", {
-    j: { label: "Next approval", action: () => moveFocus("[data-approval]", 1) },
-    k: { label: "Previous approval", action: () => moveFocus("[data-approval]", -1) },
+    j: { label: "Next approval", action: () => moveFocus(OPEN, 1) },
+    k: { label: "Previous approval", action: () => moveFocus(OPEN, -1) },
     // The focused card handles these itself; here they are for the help.
     a: { label: "Approve the focused call", action: () => {} },
     e: { label: "Edit the arguments", action: () => {} },

@@ -19,7 +19,7 @@ export function Arguments({ args, origins }: ArgumentsProps) {
             {origins[name] && <span class="muted small">from {exact(origins[name])}</span>}
           </dt>
           <dd>
-            <pre tabIndex={0} role="group" aria-label={`${name}, as it would be sent`}>
+            <pre dir="auto" tabIndex={0} role="group" aria-label={`${name}, as it would be sent`}>
               {format(value)}
             </pre>
           </dd>

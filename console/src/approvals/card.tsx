@@ -1,19 +1,25 @@
 // One approval: a call, what is known about it, and the possible answers. The inbox and the run screen show it.
 
-import { useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { answerApproval, asProblem, getApproval } from "../api.ts";
+import { exact } from "../formats.ts";
 import { may } from "../session.ts";
 import { openApprovals } from "../shell/open_approvals.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
+import { Rights, Source } from "../workers/rights.tsx";
 import { DenyForm, EditForm, HappenedForm } from "./answers.tsx";
 import { Arguments } from "./arguments.tsx";
 import { Facts } from "./facts.tsx";
+import { titleOf } from "./kept.ts";
+import { useSteady } from "./steady.ts";
 
 interface ApprovalCardProps {
   readonly card: Card;
+  /** False once it is answered, here or elsewhere. */
+  readonly open: boolean;
   /** Called once the approval is answered. */
   readonly onDone: () => void;
   /** Leave out what the page around the card shows already: the run and its request. */
@@ -31,11 +37,18 @@ const ANNOUNCED: { readonly [decision: string]: string } = {
 };
 
 export function ApprovalCard(props: ApprovalCardProps) {
-  const { card, onDone, within = false, heading: Heading = "h3" } = props;
+  const { card, open, onDone, within = false, heading: Heading = "h3" } = props;
   const [mode, setMode] = useState<Mode>("buttons");
   const heading = useId();
   const article = useRef<HTMLElement>(null);
   const [gone, setGone] = useState(false);
+  const [answer, setAnswer] = useState("Answered elsewhere");
+  const { steady, isSteady } = useSteady(article);
+  // It keeps its height when it is answered, so that no button moves under a pointer.
+  const height = useRef(0);
+  useLayoutEffect(() => {
+    if (open) height.current = article.current?.getBoundingClientRect().height ?? 0;
+  });
   const answering = useAction(async (answer: AnswerBody) => {
     try {
       await answerApproval(card.id, answer);
@@ -44,14 +57,17 @@ export function ApprovalCard(props: ApprovalCardProps) {
       throw error;
     }
     openApprovals.value = Math.max(0, openApprovals.peek() - 1);
-    announce(`${ANNOUNCED[answer.decision]}: ${card.tool}`);
+    const word = ANNOUNCED[answer.decision]!;
+    setAnswer(word);
+    announce(`${word}: ${card.tool}`);
     onDone();
   });
 
   // The keys act on the focused card only, so that nothing is approved by accident.
   function onKeyDown(event: KeyboardEvent): void {
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (card.kind !== "call" || mode !== "buttons" || !may("approve")) return;
+    if (card.kind !== "call" || mode !== "buttons" || !may("approve") || !open) return;
+    if (event.repeat) return;
     const actions: { [key: string]: () => void } = {
       a: () => answering.run({ decision: "approve" }),
       d: () => setMode("deny"),
@@ -64,6 +80,12 @@ export function ApprovalCard(props: ApprovalCardProps) {
     action();
   }
 
+  const answerable = open && !gone;
+  /** Ignore a click on a card that has just moved: it may be meant for another. */
+  const steadily = <Args extends unknown[]>(act: (...args: Args) => unknown) => (...args: Args) => {
+    if (isSteady()) act(...args);
+  };
+  const title = titleOf(card.args);
   const form = {
     busy: answering.busy,
     onBack: () => {
@@ -74,7 +96,8 @@ export function ApprovalCard(props: ApprovalCardProps) {
   };
   return (
     <article
-      class={`approval panel effect-${card.effect}`}
+      class={`approval panel effect-${card.effect}${open ? "" : " answered"}`}
+      style={open ? undefined : { minHeight: `${height.current}px` }}
       ref={article}
       tabIndex={-1}
       data-approval={card.id}
@@ -83,65 +106,77 @@ export function ApprovalCard(props: ApprovalCardProps) {
     >
       <header>
         <Heading id={heading}>
-          {card.kind === "call" ? "Call" : "Did"} <code>{card.tool}</code>
-          {card.kind === "call" ? "?" : " happen?"}
+          {!open && `${answer}: `}
+          {open && (card.kind === "call" ? "Call " : "Did ")}
+          <code>{card.tool}</code>
+          {open && card.kind === "effect" && " happen"}
+          {title}
+          {open && "?"}
         </Heading>
-        {card.kind === "effect" && (
+        {open && card.kind === "effect" && (
           <p class="muted">
             The call was interrupted and its outcome is unknown. Check its effect before you answer:
             a call that did not happen may be made again.
           </p>
         )}
       </header>
-      <Arguments args={card.args} origins={card.origins} />
+      {card.preview
+        ? <PreviewOf card={card} preview={card.preview} />
+        : <Arguments args={card.args} origins={card.origins} />}
       <Facts card={card} within={within} />
-      {!may("approve") && <p class="muted">Your key does not allow approvals.</p>}
-      {mode === "edit" && !gone && (
+      {open && !may("approve") && <p class="muted">Your key does not allow approvals.</p>}
+      {mode === "edit" && answerable && (
         <EditForm
           {...form}
           args={card.args}
           onSend={(args) => answering.run({ decision: "approve", args })}
         />
       )}
-      {mode === "deny" && !gone && (
+      {mode === "deny" && answerable && (
         <DenyForm
           {...form}
           tool={card.tool}
           onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
         />
       )}
-      {mode === "happened" && !gone && (
+      {mode === "happened" && answerable && (
         <HappenedForm
           {...form}
           onSend={(result) => answering.run({ decision: "settle", happened: true, ...result })}
         />
       )}
       <ProblemNote problem={answering.problem} />
-      {gone && (
+      {open && gone && (
         <div class="buttons">
           <Button onClick={onDone}>Remove from list</Button>
         </div>
       )}
-      {mode === "buttons" && !gone && may("approve") && (
+      {mode === "buttons" && answerable && may("approve") && (
         <div class="buttons">
           {card.kind === "call"
             ? (
               <CallButtons
                 tool={card.tool}
                 busy={answering.busy}
-                onAnswer={answering.run}
-                onMode={setMode}
+                held={!steady}
+                onAnswer={steadily(answering.run)}
+                onMode={steadily(setMode)}
               />
             )
             : (
               <>
-                <Button label={`Happened: ${card.tool}…`} onClick={() => setMode("happened")}>
+                <Button
+                  held={!steady}
+                  label={`Happened: ${card.tool}…`}
+                  onClick={steadily(() => setMode("happened"))}
+                >
                   Happened…
                 </Button>
                 <Button
                   busy={answering.busy}
+                  held={!steady}
                   label={`Did not happen: ${card.tool}`}
-                  onClick={() => answering.run({ decision: "settle", happened: false })}
+                  onClick={steadily(() => answering.run({ decision: "settle", happened: false }))}
                 >
                   Did not happen
                 </Button>
@@ -153,33 +188,64 @@ export function ApprovalCard(props: ApprovalCardProps) {
   );
 }
 
+/** What the call would make: a whole file, and the rights of the worker in it. */
+function PreviewOf({ card, preview }: { card: Card; preview: NonNullable<Card["preview"]> }) {
+  return (
+    <section class="preview" aria-label={preview.title}>
+      <p>{exact(preview.title)}</p>
+      <dl class="facts">
+        <Rights {...preview} />
+      </dl>
+      <Source text={preview.text} />
+      <details>
+        <summary class="small">Arguments of the call</summary>
+        <Arguments args={card.args} origins={card.origins} />
+      </details>
+    </section>
+  );
+}
+
 interface CallButtonsProps {
   readonly tool: string;
   readonly busy: boolean;
+  readonly held: boolean;
   readonly onAnswer: (answer: AnswerBody) => void;
   readonly onMode: (mode: Mode) => void;
 }
 
-function CallButtons({ tool, busy, onAnswer, onMode }: CallButtonsProps) {
+function CallButtons({ tool, busy, held, onAnswer, onMode }: CallButtonsProps) {
   return (
     <>
       <Button
         kind="primary"
         busy={busy}
+        held={held}
         label={`Approve ${tool}`}
         title="a"
         onClick={() => onAnswer({ decision: "approve" })}
       >
         Approve
       </Button>
-      <Button label={`Edit arguments of ${tool}`} title="e" onClick={() => onMode("edit")}>
+      <Button
+        held={held}
+        label={`Edit arguments of ${tool}`}
+        title="e"
+        onClick={() => onMode("edit")}
+      >
         Edit…
       </Button>
-      <Button kind="danger" label={`Deny ${tool}`} title="d" onClick={() => onMode("deny")}>
+      <Button
+        kind="danger"
+        held={held}
+        label={`Deny ${tool}`}
+        title="d"
+        onClick={() => onMode("deny")}
+      >
         Deny…
       </Button>
       <Button
         busy={busy}
+        held={held}
         label={`Always approve ${tool}`}
         title={`Approve this and all later calls of ${tool} in this run`}
         onClick={() => onAnswer({ decision: "approve", always: true })}

@@ -1,13 +1,12 @@
 // The Report tab: what the researchers do, the draft while it is written, then the report with its sentences' support.
 
-import { Answer, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
+import { Answer, AnswerTools, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
 import { isOpen, isOver } from "../run/view.ts";
 import { attemptsOf, type Lane } from "../run/model.ts";
 import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
-import { Copy } from "../ui/copy.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
 import { ReportText } from "./report_text.tsx";
 import { type Draft, type ReportTask, taskOf } from "./task.ts";
@@ -62,7 +61,7 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
           {draft.verdict === "NEEDS_REVISION" && ", with open findings"}
           {draft.unreviewed.length > 0 && `, unreviewed: ${draft.unreviewed.join(", ")}`}
         </p>
-        <Copy text={task.final_report ?? draft.text ?? ""} what="report as Markdown" />
+        <AnswerTools text={task.final_report ?? draft.text ?? ""} />
       </div>
       <ReportText
         text={draft.text ?? ""}

@@ -1,11 +1,10 @@
 // The Revisions tab: what each revision changed, side by side, and every review with its findings.
 
-import { useMemo } from "preact/hooks";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { problemWords } from "./annotated.ts";
-import { changedRows, type Piece } from "./diff.ts";
+import { Changes } from "./changes.tsx";
 import { SupportGlyph } from "./support.tsx";
 import { type Draft, type Finding, taskOf } from "./task.ts";
 
@@ -26,7 +25,13 @@ export function Revisions({ store }: { store: RunStore }) {
             </h3>
             {draft.error && <p class="tone-bad">{draft.error}</p>}
             <DraftReviews draft={draft} />
-            {before?.text && draft.text && <Changes before={before} after={draft} />}
+            {before?.text && draft.text && (
+              <Changes
+                names={[`draft ${before.number}`, `draft ${draft.number}`]}
+                before={before.text}
+                after={draft.text}
+              />
+            )}
           </section>
         );
       })}
@@ -95,50 +100,5 @@ function FindingLine({ finding, draft }: { finding: Finding; draft: Draft }) {
         </blockquote>
       )}
     </li>
-  );
-}
-
-function Changes({ before, after }: { before: Draft; after: Draft }) {
-  const rows = useMemo(() => changedRows(before.text ?? "", after.text ?? ""), [before, after]);
-  const same = rows.filter(({ changed }) => !changed).length;
-  const name = `Changes from draft ${before.number} to draft ${after.number}`;
-  return (
-    <div class="changes-table" tabIndex={0} role="group" aria-label={name}>
-      <table>
-        <caption class="small muted">
-          {name}. {same > 0 && `Unchanged paragraphs: ${same}.`}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Draft {before.number}</th>
-            <th scope="col">Draft {after.number}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) =>
-            row.changed && (
-              <tr key={at}>
-                <td dir="auto">
-                  <Pieces pieces={row.before} tag="del" />
-                </td>
-                <td dir="auto">
-                  <Pieces pieces={row.after} tag="ins" />
-                </td>
-              </tr>
-            )
-          )}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Pieces({ pieces, tag: Tag }: { pieces: readonly Piece[]; tag: "ins" | "del" }) {
-  return (
-    <>
-      {pieces.map(({ text, changed }, at) =>
-        changed ? <Tag key={at}>{text}</Tag> : <span key={at}>{text}</span>
-      )}
-    </>
   );
 }

@@ -1,7 +1,7 @@
 // Draw attempts as bars on the time axis, their calls as marks on the bars, and waits between attempts as lines.
 
 import { duration } from "../formats.ts";
-import { OUTCOME_WORDS } from "./words.ts";
+import { isCancelled, OUTCOME_WORDS } from "./words.ts";
 import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
 import type { Scale } from "./scale.ts";
 import { millis } from "./view.ts";
@@ -77,11 +77,12 @@ function Span(
   const inside = (at: number) => Math.max(0, Math.min(width, scale.x(at) - left));
   const took = duration((end - start) / 1000);
   const failure = attempt.failure ? `: ${attempt.failure.message}` : "";
+  const outcome = isCancelled(attempt.failure) ? "stopped" : attempt.outcome;
   return (
     <span
-      class={`bar o-${attempt.outcome}`}
+      class={`bar o-${outcome}`}
       style={{ left: `${left}px`, width: `${width}px` }}
-      title={`Attempt ${attempt.number}, ${OUTCOME_WORDS[attempt.outcome]}, ${took}${failure}`}
+      title={`Attempt ${attempt.number}, ${OUTCOME_WORDS[outcome]}, ${took}${failure}`}
     >
       {width > 5 && Object.entries(attempt.calls).slice(-MAX_MARKS).map(([seq, call]) => (
         <i

@@ -9,7 +9,7 @@ import { Copy } from "../ui/copy.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { eventLink, selectEvent, workerLink } from "./selection.ts";
+import { callLink, eventLink, selectEvent, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 
 interface EventViewProps {
@@ -60,7 +60,7 @@ export function EventView({ store, seq }: EventViewProps) {
 
   function step(by: number): void {
     const subject = store.log.get(seq + by)?.words.subject ?? "";
-    selectEvent(seq + by, model.byKey.has(subject) ? subject : "");
+    selectEvent(seq + by, model.byKey.has(subject) ? subject : "", { replace: true });
   }
 }
 
@@ -75,7 +75,17 @@ function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
   if (value === null) return <p class="muted">Loading event {seq}…</p>;
   return (
     <>
-      <p class="muted small">{moment(value.at)}</p>
+      <p class="muted small">
+        {moment(value.at)}
+        {(value.type === "model_call_began" || value.type === "model_call_returned") && (
+          <>
+            {" · "}
+            <a href={callLink(value.type === "model_call_began" ? value.seq : value.call_id)}>
+              Prompt and reply
+            </a>
+          </>
+        )}
+      </p>
       <JsonView value={value} label={`event ${seq}`} />
       <Payloads of={value} />
     </>

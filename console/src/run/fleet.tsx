@@ -4,8 +4,7 @@ import { Component } from "preact";
 import { useRef } from "preact/hooks";
 import type { Lane, Model } from "./model.ts";
 import { selectWorker } from "./selection.ts";
-import type { AssignmentStatus } from "./view.ts";
-import { STATUS_WORDS } from "./words.ts";
+import { type Shown, shownStatus, STATUS_WORDS } from "./words.ts";
 
 interface FleetProps {
   readonly model: Model;
@@ -37,7 +36,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
 
   function select(index: number): void {
     const lane = lanes[Math.max(0, Math.min(lanes.length - 1, index))];
-    if (lane) selectWorker(lane.key);
+    if (lane) selectWorker(lane.key, { replace: true });
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -73,7 +72,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
           key={lane.key}
           name={lane.key}
           label={lane.label}
-          status={lane.status}
+          status={shownStatus(lane)}
           selected={lane.key === worker}
           replaced={lane.superseded_by}
         />
@@ -85,7 +84,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
 interface ShapeProps {
   readonly name: string;
   readonly label: string;
-  readonly status: AssignmentStatus;
+  readonly status: Shown;
   readonly selected: boolean;
   /** The assignment that replaced it. */
   readonly replaced: string | undefined;

@@ -1,8 +1,9 @@
 // The form under the answer of a run that is over: it starts a run that follows it up.
 
-import { signal } from "@preact/signals";
 import { followUp } from "../api.ts";
 import { go } from "../router.ts";
+import { forgetKey, idempotencyKey } from "../runs/draft.ts";
+import { saved } from "../saved.ts";
 import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Form, TextArea } from "../ui/field.tsx";
@@ -11,29 +12,26 @@ import type { RunStore } from "./store.ts";
 import { isOver } from "./view.ts";
 
 /** What is typed, and for which run: it outlives the tab. */
-const draft = signal({ runId: "", request: "" });
+const draft = saved("follow_up", { runId: "", request: "" });
 
 export function FollowUp({ store }: { store: RunStore }) {
   const { runId } = store;
   const request = draft.value.runId === runId ? draft.value.request : "";
   const starting = useAction(async () => {
     if (request.trim() === "") return;
-    const started = await followUp(runId, { request: request.trim() });
+    const body = { request: request.trim() };
+    const started = await followUp(runId, body, idempotencyKey({ runId, ...body }));
+    forgetKey();
     draft.value = { runId: "", request: "" };
     go(`/runs/${encodeURIComponent(started.run_id)}`);
   });
-  if (!isOver(store.status) || !may("run")) return null;
+  // Not before the answer above it, which would move it.
+  if (!isOver(store.status) || store.document.value === null || !may("run")) return null;
   return (
     <Form
       class="follow-up"
       aria-label="Follow up this run"
       onSubmit={starting.run}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-          event.preventDefault();
-          starting.run();
-        }
-      }}
     >
       <TextArea
         label="Follow-up"

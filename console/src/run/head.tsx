@@ -1,13 +1,11 @@
 // The head of the run screen: the request, its status, its cost so far, and the actions.
 
-import { exportPath } from "../api.ts";
 import { now } from "../clock.ts";
 import { count, duration, money, shortened } from "../formats.ts";
-import { ProblemBox } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
-import { eventLink } from "./selection.ts";
 import type { RunDocument } from "../wire.ts";
-import type { Lane, Model } from "./model.ts";
+import { endsOf, type Lane, type Model } from "./model.ts";
+import { Outcome } from "./outcome.tsx";
 import { RunActions } from "./run_actions.tsx";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
@@ -21,22 +19,21 @@ export function Head({ store }: { store: RunStore }) {
   return (
     <header class="run-head">
       <div class="run-title">
-        <h1>{document?.request ?? run.request}</h1>
+        <h1 dir="auto">{document?.request ?? run.request}</h1>
         <p class="run-state">
           <StatusMark status={status} />
           {run.reason && !isOver(status) && <span class="muted">{run.reason}</span>}
           {run.phase && status === "running" && <span class="muted">{run.phase.text}</span>}
           <span class="muted">
-            {run.flow} · {run.model} · <code class="run-id">{store.runId}</code>
+            {run.flow} · {run.model}
           </span>
           <Related document={document} />
-          <Export runId={store.runId} />
         </p>
         <Waits store={store} />
       </div>
       <RunActions store={store} />
       <Figures store={store} />
-      <Banner store={store} />
+      <Outcome store={store} />
     </header>
   );
 }
@@ -60,7 +57,11 @@ function Related({ document }: { document: RunDocument | null }) {
     <>
       {forked && (
         <span class="muted">
-          · forked from <RunLink runId={forked.run_id} />
+          · forked from <RunLink runId={forked.run_id} /> (<a
+            href={`/compare?a=${forked.run_id}&b=${document.run_id}`}
+          >
+            compare
+          </a>)
         </span>
       )}
       {follows && (
@@ -88,21 +89,10 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
   return <a href={`/runs/${encodeURIComponent(runId)}`}>{children}</a>;
 }
 
-function Export({ runId }: { runId: string }) {
-  return (
-    <span class="muted">
-      Export:{" "}
-      <a href={exportPath(runId, "jsonl")} download title="Events and document, one per line">
-        JSONL
-      </a>{" "}
-      · <a href={exportPath(runId, "html")} download title="A page that works offline">HTML</a>
-    </span>
-  );
-}
-
 function Figures({ store }: { store: RunStore }) {
   const { spend, counts, run } = store.live.view;
   const { current } = counts;
+  const { failed, skipped, cancelled } = endsOf(store.live);
   return (
     <div class="figures">
       <Figure word="Workers">
@@ -115,8 +105,9 @@ function Figures({ store }: { store: RunStore }) {
         {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}
         {counts.retrying > 0 && <span class="tone-asks">, {counts.retrying} retrying</span>}
         {counts.waiting > 0 && <span class="tone-asks">, {counts.waiting} waiting</span>}
-        {current.failed > 0 && <span class="tone-bad">, {current.failed} failed</span>}
-        {current.dropped > 0 && <span>, {current.dropped} skipped</span>}
+        {failed > 0 && <span class="tone-bad">, {failed} failed</span>}
+        {skipped > 0 && <span>, {skipped} skipped</span>}
+        {cancelled > 0 && <span>, {cancelled} cancelled</span>}
       </Figure>
       <Figure word="Time">
         <Elapsed store={store} />
@@ -203,37 +194,4 @@ function Spent({ store }: { store: RunStore }) {
       </div>
     </>
   );
-}
-
-function Banner({ store }: { store: RunStore }) {
-  const { status } = store;
-  const { run } = store.live.view;
-  const document = store.document.value;
-  const failure = document?.failure;
-  if (status === "failed") {
-    const event = run.first_problem ?? store.live.lastAnswer?.seq;
-    return (
-      <ProblemBox
-        alert
-        what={
-          <>
-            {failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
-            {" "}
-            {event !== undefined && <a href={eventLink(event)}>First problem: event {event}</a>}
-          </>
-        }
-        how={failure?.next_action && `Next step: ${failure.next_action}`}
-      />
-    );
-  }
-  if (status === "running" && document?.owner === null && document.last_seq >= store.live.seq) {
-    return (
-      <ProblemBox
-        alert
-        what="No process is executing this run. Finished work is kept."
-        how="Resume the run to continue it here."
-      />
-    );
-  }
-  return null;
 }

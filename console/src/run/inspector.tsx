@@ -2,21 +2,25 @@
 
 import { type JsonObject, parseJson } from "../json.ts";
 import type { EventDocument, ResultData } from "../wire.ts";
-import { duration, shortened } from "../formats.ts";
+import { duration, money, shortened } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { Fact } from "../ui/fact.tsx";
 import { JsonView } from "../ui/json_view.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { StatusGlyph, StatusMark } from "../ui/status.tsx";
 import { EventView, Payloads, payloadsIn, useEvent } from "./event_view.tsx";
+import { FailureBadge } from "./answer.tsx";
 import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
-import { eventLink, selectEvent, type Selection, workerLink } from "./selection.ts";
+import { callLink, eventLink, selectEvent, type Selection, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { UsedData } from "./used_data.tsx";
 import { type Args, type Call, type Failure, millis } from "./view.ts";
-import { OUTCOME_WORDS, STATUS_WORDS } from "./words.ts";
+import { isCancelled, OUTCOME_WORDS, shownStatus, STATUS_WORDS } from "./words.ts";
 import { WorkerActions } from "./worker_actions.tsx";
+
+const ModelCall = lazy("ModelCall");
 
 /** Characters of the arguments of a call, as JSON in one line. */
 const MAX_ARGS = 120;
@@ -27,8 +31,9 @@ interface InspectorProps {
 }
 
 export function Inspector({ store, selection }: InspectorProps) {
-  const { seq, worker } = selection;
+  const { seq, worker, call } = selection;
   if (seq !== null) return <EventView store={store} seq={seq} />;
+  if (call) return <ModelCall runId={store.runId} call={call} />;
   const lane = store.live.byKey.get(worker);
   if (lane) return <Worker key={worker} store={store} lane={lane} />;
   if (worker) return <p class="muted">This run has no assignment {worker}.</p>;
@@ -42,18 +47,21 @@ export function Inspector({ store, selection }: InspectorProps) {
 function Worker({ store, lane }: { store: RunStore; lane: Lane }) {
   const args = argsOf(store, lane);
   const attempts = attemptsOf(lane);
+  const status = shownStatus(lane);
   return (
     <div class="inspector">
       <div class="inspector-head">
-        <h2>{lane.label}</h2>
+        <h2 dir="auto">{lane.label}</h2>
         <p>
-          <StatusMark status={lane.status} word={STATUS_WORDS[lane.status]} />
+          <StatusMark status={status} word={STATUS_WORDS[status]} />
           {lane.note && <span class="muted">{lane.note}</span>}{" "}
           <span class="muted">{lane.key} · {lane.role}{lane.tool && ` · ${lane.tool}`}</span>
         </p>
       </div>
       <Related store={store} lane={lane} />
-      {lane.failure && <FailureNote failure={lane.failure} seq={lane.settled_seq} />}
+      {lane.failure && !isCancelled(lane.failure) && (
+        <FailureNote failure={lane.failure} seq={lane.settled_seq} />
+      )}
       {lane.verdict && (
         <p>
           Review: <strong>{lane.verdict.verdict}</strong>
@@ -119,7 +127,7 @@ function FailureNote({ failure, seq }: { failure: Failure; seq: number | undefin
     <ProblemBox
       what={
         <>
-          <strong>{failure.class}</strong>: {failure.message}{" "}
+          <FailureBadge name={failure.class} /> {failure.message}{" "}
           {seq !== undefined && <a href={eventLink(seq)}>Event {seq}</a>}
         </>
       }
@@ -253,7 +261,9 @@ function CallView({ seq, call, args, over }: CallProps) {
     <li>
       <StatusGlyph status={status} />
       <span>
-        <a href={eventLink(call.returned_seq ?? seq)}>{call.name}</a>{" "}
+        <a href={call.kind === "model" ? callLink(seq) : eventLink(call.returned_seq ?? seq)}>
+          {call.name}
+        </a>{" "}
         <span class="muted small">
           {call.kind === "model" ? modelCall(call) : shortened(JSON.stringify(args), MAX_ARGS)} ·
           {" "}
@@ -269,5 +279,8 @@ function CallView({ seq, call, args, over }: CallProps) {
 }
 
 function modelCall(call: Call): string {
-  return call.tokens ? `model, ${call.tokens.toLocaleString("en")} tokens` : "model";
+  const { tokens, output_tokens: output = 0, nanousd } = call;
+  if (!tokens) return "model";
+  const words = `${(tokens - output).toLocaleString("en")} in · ${output.toLocaleString("en")} out`;
+  return nanousd === undefined ? words : `${words} · ${money(nanousd / 1e9)}`;
 }

@@ -1,5 +1,6 @@
 // The view of one run as the screen draws it, and the patches that change it. No DOM, no clock, no network.
 
+import type { Missing } from "./gaps.ts";
 import { plainLabel, type ShortLabel, shortLabels } from "./labels.ts";
 import {
   type Assignment,
@@ -9,6 +10,7 @@ import {
   type Order,
   type View,
 } from "./view.ts";
+import { shownStatus } from "./words.ts";
 
 /** An assignment with its id: a lane of the timeline. */
 export interface Lane extends Assignment {
@@ -134,4 +136,40 @@ export function attemptsOf(lane: Lane): NumberedAttempt[] {
 
 export function lastAttempt(lane: Lane): Attempt | undefined {
   return Object.values(lane.attempts).at(-1);
+}
+
+/** Return how many of the subtasks that count have failed, were skipped by a person, or were cancelled. */
+export function endsOf(model: Model): { failed: number; skipped: number; cancelled: number } {
+  const ends = { failed: 0, skipped: 0, cancelled: 0 };
+  const { failed, dropped } = model.view.counts.current;
+  if (failed + dropped === 0) return ends;
+  for (const lane of model.lanes) {
+    if (!lane.counts || lane.superseded_by !== undefined) continue;
+    const status = shownStatus(lane);
+    if (status === "failed" || status === "cancelled") ends[status] += 1;
+    else if (status === "dropped") ends.skipped += 1;
+  }
+  return ends;
+}
+
+/** Return the parts of the answer that are missing: subtasks without a result, and what no tool supports. */
+export function missingLanes(model: Model): Missing[] {
+  const lanes = model.lanes.filter((lane) =>
+    lane.counts && lane.superseded_by === undefined &&
+    (lane.status === "failed" || lane.status === "dropped")
+  ).map((lane) => ({
+    key: lane.key,
+    name: lane.label,
+    class: lane.failure?.class ?? "",
+    reason: lane.failure?.message ?? (lane.note || shownStatus(lane)),
+    next: "",
+  }));
+  const unsupported = model.view.run.unsupported.map(({ what, reason }) => ({
+    key: null,
+    name: what,
+    class: "unavailable",
+    reason: `${what}: ${reason}`,
+    next: "",
+  }));
+  return [...lanes, ...unsupported];
 }

@@ -1,6 +1,7 @@
 // The work orders: their subtasks with status, the changes that a repair made, and their reviews.
 
 import { JsonView } from "../ui/json_view.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
 import type { OrderedSubtask } from "../wire.ts";
 import { useFirstItems } from "./first_items.tsx";
@@ -8,7 +9,9 @@ import type { KeyedOrder, Lane, Model } from "./model.ts";
 import { changeOf } from "./order_change.ts";
 import { eventLink, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
-import { STATUS_WORDS } from "./words.ts";
+import { shownStatus, STATUS_WORDS } from "./words.ts";
+
+const PlanGraph = lazy("PlanGraph");
 
 export function Orders({ store }: { store: RunStore }) {
   const model = store.live;
@@ -59,6 +62,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
           {order.by && `, requested by ${order.by}`}
         </p>
       )}
+      {lanes.some((lane) => lane.needs.length > 0) && <PlanGraph lanes={lanes} />}
       <ol class="order-subtasks" start={0}>
         {shown.map((lane) => (
           <SubtaskLine
@@ -99,9 +103,10 @@ function SubtaskLine({ lane, subtask, model }: SubtaskLineProps) {
   return (
     <li>
       <p>
-        <StatusGlyph status={lane.status} /> <a href={workerLink(lane.key)}>{lane.label}</a>{" "}
+        <StatusGlyph status={shownStatus(lane)} /> <a href={workerLink(lane.key)}>{lane.label}</a>
+        {" "}
         <span class="muted small">
-          {STATUS_WORDS[lane.status]}
+          {STATUS_WORDS[shownStatus(lane)]}
           {lane.tool && ` · ${lane.tool}`}
           {lane.needs.length > 0 && ` · needs ${lane.needs.join(", ")}`}
           {subtask?.expected_output && ` · expects ${expected(subtask.expected_output)}`}

@@ -1,8 +1,19 @@
-// The actions of a run: pause, resume, retry what failed, fork, cancel. Destructive actions ask first.
+// The actions of a run: pause, resume, run again, retry what failed, fork, cancel. Destructive actions ask first.
 
 import { useState } from "preact/hooks";
-import { cancelRun, forkRun, pauseRun, resumeRun, retryRun } from "../api.ts";
+import {
+  cancelRun,
+  forkRun,
+  getEvent,
+  getFlows,
+  getRun,
+  pauseRun,
+  resumeRun,
+  retryRun,
+} from "../api.ts";
 import { go } from "../router.ts";
+import { draftOf } from "../runs/again.ts";
+import { draft } from "../runs/draft.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
@@ -11,6 +22,8 @@ import { ProblemNote } from "../ui/problem_note.tsx";
 import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
+import { missingLanes } from "./model.ts";
+import { More } from "./more.tsx";
 import { isOver } from "./view.ts";
 
 function canPause(status: string): boolean {
@@ -36,52 +49,44 @@ export async function pauseOrResume(store: RunStore): Promise<void> {
 
 export function RunActions({ store }: { store: RunStore }) {
   const { runId, status } = store;
-  const [open, setOpen] = useState<"retry" | "fork" | "cancel" | null>(null);
+  const [open, setOpen] = useState<"fork" | "cancel" | null>(null);
   const toggling = useAction(() => pauseOrResume(store));
-  if (!may("run")) return null;
+  const repeating = useAction(() => runAgain(store));
+  if (!may("run")) return <More runId={runId} />;
   const model = store.live;
   const { current } = model.view.counts;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
-  const { retriable } = current;
   const dialog = { onDone: store.update.bind(store), onClose: () => setOpen(null) };
   return (
     <div class="run-actions">
       <div class="buttons">
-        <Button
-          busy={toggling.busy}
-          kind={resumable ? "primary" : "plain"}
-          disabled={!resumable && !canPause(status)}
-          onClick={toggling.run}
-        >
-          {resumable ? "Resume" : "Pause"}
-        </Button>
-        <Button
-          disabled={retriable === 0}
-          title={retriable === 0 ? "Nothing has failed" : undefined}
-          onClick={() => setOpen("retry")}
-        >
-          {retriable > 0 ? `Retry failed (${retriable})` : "Retry failed"}
-        </Button>
+        {over
+          ? (
+            <Button
+              busy={repeating.busy}
+              title="Start another run with this request and these options, or with others"
+              onClick={repeating.run}
+            >
+              Run again…
+            </Button>
+          )
+          : (
+            <Button
+              busy={toggling.busy}
+              kind={resumable ? "primary" : "plain"}
+              disabled={!resumable && !canPause(status)}
+              onClick={toggling.run}
+            >
+              {resumable ? "Resume" : "Pause"}
+            </Button>
+          )}
+        {current.retriable > 0 && !saysMissing(store) && <RetryFailed store={store} />}
         <Button disabled={model.seq < 2} onClick={() => setOpen("fork")}>Fork…</Button>
-        <Button kind="danger" disabled={over} onClick={() => setOpen("cancel")}>Cancel…</Button>
+        {!over && <Button kind="danger" onClick={() => setOpen("cancel")}>Cancel…</Button>}
+        <More runId={runId} />
       </div>
-      <ProblemNote problem={toggling.problem} />
-      {open === "retry" && (
-        <ActionDialog
-          {...dialog}
-          title={retriable === 1
-            ? "Retry the failed subtask?"
-            : `Retry ${retriable} failed subtasks?`}
-          action="Retry"
-          perform={(confirmed) => retryRun(runId, { confirmed })}
-        >
-          <p>
-            A new work order repeats what failed. All results and events are kept. A finished run
-            continues and writes a new answer.
-          </p>
-        </ActionDialog>
-      )}
+      <ProblemNote problem={toggling.problem ?? repeating.problem} />
       {open === "fork" && <Fork store={store} onClose={dialog.onClose} />}
       {open === "cancel" && (
         <ActionDialog
@@ -103,9 +108,57 @@ export function RunActions({ store }: { store: RunStore }) {
   );
 }
 
+/** Return whether the head says what is missing, with a button that retries it. */
+function saysMissing({ status, live }: RunStore): boolean {
+  return isOver(status) && status !== "cancelled" && missingLanes(live).length > 0;
+}
+
+/** The button that retries what failed, and its dialog. */
+export function RetryFailed({ store, small }: { store: RunStore; small?: boolean }) {
+  const [open, setOpen] = useState(false);
+  const { retriable } = store.live.view.counts.current;
+  return (
+    <>
+      <Button small={small} onClick={() => setOpen(true)}>
+        Retry failed ({retriable.toLocaleString("en")})
+      </Button>
+      {open && (
+        <ActionDialog
+          title={retriable === 1
+            ? "Retry the failed subtask?"
+            : `Retry ${retriable.toLocaleString("en")} failed subtasks?`}
+          action="Retry"
+          perform={(confirmed) => retryRun(store.runId, { confirmed })}
+          onDone={store.update.bind(store)}
+          onClose={() => setOpen(false)}
+        >
+          <p>
+            A new work order repeats what failed. All results and events are kept. A finished run
+            continues and writes a new answer.
+          </p>
+        </ActionDialog>
+      )}
+    </>
+  );
+}
+
+/** Fill the form for a new run with the request and the options of this one. */
+async function runAgain({ runId }: RunStore): Promise<void> {
+  const [document, first, flows] = await Promise.all([
+    getRun(runId),
+    getEvent(runId, 1),
+    getFlows(),
+  ]);
+  if (first.type !== "run_started") return;
+  draft.value = draftOf(document.request, first.definition, flows.flows);
+  go("/runs?new");
+}
+
 function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
-  const last = store.live.seq;
-  const [at, setAt] = useState(String(selection.value.seq ?? last));
+  // A run that is over has nothing to continue after its last event.
+  const ended = isOver(store.status) ? store.live.lastAnswer?.seq ?? store.live.seq : null;
+  const last = ended === null ? store.live.seq : Math.max(1, ended - 1);
+  const [at, setAt] = useState(String(Math.min(last, selection.value.seq ?? last)));
   return (
     <ActionDialog
       title="Fork this run"

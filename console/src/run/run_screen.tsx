@@ -6,10 +6,12 @@ import { shortened } from "../formats.ts";
 import { useShortcuts } from "../keys.ts";
 import { announce } from "../ui/announce.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { StageStrip } from "../report/stage_strip.tsx";
-import { markOf } from "../ui/status.tsx";
+import { lazy } from "../ui/lazy.tsx";
+import { markOf, StatusMark } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
+import { Waiting } from "../ui/waiting.tsx";
 import { asProblem } from "../problem.ts";
+import { setQuery, withQuery } from "../router.ts";
 import { BROWSER } from "./browser_service.ts";
 import { EventLog } from "./event_log.tsx";
 import { Fleet } from "./fleet.tsx";
@@ -18,9 +20,12 @@ import { Head } from "./head.tsx";
 import { pauseOrResume } from "./run_actions.tsx";
 import { RunSummary } from "./run_summary.tsx";
 import { clearSelection, selection, selectTab, tabsOf } from "./selection.ts";
-import { Side } from "./side.tsx";
+import { AnswerOf, Side } from "./side.tsx";
 import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
+import { isOver } from "./view.ts";
+
+const StageStrip = lazy("StageStrip");
 
 export function RunScreen({ runId }: { runId: string }) {
   const store = useMemo(() => new RunStore(runId, BROWSER), [runId]);
@@ -37,15 +42,17 @@ export function RunScreen({ runId }: { runId: string }) {
   }, [store]);
   const problem = store.problem.value;
   if (store.version.value > 0) return <LoadedRun store={store} />;
-  return problem === null
-    ? <p class="waiting" role="status">Loading the run…</p>
-    : (
-      <div class="empty">
-        <h1>{problem.status === 404 ? "Run not found" : "The run could not be loaded"}</h1>
-        <ProblemNote problem={problem} />
-        <a href="/runs">All runs</a>
-      </div>
-    );
+  return (
+    <div class="run-screen">
+      {problem === null ? <Waiting what="the run" /> : (
+        <div class="empty">
+          <h1>{problem.status === 404 ? "Run not found" : "The run could not be loaded"}</h1>
+          <ProblemNote problem={problem} />
+          <a href="/runs">All runs</a>
+        </div>
+      )}
+    </div>
+  );
 }
 
 function LoadedRun({ store }: { store: RunStore }) {
@@ -54,14 +61,19 @@ function LoadedRun({ store }: { store: RunStore }) {
   const [following, setFollowing] = useState(() => selected.seq === null);
   useRunShortcuts(store, following, setFollowing);
   const isReport = store.model.view.run.flow === "report";
+  const columns = isReport ? " of-report" : isOver(store.status) ? " answered" : "";
+  if (selected.reading) return <Reading store={store} />;
   return (
     <div class="run-screen">
       <TabTitle store={store} />
       <RunSummary store={store} />
       <Head store={store} />
-      <StageStrip store={store} />
+      {isReport && <StageStrip store={store} />}
       <FleetOf store={store} worker={selected.worker} />
-      <div class={`run-columns${isReport ? " of-report" : ""}`}>
+      <p class="jumps small">
+        <a href="#timeline-title">Timeline</a> <a href="#log-title">Events</a>
+      </p>
+      <div class={`run-columns${columns}`}>
         <div class="run-main">
           <Timeline store={store} selection={selected} />
           <EventLog
@@ -73,6 +85,20 @@ function LoadedRun({ store }: { store: RunStore }) {
         </div>
         <Side store={store} selection={selected} />
       </div>
+    </div>
+  );
+}
+
+/** The request and its answer, without the rest of the run. */
+function Reading({ store }: { store: RunStore }) {
+  return (
+    <div class="reading">
+      <TabTitle store={store} />
+      <p>
+        <a href={withQuery({ read: null })}>Back to the run</a> <StatusMark status={store.status} />
+      </p>
+      <h1 dir="auto">{store.document.value?.request ?? store.live.view.run.request}</h1>
+      <AnswerOf store={store} />
     </div>
   );
 }
@@ -95,7 +121,8 @@ function useRunShortcuts(
       label: "Clear the selection",
       action: (event) => {
         (event.target as HTMLElement | null)?.blur?.();
-        clearSelection();
+        if (selection.value.reading) setQuery({ read: null });
+        else clearSelection();
       },
     },
     f: { label: "Follow the newest event", action: () => setFollowing(!following) },

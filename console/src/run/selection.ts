@@ -5,13 +5,15 @@ import { place, setQuery, withQuery } from "../router.ts";
 import { type Kind, KINDS } from "./event_pages.ts";
 import type { View } from "./view.ts";
 
-const TABS = ["answer", "revisions", "inspector", "order", "todos", "artifacts"] as const;
+const TABS = ["answer", "revisions", "inspector", "order", "usage", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];
 
 export interface Selection {
   /** The id of the selected assignment, "" for none. */
   readonly worker: string;
   readonly seq: number | null;
+  /** The model call that is shown: the number of the event with which it began, or its id; "" for none. */
+  readonly call: string;
   readonly tab: TabName;
   /** The path of the artifact that is shown, "" for none. */
   readonly file: string;
@@ -19,6 +21,8 @@ export interface Selection {
   readonly kinds: readonly Kind[];
   /** Show failed and waiting assignments on top of the timeline. */
   readonly problemsFirst: boolean;
+  /** Show the answer alone. */
+  readonly reading: boolean;
 }
 
 export const selection = computed((): Selection => {
@@ -30,21 +34,36 @@ export const selection = computed((): Selection => {
     worker,
     seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null,
     tab: TABS.find((tab) => tab === query.get("tab")) ??
-      (worker || seq > 0 ? "inspector" : "answer"),
+      (worker || seq > 0 || query.has("call") ? "inspector" : "answer"),
+    call: query.get("call") ?? "",
     file: query.get("file") ?? "",
     filter: query.get("filter") ?? "",
     kinds: KINDS.filter((kind) => kinds.includes(kind)),
     problemsFirst: query.get("first") === "problems",
+    reading: query.has("read"),
   };
 });
 
-export function selectWorker(key: string): void {
-  setQuery({ worker: key, seq: null, tab: "inspector" });
+/** What is opened is a place in the history; `replace` is for steps from one to the next. */
+export function selectWorker(key: string, { replace = false } = {}): void {
+  setQuery({ worker: key, seq: null, call: null, tab: "inspector" }, { replace });
 }
 
 /** Select an event, and the assignment that it is about, if any. */
-export function selectEvent(seq: number, worker = ""): void {
-  setQuery({ seq, worker: worker || selection.value.worker, tab: "inspector" });
+export function selectEvent(seq: number, worker = "", { replace = false } = {}): void {
+  const changes = {
+    seq,
+    worker: worker || selection.value.worker,
+    call: null,
+    tab: "inspector",
+  };
+  setQuery(changes, { replace });
+}
+
+/** Show what is missing in the answer. */
+export function showGaps(): void {
+  setQuery({ worker: null, seq: null, call: null, tab: null }, { replace: false });
+  requestAnimationFrame(() => document.getElementById("gaps-title")?.scrollIntoView());
 }
 
 /** Return the tabs to show: the selected one, and those that have something to show. */
@@ -54,6 +73,7 @@ export function tabsOf(view: View, selected: TabName): readonly TabName[] {
     answer: true,
     revisions: view.run.flow === "report",
     inspector: true,
+    usage: view.spend.requests > 0,
     order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
     todos: isResearch || Object.keys(view.todos).length > 0,
     artifacts: isResearch || Object.keys(view.artifacts).length > 0,
@@ -66,7 +86,7 @@ export function selectTab(tab: TabName): void {
 }
 
 export function clearSelection(): void {
-  setQuery({ worker: null, seq: null, tab: null, file: null });
+  setQuery({ worker: null, seq: null, call: null, tab: null, file: null });
 }
 
 export function setFilter(filter: string): void {
@@ -89,7 +109,12 @@ export function eventLink(seq: number): string {
 }
 
 export function workerLink(key: string): string {
-  return withQuery({ worker: key, seq: null, tab: "inspector" });
+  return withQuery({ worker: key, seq: null, call: null, tab: "inspector" });
+}
+
+/** Return a link to a model call, by the number of the event with which it began, or by its id. */
+export function callLink(call: number | string): string {
+  return withQuery({ call, seq: null, tab: "inspector" });
 }
 
 /** Return the seq of an event that is cited as `e-19`; null for any other text. */

@@ -1,8 +1,7 @@
 // The right column: open approvals on top, then the answer, the inspector and more of the run as tabs.
 
-import { ApprovalCard } from "../approvals/card.tsx";
-import { Report } from "../report/report.tsx";
-import { Revisions } from "../report/revisions.tsx";
+import { ApprovalCards } from "../approvals/cards.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
 import { Artifacts } from "./artifacts.tsx";
@@ -13,6 +12,10 @@ import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts"
 import type { RunStore } from "./store.ts";
 import { todoProgress, Todos } from "./todos.tsx";
 import type { View } from "./view.ts";
+
+const Report = lazy("Report");
+const Revisions = lazy("Revisions");
+const Usage = lazy("Usage");
 
 interface SideProps {
   readonly store: RunStore;
@@ -32,18 +35,25 @@ export function Side({ store, selection }: SideProps) {
           selected={tab}
           onSelect={(name) => selectTab(name as TabName)}
         >
-          {tab === "answer" &&
-            (view.run.flow === "report" ? <Report store={store} /> : <Answer store={store} />)}
+          {tab === "answer" && <AnswerOf store={store} />}
           {tab === "answer" && <FollowUp store={store} />}
           {tab === "revisions" && <Revisions store={store} />}
           {tab === "inspector" && <Inspector store={store} selection={selection} />}
           {tab === "order" && <Orders store={store} />}
+          {tab === "usage" && <Usage store={store} />}
           {tab === "todos" && <Todos store={store} />}
           {tab === "artifacts" && <Artifacts store={store} selection={selection} />}
         </Tabs>
       </div>
     </aside>
   );
+}
+
+/** The answer, or the report. */
+export function AnswerOf({ store }: { store: RunStore }) {
+  return store.live.view.run.flow === "report"
+    ? <Report store={store} />
+    : <Answer store={store} />;
 }
 
 function labelOf(tab: TabName, { run, orders, todos, artifacts }: View): string {
@@ -57,6 +67,8 @@ function labelOf(tab: TabName, { run, orders, todos, artifacts }: View): string 
       return "Inspector";
     case "order":
       return issued > 1 ? `Orders (${issued})` : "Order";
+    case "usage":
+      return "Usage";
     case "todos":
       return withNumber("Todos", todoProgress(todos));
     case "artifacts":
@@ -76,14 +88,12 @@ function Approvals({ store }: { store: RunStore }) {
       <h2 id="open-approvals-title">
         {cards.length === 1 ? "Approval needed" : `${cards.length} approvals needed`}
       </h2>
-      {cards.map((card) => (
-        <ApprovalCard
-          key={card.id}
-          card={card}
-          within
-          onDone={() => store.removeCard(card.id)}
-        />
-      ))}
+      <ApprovalCards
+        cards={cards}
+        heading="h3"
+        within
+        onDone={(id) => store.removeCard(id)}
+      />
     </section>
   );
 }

@@ -14,7 +14,7 @@ import { fitting, type Scale, scaleOf } from "./scale.ts";
 import { type Selection, selectWorker, toggleProblemsFirst } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
-import { STATUS_WORDS, URGENCY } from "./words.ts";
+import { shownStatus, STATUS_WORDS, URGENCY } from "./words.ts";
 
 const ROW = 26;
 const AXIS = 24;
@@ -195,7 +195,7 @@ function rowsOf(model: Model, problemsFirst: boolean): Row[] {
 
 /** Replaced assignments come last. */
 function urgencyOf(lane: Lane): number {
-  return lane.superseded_by === undefined ? URGENCY[lane.status] : Number.MAX_SAFE_INTEGER;
+  return lane.superseded_by === undefined ? URGENCY[shownStatus(lane)] : Number.MAX_SAFE_INTEGER;
 }
 
 function Axis(
@@ -255,7 +255,8 @@ interface LaneRowProps {
 function LaneRow({ lane, index, top, scale, to, selected, active }: LaneRowProps) {
   const { name, rest, unique } = lane.short;
   const replaced = lane.superseded_by ? `, replaced by ${lane.superseded_by}` : "";
-  const words = `${STATUS_WORDS[lane.status]}${lane.note ? `: ${lane.note}` : ""}${replaced}`;
+  const status = shownStatus(lane);
+  const words = `${STATUS_WORDS[status]}${lane.note ? `: ${lane.note}` : ""}${replaced}`;
   return (
     <div
       id={`lane-row-${index}`}
@@ -269,7 +270,7 @@ function LaneRow({ lane, index, top, scale, to, selected, active }: LaneRowProps
       onClick={() => selectWorker(lane.key)}
     >
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${words}`}>
-        <StatusGlyph status={lane.status} />
+        <StatusGlyph status={status} />
         <span
           class={`lane-name${lane.parent ? " child" : ""}${unique === "name" ? " unique" : ""}`}
         >

@@ -1,8 +1,27 @@
 // Words for the states of assignments and attempts, and their urgency.
 
-import type { AssignmentStatus, Outcome } from "./view.ts";
+import type { Assignment, AssignmentStatus, Outcome } from "./view.ts";
 
-export const STATUS_WORDS: Record<AssignmentStatus, string> = {
+/** What is shown of an assignment. */
+export type Shown = AssignmentStatus | "cancelled";
+
+/**
+ * Return what is shown of an assignment: what failed by itself has failed, even if a review dropped it; what a person
+ * left out is skipped; what ran when its run was cancelled is cancelled.
+ */
+export function shownStatus(
+  { status, failure, by }: Pick<Assignment, "status" | "failure" | "by">,
+): Shown {
+  if (status !== "failed" && status !== "dropped") return status;
+  if (isCancelled(failure)) return "cancelled";
+  return failure && !by ? "failed" : status;
+}
+
+export function isCancelled(failure: Assignment["failure"]): boolean {
+  return failure?.type === "cancelled";
+}
+
+export const STATUS_WORDS: Record<Shown, string> = {
   pending: "Pending",
   running: "Running",
   waiting: "Waiting",
@@ -10,6 +29,7 @@ export const STATUS_WORDS: Record<AssignmentStatus, string> = {
   completed: "Completed",
   failed: "Failed",
   dropped: "Skipped",
+  cancelled: "Cancelled",
 };
 
 export const OUTCOME_WORDS: Record<Outcome, string> = {
@@ -23,12 +43,27 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
 };
 
 /** The order of states when problems come first. */
-export const URGENCY: Record<AssignmentStatus, number> = {
+export const URGENCY: Record<Shown, number> = {
   failed: 0,
   waiting: 1,
   retrying: 2,
   dropped: 3,
-  running: 4,
-  pending: 5,
-  completed: 6,
+  cancelled: 4,
+  running: 5,
+  pending: 6,
+  completed: 7,
+};
+
+/** What the classes of failures mean; their names are in tooltips. */
+export const FAILURE_WORDS: { readonly [name: string]: string } = {
+  transient: "temporary error",
+  rate_limited: "rate limit",
+  invalid: "invalid",
+  unavailable: "not available",
+  rejected: "refused",
+  blocked: "blocked",
+  too_large: "too large",
+  insufficient: "not enough",
+  lost: "lost",
+  exhausted: "limit reached",
 };

@@ -10,6 +10,7 @@ import { Button, useAction } from "../ui/button.tsx";
 import { Choice, Form, TextArea, TextField } from "../ui/field.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
+import { restWords } from "./again.ts";
 import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
 import { FlowOptions } from "./flow_options.tsx";
 import { optionsOf } from "./options.ts";
@@ -33,12 +34,18 @@ const REQUESTS: { readonly [flow: string]: Words } = {
   research: ["Question", "How do heat pumps perform in old houses, and what do they cost?"],
 };
 
-export function Composer() {
+/** `compact` shows only the request and the flow, until it gets the focus or a text. */
+export function Composer({ compact }: { compact: boolean }) {
+  const [used, setUsed] = useState(false);
   const loaded = useLoaded(getFlows, { key: "flows" });
   const [unread, setUnread] = useState<Typed>({});
   const typed = draft.value;
   const change = (name: keyof Draft) => (value: string | boolean) => {
-    draft.value = { ...draft.peek(), [name]: value, ...(name === "flow" && { options: {} }) };
+    draft.value = {
+      ...draft.peek(),
+      [name]: value,
+      ...(name === "flow" && { options: {}, rest: {} }),
+    };
   };
   const flows = loaded.value?.flows ?? [];
   const flow = flows.find(({ name }) => name === typed.flow);
@@ -57,30 +64,27 @@ export function Composer() {
   });
   /** Connect a field of the draft to its control; `at` names it in the errors of the service. */
   const field = (
-    name: Exclude<keyof Draft, "offline" | "options" | "stages">,
+    name: Exclude<keyof Draft, "offline" | "options" | "stages" | "rest">,
     at: string = name,
   ) => ({
     error: starting.problem?.errorAt(at),
     value: typed[name],
     onInput: change(name),
   });
+  const small = compact && !used && typed.request === "";
+  const rest = restWords(typed.rest);
   const [label, example] = REQUESTS[typed.flow] ?? REQUEST;
   return (
     <Form
-      class="composer panel"
+      class={`composer panel${small ? " compact" : ""}`}
+      onFocusIn={() => setUsed(true)}
       aria-label="New run"
       onSubmit={starting.run}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-          event.preventDefault();
-          starting.run();
-        }
-      }}
     >
       <TextArea
         label={label}
         fieldClass="request"
-        rows={2}
+        rows={small ? 1 : 2}
         required
         placeholder={example}
         {...field("request")}
@@ -115,7 +119,7 @@ export function Composer() {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
-      {flow && <FlowOptions flow={flow} problem={starting.problem} unread={unread} />}
+      {flow && !small && <FlowOptions flow={flow} problem={starting.problem} unread={unread} />}
       <details class="limits" open={isHidden(starting.problem) || undefined}>
         <summary>Limits</summary>
         <div class="limits-fields">
@@ -136,6 +140,14 @@ export function Composer() {
           <Choice label="Irreversible calls" choices={POLICIES} {...field("approve")} />
         </div>
       </details>
+      {rest.length > 0 && (
+        <p class="small muted">
+          As in the earlier run: {rest.join(", ")}{" "}
+          <Button small kind="quiet" onClick={() => draft.value = { ...draft.peek(), rest: {} }}>
+            Use defaults
+          </Button>
+        </p>
+      )}
       <ProblemNote problem={starting.problem} />
     </Form>
   );

@@ -1,7 +1,7 @@
 // The draft of a run: it outlives the screen, and the same content starts one run.
 
-import { signal } from "@preact/signals";
 import type { JsonObject } from "../json.ts";
+import { saved } from "../saved.ts";
 import type { Typed } from "../tools/schema.ts";
 import type { Submission } from "../wire.ts";
 
@@ -28,6 +28,8 @@ export interface Draft {
   readonly batchSize: string;
   readonly timeout: string;
   readonly approve: string;
+  /** What is sent besides the fields: options of an earlier run that the form has no fields for. */
+  readonly rest: Partial<Submission>;
 }
 
 export const EMPTY: Draft = {
@@ -43,9 +45,10 @@ export const EMPTY: Draft = {
   batchSize: "",
   timeout: "",
   approve: "",
+  rest: {},
 };
 
-export const draft = signal<Draft>(EMPTY);
+export const draft = saved<Draft>("draft", EMPTY);
 
 /**
  * Return the request body for a draft and the options that were read from it: only the fields that are set, as the
@@ -62,25 +65,28 @@ export function submissionOf(draft: Draft, options: JsonObject = {}): Submission
     ] as const).filter(([, value]) => value.trim() !== "")
       .map(([name, value]) => [name, Number(value)]),
   );
+  const { limits: otherLimits, options: otherOptions, ...rest } = draft.rest;
+  const [allLimits, allOptions] = [{ ...otherLimits, ...limits }, { ...otherOptions, ...options }];
   return {
+    ...rest,
     request: draft.request.trim(),
     flow: draft.flow,
     ...(draft.model.trim() && !draft.offline && { model: draft.model.trim() }),
     ...(draft.offline && { offline: true }),
     ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
-    ...(Object.keys(limits).length > 0 && { limits }),
-    ...(Object.keys(options).length > 0 && { options }),
+    ...(Object.keys(allLimits).length > 0 && { limits: allLimits }),
+    ...(Object.keys(allOptions).length > 0 && { options: allOptions }),
   };
 }
 
 let last = { content: "", key: "" };
 
 /**
- * Return the idempotency key of a run: the same for the same content until the run has started, so that a double click,
- * or a retry after a lost response, starts one run.
+ * Return the idempotency key of a request body: the same for the same content until the run has started, so that a
+ * double click, or a retry after a lost response, starts one run.
  */
-export function idempotencyKey(run: Submission): string {
-  const content = JSON.stringify(run);
+export function idempotencyKey(body: object): string {
+  const content = JSON.stringify(body);
   if (last.content !== content) last = { content, key: randomKey() };
   return last.key;
 }

@@ -2,7 +2,8 @@
 
 import { STATUSES } from "../ui/status.tsx";
 import { capitalized } from "../formats.ts";
-import { setQuery } from "../router.ts";
+import { place, setQuery } from "../router.ts";
+import { Button } from "../ui/button.tsx";
 import { SearchField } from "../ui/search_field.tsx";
 import { SPANS } from "./listing.ts";
 
@@ -14,6 +15,7 @@ interface Filter {
 }
 
 export function Filters({ filter }: { filter: Filter }) {
+  const charted = place.value.query.has("chart");
   return (
     <form
       class="filters"
@@ -65,6 +67,13 @@ export function Filters({ filter }: { filter: Filter }) {
         />
         Needs approval
       </label>
+      <Button
+        small
+        pressed={charted}
+        onClick={() => setQuery({ chart: charted ? null : "cost" })}
+      >
+        Chart
+      </Button>
     </form>
   );
 }

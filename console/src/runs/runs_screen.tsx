@@ -7,9 +7,12 @@ import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
 import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
+import { Waiting } from "../ui/waiting.tsx";
+import { Bulk } from "./bulk.tsx";
 import { Composer } from "./composer.tsx";
 import { Examples } from "./examples.tsx";
 import { Filters } from "./filters.tsx";
@@ -19,6 +22,8 @@ import { RunsTable } from "./runs_table.tsx";
 const EVERY_MS = 2000;
 const PAGE = 50;
 const MAX_POLLED = 200;
+
+const RunsChart = lazy("RunsChart");
 
 export function RunsScreen() {
   useTitle("Runs");
@@ -57,6 +62,10 @@ export function RunsScreen() {
     setState((last) => last.key === key ? { key, listing: extended(last.listing, page) } : last);
   });
 
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  function choose(runId: string, on: boolean): void {
+    setChosen((last) => new Set(on ? [...last, runId] : [...last].filter((id) => id !== runId)));
+  }
   useRunsShortcuts();
   const filtered = Boolean(filter.status || filter.q || filter.since || filter.asking);
   const empty = newest.value !== null && listing.lines.length === 0 &&
@@ -64,7 +73,7 @@ export function RunsScreen() {
   return (
     <div class="runs">
       <h1 class="unseen">Runs</h1>
-      {may("run") && <Composer />}
+      {may("run") && <Composer compact={!(empty && !filtered) && !url.has("new")} />}
       {empty && !filtered ? <Examples /> : (
         <section aria-label="All runs" class="runs-list">
           <Filters filter={filter} />
@@ -75,9 +84,19 @@ export function RunsScreen() {
               <Button onClick={clearFilter}>Show all runs</Button>
             </div>
           )}
-          {listing.lines.length > 0 && <RunsTable lines={listing.lines} />}
-          {newest.loading && listing.lines.length === 0 && (
-            <p class="waiting" role="status">Loading the runs…</p>
+          {url.has("chart") && listing.lines.length > 0 && (
+            <RunsChart lines={listing.lines} measure={url.get("chart") ?? ""} />
+          )}
+          <Bulk
+            chosen={listing.lines.filter(({ run_id }) => chosen.has(run_id))}
+            onClear={() => setChosen(new Set())}
+            onDone={newest.reload}
+          />
+          {listing.lines.length > 0 && (
+            <RunsTable lines={listing.lines} chosen={chosen} onChoose={choose} />
+          )}
+          {newest.value === null && newest.problem === null && listing.lines.length === 0 && (
+            <Waiting what="the runs" />
           )}
           {listing.cursor !== null && (
             <div class="runs-more">

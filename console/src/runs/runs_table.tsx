@@ -1,6 +1,6 @@
 // The runs as a table; on narrow screens the last columns move below the request.
 
-import { flowName, money, shortened } from "../formats.ts";
+import { duration, flowName, money, shortened } from "../formats.ts";
 import { isOver } from "../run/view.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
@@ -9,34 +9,72 @@ import type { RunLine } from "../wire.ts";
 /** The service sends the first 200 characters of a request; a longer request ends with an ellipsis. */
 const SHOWN = 199;
 
-export function RunsTable({ lines }: { lines: readonly RunLine[] }) {
+interface RunsTableProps {
+  readonly lines: readonly RunLine[];
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (runId: string, chosen: boolean) => void;
+}
+
+export function RunsTable({ lines, chosen, onChoose }: RunsTableProps) {
   return (
     <table class="runs-table">
       <thead>
         <tr>
+          <th scope="col" class="choose">
+            <span class="unseen">Select</span>
+          </th>
           <th scope="col">Status</th>
           <th scope="col">Request</th>
+          <th scope="col" class="full-only">Model</th>
           <th scope="col" class="wide-only">Progress</th>
           <th scope="col" class="wide-only number">Failed</th>
           <th scope="col" class="wide-only number">Cost</th>
-          <th scope="col" class="number">Age</th>
+          <th scope="col" class="full-only number">Took</th>
+          <th scope="col" class="number">Started</th>
         </tr>
       </thead>
       <tbody>
-        {lines.map((line) => <Row key={line.run_id} line={line} />)}
+        {lines.map((line) => (
+          <Row
+            key={line.run_id}
+            line={line}
+            chosen={chosen.has(line.run_id)}
+            onChoose={(on) => onChoose(line.run_id, on)}
+          />
+        ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ line }: { line: RunLine }) {
+interface RowProps {
+  readonly line: RunLine;
+  readonly chosen: boolean;
+  readonly onChoose: (chosen: boolean) => void;
+}
+
+function Row({ line, chosen, onChoose }: RowProps) {
+  const flow = line.flow === "work-order" ? "" : flowName(line.flow);
   return (
     <tr>
+      <td class="choose">
+        <label>
+          <input
+            type="checkbox"
+            aria-label={`Select ${shortened(line.request, 60)}`}
+            checked={chosen}
+            onChange={(event) => onChoose(event.currentTarget.checked)}
+          />
+        </label>
+      </td>
       <td>
         <StatusMark status={line.status} />
       </td>
       <td class="run-request">
-        <a class="run-link" href={`/runs/${line.run_id}`}>{shortened(line.request, SHOWN)}</a>
+        <a class="run-link" dir="auto" href={`/runs/${line.run_id}`}>
+          {shortened(line.request, SHOWN)}
+        </a>
+        {flow && <span class="badge wide-only">{flow}</span>}
         {line.asking > 0 && (
           <span class="badge asks">
             <span aria-hidden="true">‖</span> needs approval
@@ -48,30 +86,36 @@ function Row({ line }: { line: RunLine }) {
             <span aria-hidden="true">◌</span> no process
           </span>
         )}
-        <p class="small muted">
-          {line.flow !== "work-order" && `${flowName(line.flow)} · `}
-          {line.model}
-          <span class="narrow-only">{shortFacts(line).map((fact) => ` · ${fact}`)}</span>
+        <p class="small muted narrow-only">
+          {[flow, line.model, ...shortFacts(line)].filter(Boolean).join(" · ")}
         </p>
       </td>
+      <td class="full-only small muted run-model">{line.model}</td>
       <td class="wide-only">
         <Progress line={line} />
       </td>
       <td class="wide-only number">
-        {line.failed > 0
-          ? <span class="tone-bad">▲ {line.failed.toLocaleString("en")}</span>
-          : <span class="muted">0</span>}
+        {line.failed > 0 && <span class="tone-bad">▲ {line.failed.toLocaleString("en")}</span>}
       </td>
       <td class="wide-only number">
         {line.requests > 0 && line.cost_usd === null
           ? <span class="muted">Unknown</span>
-          : money(line.cost_usd ?? 0)}
+          : line.requests > 0 && money(line.cost_usd)}
+      </td>
+      <td class="full-only number muted">
+        <Took line={line} />
       </td>
       <td class="number muted">
-        <Age at={line.created_at} />
+        <Age at={line.created_at} word="ago" />
       </td>
     </tr>
   );
+}
+
+/** How long a run took; of one that is not over, how long ago it was started says that. */
+function Took({ line: { created_at, finished_at } }: { line: RunLine }) {
+  if (finished_at === null) return null;
+  return <>{duration((Date.parse(finished_at) - Date.parse(created_at)) / 1000)}</>;
 }
 
 function shortFacts(line: RunLine): readonly string[] {

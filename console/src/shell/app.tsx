@@ -6,17 +6,22 @@ import { reachable } from "../connection.ts";
 import { useShortcuts } from "../keys.ts";
 import { LoginScreen } from "../login/login_screen.tsx";
 import { go, partsOf, place } from "../router.ts";
-import { AgentsScreen } from "../agents/agents_screen.tsx";
 import { ApprovalsScreen } from "../approvals/approvals_screen.tsx";
 import { RunScreen } from "../run/run_screen.tsx";
 import { RunsScreen } from "../runs/runs_screen.tsx";
 import { session } from "../session.ts";
-import { SystemScreen } from "../system/system_screen.tsx";
-import { ToolsScreen } from "../tools/tools_screen.tsx";
 import { Announcer } from "../ui/announce.tsx";
+import { lazy } from "../ui/lazy.tsx";
+import { Waiting } from "../ui/waiting.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { NotFound } from "./not_found.tsx";
+
+const AgentsScreen = lazy("AgentsScreen");
+const ToolsScreen = lazy("ToolsScreen");
+const SystemScreen = lazy("SystemScreen");
+const WorkersScreen = lazy("WorkersScreen");
+const CompareScreen = lazy("CompareScreen");
 
 const helpOpen = signal(false);
 
@@ -25,6 +30,7 @@ export function App() {
     "g r": { label: "Go to runs", action: () => go("/runs") },
     "g a": { label: "Go to approvals", action: () => go("/approvals") },
     "g e": { label: "Go to agents", action: () => go("/agents") },
+    "g w": { label: "Go to workers", action: () => go("/workers") },
     "g t": { label: "Go to tools", action: () => go("/tools") },
     "g s": { label: "Go to system", action: () => go("/system") },
     "?": { label: "Show keyboard shortcuts", action: () => helpOpen.value = true },
@@ -35,9 +41,19 @@ export function App() {
     <>
       <a class="skip" href="#main">Skip to content</a>
       <Header onHelp={() => helpOpen.value = true} />
+      {current !== null && !reachable.value && (
+        <p class="offline" role="alert">
+          <span aria-hidden="true">▲</span>{" "}
+          The service does not answer. What is shown may be out of date. Trying again…
+        </p>
+      )}
       <main id="main" tabIndex={-1}>
         {current === null
-          ? <Connecting />
+          ? ( // as wide as the screen that follows, so that nothing moves
+            <div class={/^\/(runs\/.|compare)/.test(place.value.path) ? "run-screen" : undefined}>
+              <Waiting what="the session" />
+            </div>
+          )
           : current.needed && !current.authenticated
           ? <LoginScreen />
           : <Screen />}
@@ -78,17 +94,13 @@ function Screen() {
       return second === undefined ? <AgentsScreen /> : <NotFound />;
     case "tools":
       return <ToolsScreen name={second ?? null} />;
+    case "workers":
+      return second === undefined ? <WorkersScreen /> : <NotFound />;
+    case "compare":
+      return second === undefined ? <CompareScreen /> : <NotFound />;
     case "system":
       return second === undefined ? <SystemScreen /> : <NotFound />;
     default:
       return <NotFound />;
   }
-}
-
-function Connecting() {
-  return (
-    <p class="waiting" role="status">
-      {reachable.value ? "Connecting…" : "The service does not answer. Trying again…"}
-    </p>
-  );
 }

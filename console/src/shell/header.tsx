@@ -7,8 +7,9 @@ import { logOut } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { capitalized, count } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
+import { ThemeButton } from "./theme.tsx";
 
-const SCREENS = ["runs", "approvals", "agents", "tools", "system"] as const;
+const SCREENS = ["runs", "approvals", "agents", "workers", "tools", "system"] as const;
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const [here] = partsOf(place.value.path);
@@ -36,6 +37,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       <div class="header-end">
         <Connection />
         {inside && current.needed && <Person name={current.name} />}
+        <ThemeButton />
         <Button
           kind="quiet"
           small

@@ -1,6 +1,7 @@
 // System: the service, its health checks, and how to fix what fails.
 
 import { getSystem } from "../api.ts";
+import { Hosts } from "./hosts.tsx";
 import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count } from "../formats.ts";
 import { Fact } from "../ui/fact.tsx";
@@ -9,6 +10,7 @@ import { ProblemNote } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 import { useTitle } from "../ui/title.ts";
+import { Waiting } from "../ui/waiting.tsx";
 
 const EVERY_MS = 5000;
 
@@ -22,14 +24,14 @@ export function SystemScreen() {
     <div class="system">
       <h1>System</h1>
       <ProblemNote problem={problem} />
-      {value === null ? !problem && <p class="waiting" role="status">Loading…</p> : (
+      {value === null ? !problem && <Waiting what="the state of the system" /> : (
         <>
           <Checks checks={value.checks} />
           <div class="system-two">
             <Service system={value} />
             <Database system={value} />
           </div>
-          <Hosts system={value} />
+          <Hosts hosts={value.hosts} />
         </>
       )}
     </div>
@@ -110,38 +112,6 @@ function Database({ system }: { system: SystemDocument }) {
           </ul>
         </Fact>
       </dl>
-    </section>
-  );
-}
-
-function Hosts({ system }: { system: SystemDocument }) {
-  return (
-    <section class="panel system-part" aria-labelledby="hosts-title">
-      <h2 id="hosts-title">Hosts</h2>
-      {system.hosts.length === 0 ? <p class="muted">No hosts.</p> : (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Host</th>
-              <th scope="col">Runs</th>
-            </tr>
-          </thead>
-          <tbody>
-            {system.hosts.map(({ host, here, runs }) => (
-              <tr key={host}>
-                <td>
-                  <code>{host}</code> {here && <span class="muted">this service</span>}
-                </td>
-                <td class="host-runs">
-                  {runs.length === 0
-                    ? <span class="muted">None</span>
-                    : runs.map((run) => <a key={run} href={`/runs/${run}`}>{run}</a>)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
     </section>
   );
 }

@@ -6,6 +6,7 @@ import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
+import { Waiting } from "../ui/waiting.tsx";
 import type { ToolDocument } from "../wire.ts";
 import { ToolView } from "./tool_view.tsx";
 
@@ -19,7 +20,7 @@ export function ToolsScreen({ name }: { name: string | null }) {
     <div class="tools">
       <h1>{name === null ? "Tools" : <a href="/tools" class="up">Tools</a>}</h1>
       <ProblemNote problem={problem} />
-      {value === null && !problem && <p class="waiting" role="status">Loading tools…</p>}
+      {value === null && !problem && <Waiting what="tools" />}
       {value !== null && (
         <div class={name === null ? "tools-all" : "tools-two"}>
           <ToolList tools={tools} selected={name} />

@@ -11,6 +11,8 @@ interface ButtonProps {
   readonly kind?: "plain" | "primary" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly busy?: boolean;
+  /** Clicks are ignored for a moment. */
+  readonly held?: boolean;
   readonly disabled?: boolean;
   /** The accessible name, where the text alone is not enough ("Deny send_mail"). */
   readonly label?: string;
@@ -21,17 +23,17 @@ interface ButtonProps {
 }
 
 export function Button(props: ButtonProps) {
-  const { kind = "plain", type = "button", busy = false } = props;
+  const { kind = "plain", type = "button", busy = false, held = false } = props;
   return (
     <button
       ref={props.buttonRef}
       type={type}
       class={`button ${kind}${props.small ? " small" : ""}${busy ? " busy" : ""}`}
       onClick={() => {
-        if (!busy) props.onClick?.();
+        if (!busy && !held) props.onClick?.();
       }}
       disabled={props.disabled}
-      aria-disabled={busy || undefined}
+      aria-disabled={busy || held || undefined}
       aria-busy={busy || undefined}
       aria-label={props.label}
       aria-pressed={props.pressed}

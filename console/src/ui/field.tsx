@@ -74,6 +74,7 @@ export function TextArea(
     <Field label={label} hint={hint} error={error} fieldClass={fieldClass}>
       {(described) => (
         <textarea
+          dir="auto"
           {...textarea}
           {...described}
           onInput={(event) => onInput(event.currentTarget.value)}
@@ -123,12 +124,17 @@ export function useInitialFocus<Control extends HTMLElement>() {
   return control;
 }
 
-/** A form that calls `onSubmit` instead of loading a page. */
+/** A form that calls `onSubmit` instead of loading a page; Ctrl+Enter submits it from every field. */
 export function Form(
   { onSubmit, ...form }: Omit<ComponentProps<"form">, "onSubmit"> & { onSubmit: () => void },
 ) {
   return (
     <form
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        event.currentTarget.requestSubmit();
+      }}
       {...form}
       onSubmit={(event) => {
         event.preventDefault();

@@ -1,6 +1,7 @@
 // A problem, shown near its cause: what went wrong, and what to do about it.
 
 import type { ComponentChildren } from "preact";
+import { reachable } from "../connection.ts";
 import type { Problem } from "../problem.ts";
 
 interface ProblemBoxProps {
@@ -8,14 +9,16 @@ interface ProblemBoxProps {
   readonly how?: ComponentChildren;
   /** Whether screen readers announce it when it appears. */
   readonly alert?: boolean;
+  /** Nothing has gone wrong. */
+  readonly neutral?: boolean;
   readonly children?: ComponentChildren;
 }
 
-export function ProblemBox({ what, how, alert = false, children }: ProblemBoxProps) {
+export function ProblemBox({ what, how, alert, neutral, children }: ProblemBoxProps) {
   return (
-    <div class="problem" role={alert ? "alert" : undefined}>
+    <div class={`problem${neutral ? " neutral" : ""}`} role={alert ? "alert" : undefined}>
       <p>
-        <span aria-hidden="true" class="problem-mark">▲</span> {what}
+        {!neutral && <span aria-hidden="true" class="problem-mark">▲</span>} {what}
       </p>
       {children}
       {how && <p class="problem-how">{how}</p>}
@@ -26,6 +29,7 @@ export function ProblemBox({ what, how, alert = false, children }: ProblemBoxPro
 export function ProblemNote({ problem }: { problem: Problem | null | undefined }) {
   if (!problem) return null;
   const { code, errors } = problem;
+  if (code === "unreachable" && reachable.value) return null; // it is back
   const invalid = code === "invalid" && errors.length > 0; // then the errors say it all
   return (
     <ProblemBox

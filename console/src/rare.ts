@@ -1,0 +1,14 @@
+// The screens that are rarely used: a file of their own, fetched when one of them is opened.
+
+export { AgentsScreen } from "./agents/agents_screen.tsx";
+export { CompareScreen } from "./compare/compare_screen.tsx";
+export { Report } from "./report/report.tsx";
+export { Revisions } from "./report/revisions.tsx";
+export { ModelCall } from "./run/model_call.tsx";
+export { PlanGraph } from "./run/plan_graph.tsx";
+export { Usage } from "./run/usage_tab.tsx";
+export { StageStrip } from "./report/stage_strip.tsx";
+export { RunsChart } from "./runs/chart.tsx";
+export { SystemScreen } from "./system/system_screen.tsx";
+export { ToolsScreen } from "./tools/tools_screen.tsx";
+export { WorkersScreen } from "./workers/workers_screen.tsx";

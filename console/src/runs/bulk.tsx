@@ -1,0 +1,97 @@
+// What can be done with the runs that are selected in the list.
+
+import { useState } from "preact/hooks";
+import { cancelRun, retryRun } from "../api.ts";
+import { count } from "../formats.ts";
+import { Delete } from "../run/more.tsx";
+import { isOver } from "../run/view.ts";
+import { may } from "../session.ts";
+import { announce } from "../ui/announce.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import type { RunLine } from "../wire.ts";
+
+interface BulkProps {
+  readonly chosen: readonly RunLine[];
+  /** Called when nothing is to be selected anymore. */
+  readonly onClear: () => void;
+  /** Called once something was done. */
+  readonly onDone: () => void;
+}
+
+export function Bulk({ chosen, onClear, onDone }: BulkProps) {
+  const [open, setOpen] = useState<"cancel" | "retry" | "delete" | null>(null);
+  if (chosen.length === 0) return null;
+  const active = chosen.filter(({ status }) => !isOver(status));
+  const failed = chosen.filter((line) => line.failed > 0);
+  const over = chosen.filter(({ status }) => isOver(status));
+  const [one, other] = chosen;
+  const close = () => setOpen(null);
+  const done = () => {
+    onClear();
+    onDone();
+  };
+  return (
+    <div class="bulk" role="group" aria-label="Selected runs">
+      <strong>{chosen.length} selected</strong>
+      {chosen.length === 2 && (
+        <a
+          class="button small"
+          href={`/compare?a=${encodeURIComponent(other!.run_id)}&b=${
+            encodeURIComponent(one!.run_id)
+          }`}
+        >
+          Compare
+        </a>
+      )}
+      {may("run") && (
+        <>
+          {active.length > 0 && (
+            <Button small onClick={() => setOpen("cancel")}>Cancel ({active.length})…</Button>
+          )}
+          {failed.length > 0 && (
+            <Button small onClick={() => setOpen("retry")}>Retry failed ({failed.length})…</Button>
+          )}
+          {over.length > 0 && (
+            <Button small kind="danger" onClick={() => setOpen("delete")}>
+              Delete ({over.length})…
+            </Button>
+          )}
+        </>
+      )}
+      <Button small kind="quiet" onClick={onClear}>Clear</Button>
+      {open === "delete" && (
+        <Delete runIds={over.map((line) => line.run_id)} onDone={done} onClose={close} />
+      )}
+      {open === "cancel" && (
+        <Confirm
+          title={`Cancel ${count(active.length, "run")}?`}
+          action={`Cancel ${count(active.length, "run")}`}
+          onConfirm={async () => {
+            for (const { run_id } of active) await cancelRun(run_id);
+            announce(`Cancelled ${count(active.length, "run")}`);
+            done();
+          }}
+          onClose={close}
+        >
+          <p>Work in progress stops. Finished work is kept.</p>
+        </Confirm>
+      )}
+      {open === "retry" && (
+        <Confirm
+          title={`Retry what failed in ${count(failed.length, "run")}?`}
+          action="Retry"
+          kind="primary"
+          onConfirm={async () => {
+            for (const { run_id } of failed) await retryRun(run_id, {});
+            announce(`Retrying ${count(failed.length, "run")}`);
+            done();
+          }}
+          onClose={close}
+        >
+          <p>All results are kept. Each run continues and writes a new answer.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
