@@ -22,9 +22,12 @@ def orchestrate(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str
     if not listed:
         return Call("list_decks", {})
     decks: list[str] = json.loads(listed[0].content)["raw"]
-    if any(each.get("isError") for each in made):
-        return request.give_up(made[-1]["message"])
-    if len(made) == len(rounds):
+    if made and made[-1].get("isError"):
+        if "a worker of the project" not in made[-1]["message"]:
+            return request.give_up(made[-1]["message"])
+        if rounds:  # an earlier run made the evaluator, and somebody promoted it
+            return report(decks, [each["summary"] for each in rounds[-1]])
+    elif len(made) == len(rounds):
         answers = rounds[-1] if rounds else []
         if answers and all("growth" in each.get("summary", "") for each in answers):
             return report(decks, [each["summary"] for each in answers])
@@ -51,6 +54,8 @@ def report(decks: list[str], answers: list[str]) -> str:
 
 def evaluate(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """Judge one deck by the figures in it."""
+    if not facts.get("attachments"):
+        return request.give_up("no pitch deck is attached")
     text = facts["attachments"][0]["text"]
     growth, runway = figure(r"Growth: (\d+)", text), figure(r"Runway: (\d+)", text)
     score = min(5, 1 + growth // 25 + runway // 12)

@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -74,6 +76,27 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         reached.add(page)
         todo += [(page.parent / link.partition("#")[0]).resolve() for link in links(page) if "://" not in link]
     assert [named(page) for page in PAGES if page not in reached] == []
+
+
+def test_the_site_has_every_page() -> None:
+    """The navigation names all of them, and none of their links leaves the site; scripts/site checks the rest."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    pages = sorted(DOCS.rglob("*.md"))
+    assert sorted(leaves(site["nav"])) == sorted(page.relative_to(DOCS).as_posix() for page in pages)
+    for page in pages:
+        local = [link.partition("#")[0] for link in links(page) if "://" not in link]
+        assert [link for link in local if not (page.parent / link).resolve().is_relative_to(DOCS)] == [], page.name
+
+
+def leaves(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list() | dict():
+            for each in value.values() if isinstance(value, dict) else value:
+                yield from leaves(each)
+        case _:
+            raise AssertionError(value)
 
 
 def test_the_generated_pages_are_up_to_date() -> None:
@@ -309,3 +332,25 @@ def test_every_decision_is_in_the_index_and_says_what_it_costs() -> None:
         assert f"({page.name})" in index
         headings = re.findall(r"^## (.+)$", text_of(page), re.MULTILINE)
         assert {"Context", "Decision", "Consequences"} <= set(headings), page.name
+
+
+# --- troubleshooting -------------------------------------------------------------------------------------------------
+
+
+def messages() -> list[str]:
+    """The headings of the page that quote a message; the others begin with a capital letter or are about HTTP."""
+    headings = re.findall(r"^### (.+)$", text_of(DOCS / "how-to" / "troubleshooting.md"), re.MULTILINE)
+    return [each for each in headings if each[0].islower() or each.startswith(("…", "You have not called"))]
+
+
+@pytest.mark.parametrize("message", messages())
+def test_a_message_of_the_troubleshooting_page_is_in_the_code(message: str, source_text: str) -> None:
+    for part in (each.strip() for each in message.split("…")):
+        assert part in source_text, part
+
+
+@pytest.fixture(scope="module")
+def source_text() -> str:
+    """The code, with the pieces of each text joined as Python joins them."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py")))
+    return re.sub(r"\"\s*\n\s*f?\"", "", "\n".join(texts))
