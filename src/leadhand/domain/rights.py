@@ -55,10 +55,14 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         allowed &= tools_of(state, above.assignment)
         call_id = call_of(assignment.assignment_id)
         call = above.returned(call_id) or above.open_call(call_id)
-        another = state.is_worker(assignment.role) and assignment.role != above.assignment.role
-        if call is not None and not another:  # a worker cannot be called from within itself, so it may call others
+        if call is not None and not is_another_worker(state, above, assignment.role):
             allowed -= {call.tool}
     return allowed
+
+
+def is_another_worker(state: RunState, parent: AssignmentState, role: str) -> bool:
+    """Whether a role is a worker other than the parent: it may use the tool that called it, never to call itself."""
+    return state.is_worker(role) and role != parent.assignment.role
 
 
 def may_delegate(state: RunState, parent: str, role: str) -> bool:

@@ -204,6 +204,11 @@ class RunDefinition(Value):
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
+    @property
+    def own_roles(self) -> tuple[Role, ...]:
+        """The roles of the flow, and the one that gives the answer its shape."""
+        return self.roles if self.shape is None else (*self.roles, self.shape)
+
 
 class Gap(Value):
     """A part of the request that the answer lacks, and what a person can do about it.

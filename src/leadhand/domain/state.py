@@ -339,9 +339,7 @@ class RunState:
     def role(self, name: str) -> Role | None:
         """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
         run = self.definition
-        if run.shape is not None and name == run.shape.name:
-            return run.shape
-        pinned = chain(run.roles, run.workers)
+        pinned = chain(run.own_roles, run.workers)
         return self.workers.get(name) or next((role for role in pinned if role.name == name), None)
 
     def is_worker(self, name: str) -> bool:

@@ -288,6 +288,10 @@ class Assignment(Value):
         return self.title or self.assignment_id
 
 
+ANSWERED_BY_RUN = frozenset({"asks", "child"})
+"""Kinds of open calls that the run itself answers, without a person."""
+
+
 class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, another assignment, or confirmation that it happened.
 
@@ -300,3 +304,8 @@ class OpenCall(Value):
     tool: str = ""
     args: dict[str, Any] = {}
     preview: Preview | None = Field(default=None, exclude_if=unset)
+
+    @property
+    def answered_by_run(self) -> bool:
+        """Whether the run itself answers the call, without a person."""
+        return self.kind in ANSWERED_BY_RUN

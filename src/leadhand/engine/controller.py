@@ -20,14 +20,12 @@ from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
-    AttemptLost,
     AttemptScheduled,
     Entry,
     RunResumed,
-    SubtaskResolved,
 )
 from leadhand.domain.evolve import fold
-from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
+from leadhand.domain.evolve.attempts import INTERRUPTED, ended_by
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import RunStatus
@@ -223,10 +221,8 @@ class Controller:
         before = self._state
         self._state = fold(before, entries)
         for entry in entries:
-            if isinstance(entry.event, SubtaskResolved):
-                self._withdraw(before, entry.event.subtask)
-            elif isinstance(entry.event, AttemptLost):
-                self._dispatcher.withdraw(before.run_id, entry.event.attempt)
+            for attempt in ended_by(before, entry.event):
+                self._dispatcher.withdraw(before.run_id, attempt)
         if self._state.epoch != self._epoch:
             raise Fenced(
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
@@ -243,13 +239,6 @@ class Controller:
             )
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
-
-    def _withdraw(self, before: RunState, key: str) -> None:
-        """Stop the attempts of a subtask that a person has resolved, and of its descendants."""
-        for name in (key, *descendants(before, key)):
-            assignment = before.assignments.get(name)
-            if assignment is not None and assignment.attempt is not None:
-                self._dispatcher.withdraw(before.run_id, assignment.attempt.attempt)
 
     def _start(self, assignments: Iterable[str]) -> None:
         """Submit every scheduled attempt that has not started yet, once."""

@@ -54,7 +54,7 @@ def caller_of(state: RunState, key: str) -> Caller:
         tools=tuple(tool for tool in run.tools if tool.name in mine),
         workers={role.name: role.description for role in (*run.workers, *state.workers.values())},
         known_tools=frozenset(tool.name for tool in run.tools),
-        reserved_names=frozenset(role.name for role in (*run.roles, *run.workers, *filter(None, [run.shape]))),
+        reserved_names=frozenset(role.name for role in (*run.own_roles, *run.workers)),
         inputs={role.name: role.input for role in run.workers if role.input is not None},
         nested_workers=run.nested_workers,
         limits=WorkerLimits() if role is None else WorkerLimits.of(role),

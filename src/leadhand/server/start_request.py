@@ -7,7 +7,6 @@ import json
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, usd
 from leadhand.domain.run import RunDefinition
 from leadhand.domain.tool import ApprovalPolicy
+from leadhand.domain.value import unset
 from leadhand.server.access import Principal, require
 from leadhand.server.problems import Problem, invalid
 
@@ -123,7 +123,7 @@ class Submission(Body):
     )
     output_schema: dict[str, Any] | None = Field(
         None,
-        exclude_if=partial(operator.is_, None),
+        exclude_if=unset,
         description="The JSON schema of an object: `value` of the run is the answer in that shape.",
     )
 

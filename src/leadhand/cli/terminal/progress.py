@@ -12,8 +12,9 @@ from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.domain.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.domain.ids import assignment_of, split_attempt
-from leadhand.domain.view import OWN_WAITS, Change, Level, Projection, Tone, ViewDocument
+from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
 from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
+from leadhand.domain.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
 """Finished assignments that are kept for display."""
@@ -143,7 +144,7 @@ def _continued(part: AssignmentPart) -> bool:
     last = _last_attempt(part)
     before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
     waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return bool(waits) and waits <= OWN_WAITS
+    return bool(waits) and waits <= ANSWERED_BY_RUN
 
 
 def _is_work(part: AssignmentPart) -> bool:
@@ -176,7 +177,7 @@ def took(part: AssignmentPart, now: datetime) -> float:
     while "continues" in first:
         before = part["attempts"][split_attempt(first["continues"])[1]]
         waits = {call["kind"] for call in before.get("open_calls", ())}
-        if not waits or waits - OWN_WAITS:
+        if not waits or waits - ANSWERED_BY_RUN:
             break
         first = before
     since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Collection
 
 from leadhand.domain.commands import FlowError, Policy
 from leadhand.domain.errors import LeadhandError
-from leadhand.domain.events import AttemptLost, AttemptSettled, Entry, SubtaskResolved
+from leadhand.domain.events import AttemptSettled, Entry
 from leadhand.domain.evolve import fold
-from leadhand.domain.evolve.attempts import descendants
+from leadhand.domain.evolve.attempts import ended_by
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import RunStatus
@@ -167,14 +167,9 @@ class _HostedRun:
             self._dispatcher.stop(run_id)
             return
         for entry in entries:
-            event = entry.event
-            if isinstance(event, AttemptLost | AttemptSettled):
-                self._dispatcher.withdraw(run_id, event.attempt)
-            elif isinstance(event, SubtaskResolved):
-                for key in (event.subtask, *descendants(before, event.subtask)):
-                    assignment = before.assignments.get(key)
-                    if assignment is not None and assignment.attempt is not None:
-                        self._dispatcher.withdraw(run_id, assignment.attempt.attempt)
+            settled = (entry.event.attempt,) if isinstance(entry.event, AttemptSettled) else ()
+            for attempt in (*settled, *ended_by(before, entry.event)):
+                self._dispatcher.withdraw(run_id, attempt)
 
     async def aclose(self) -> None:
         self._following.cancel()

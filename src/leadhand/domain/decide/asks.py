@@ -13,7 +13,16 @@ from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArt
 from leadhand.domain.errors import UsageError
 from leadhand.domain.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.domain.limits import Ceiling, nanousd
-from leadhand.domain.rights import MAX_DEPTH, ancestors, call_of, depth_of, may_delegate, tools_of, tools_of_role
+from leadhand.domain.rights import (
+    MAX_DEPTH,
+    ancestors,
+    call_of,
+    depth_of,
+    is_another_worker,
+    may_delegate,
+    tools_of,
+    tools_of_role,
+)
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import DYNAMIC_WORKERS
@@ -21,7 +30,6 @@ from leadhand.domain.value import shown
 from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
 from leadhand.domain.worker import WorkerLimits
 
-_ASKS = frozenset({"child", "asks"})
 """The kinds of open calls that ask something of the controller."""
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
@@ -40,7 +48,7 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
         attempt, room = assignment.attempt, _children_left(state, assignment)
         left = room
         for call in attempt.open_calls if attempt is not None else ():
-            if attempt is None or call.kind not in _ASKS or call.call_id in attempt.answers:
+            if attempt is None or not call.answered_by_run or call.call_id in attempt.answers:
                 continue
             children = children_of(state, call.call_id)
             if not children:
@@ -61,7 +69,7 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
 def waits(state: RunState, attempt: AttemptState) -> bool:
     """Whether a parked attempt waits for a person or for children that have begun, not only for the controller."""
     return any(
-        call.call_id not in attempt.answers and (call.kind not in _ASKS or bool(children_of(state, call.call_id)))
+        call.call_id not in attempt.answers and (not call.answered_by_run or bool(children_of(state, call.call_id)))
         for call in attempt.open_calls
     )
 
@@ -179,9 +187,7 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
                 return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
         case DefineWorker():
-            if any(
-                role.name == ask.name for role in (*state.definition.roles, *filter(None, [state.definition.shape]))
-            ):
+            if any(role.name == ask.name for role in state.definition.own_roles):
                 return f"{ask.name!r} is a role of the flow: choose another name"
             if any(role.name == ask.name for role in state.definition.workers):
                 return f"the project declares a worker {ask.name!r}: choose another name"
@@ -272,9 +278,10 @@ def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> 
 def _child(
     state: RunState, parent: AssignmentState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
 ) -> Assignment:
-    role = state.role(ask.role or parent.assignment.role)
+    name = ask.role or parent.assignment.role
+    role = state.role(name)
     mine = tools_of(state, parent.assignment)
-    if ask.role in (None, parent.assignment.role) or not state.is_worker(ask.role or ""):
+    if not is_another_worker(state, parent, name):
         mine -= {call.tool}  # it would delegate for ever
     if role is not None and may_delegate(state, parent.key, role.name):
         mine = tools_of_role(state, role)
@@ -287,7 +294,7 @@ def _child(
         ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
     return Assignment(
         assignment_id=child_id,
-        role=ask.role or parent.assignment.role,
+        role=name,
         title=ask.title,
         input=ask.input,
         parent=attempt.attempt,

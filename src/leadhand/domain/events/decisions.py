@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -14,7 +13,7 @@ from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
 from leadhand.domain.run import CitedSource, Gap, Role, RunDefinition, RunStatus
-from leadhand.domain.value import Json, Value
+from leadhand.domain.value import Json, Value, unset
 from leadhand.domain.work_order import Assignment, OpenCall, Unsupported, WorkOrder
 from leadhand.domain.work_result import ResultData, Review
 
@@ -298,7 +297,7 @@ class RunFinished(EventBase):
     number: int = 1
     status: RunStatus
     answer: str
-    value: Json = Field(default=None, exclude_if=partial(operator.is_, None))
+    value: Json = Field(default=None, exclude_if=unset)
     sources: tuple[CitedSource, ...] = ()
     gaps: tuple[Gap, ...] = ()
     failure: Failure | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT
@@ -299,6 +299,17 @@ def descendants(state: RunState, key: str) -> list[str]:
         if parent is not None and parent in (key, *found):
             found.append(name)
     return found
+
+
+def ended_by(state: RunState, event: ev.Event) -> Iterator[str]:
+    """Return the attempts of a state that end, as lost or because a person resolved their subtask, with an event."""
+    if isinstance(event, ev.AttemptLost):
+        yield event.attempt
+    elif isinstance(event, ev.SubtaskResolved):
+        for key in (event.subtask, *descendants(state, event.subtask)):
+            assignment = state.assignments.get(key)
+            if assignment is not None and assignment.attempt is not None:
+                yield assignment.attempt.attempt
 
 
 def children_of(state: RunState, call_id: str) -> list[AssignmentState]:

@@ -17,7 +17,6 @@ from .steps import RunEnded as RunEnded
 from .steps import Step as Step
 from .steps import steps as steps
 from .texts import is_interruption as is_interruption
-from .words import OWN_WAITS as OWN_WAITS
 from .words import WORDS as WORDS
 from .words import Level as Level
 from .words import Tone as Tone

@@ -105,8 +105,6 @@ WORDS: dict[type, Words] = {
 }
 """The words for each type of event, unless its content requires others."""
 
-OWN_WAITS = frozenset({"asks", "child"})
-"""Kinds of open calls that the run itself answers, without anybody."""
 _ENDINGS = {
     RunStatus.SUCCEEDED: ("Run succeeded", _GOOD),
     RunStatus.PARTIAL: ("Run finished with gaps", _ATTENTION),
@@ -151,7 +149,7 @@ def status_word(status: str, failure: Failure | None, by: str) -> str:
     What failed by itself has failed, even if a review dropped it; what a person left out is skipped.
     """
     if status in ("failed", "dropped"):
-        if failure is not None and failure.type == "cancelled":
+        if _cancelled(failure):
             return "cancelled"
         status = "failed" if failure is not None and not by else status
     return STATUS_WORDS.get(status, status)
@@ -245,7 +243,7 @@ def words(entry: ev.Entry) -> Words:
             text = _why(event.failure)
         case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
-            if {call.kind for call in event.open_calls} <= OWN_WAITS:
+            if all(call.answered_by_run for call in event.open_calls):
                 said = said._replace(level=Level.DETAIL)
         case "effect_questioned":
             text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
