@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
 from leadhand.domain.limits import CONCURRENCY, Amount, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
 HEARTBEAT_VARIABLE = "LEADHAND_HEARTBEAT_LIMIT"
-HEARTBEAT_LIMIT_S = 10.0
 HEARTBEAT_RANGE_S = (0.5, 600.0)
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
 MOST_AT_ONCE = 100_000

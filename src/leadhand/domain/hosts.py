@@ -16,6 +16,8 @@ class HostKind(StrEnum):
     HOST = "host"
 
 
+HEARTBEAT_LIMIT_S = 10.0
+"""Seconds without a heartbeat after which a process counts as dead, unless it was set up with another limit."""
 TAKES_WORK = frozenset({HostKind.SERVER, HostKind.HOST})
 
 

@@ -27,7 +27,9 @@ from leadhand.domain.events import (
     ToolCallReturned,
 )
 from leadhand.domain.evolve import replay
+from leadhand.domain.evolve.calls import result_of
 from leadhand.domain.ids import assignment_of, attempt_id
+from leadhand.domain.state import BegunCall
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json, object_of
 from leadhand.engine.attempt import Attempt
@@ -188,18 +190,8 @@ class _RecordedTools(ToolCalls):
         event = self._returned.get(call_id)
         if event is None:
             raise NotRebuilt(CHANGED)
-        return ToolResult(
-            call_id=call_id,
-            tool=tool.name,
-            args=args,
-            effect=tool.effect,
-            summary=event.summary,
-            raw=await log.unpack(event.raw),
-            sources=event.sources,
-            sample=event.sample,
-            asks=event.asks,
-            failure=event.failure,
-        )
+        result = result_of(BegunCall(call_id, tool.name, args, tool.effect), event)
+        return result._replace(raw=await log.unpack(event.raw))
 
 
 class _SilentLog(RunLog):

@@ -19,11 +19,6 @@ class Slots:
         self._free = count
         self._runs: dict[str, _Run] = {}
 
-    @property
-    def free(self) -> int:
-        """How many places nobody holds."""
-        return self._free
-
     @asynccontextmanager
     async def taken(self, run_id: str = "", most: int | None = None) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""

@@ -15,14 +15,12 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import Announcement
+from leadhand.domain.hosts import HEARTBEAT_LIMIT_S, Announcement
 
 from .connection import Connection, among
 from .ownership import new_host
 from .threads import Service
 
-LIMIT_S = 10.0
-"""Seconds without a heartbeat after which a process counts as dead, unless it was opened with another limit."""
 BEATS = 10
 """Heartbeats within the limit."""
 MOST_SHOWN = 100
@@ -57,7 +55,7 @@ class HeartbeatHold:
     It needs a permanent session: a connection pooler in transaction mode breaks it.
     """
 
-    def __init__(self, connect: Callable[[], Connection], limit_s: float = LIMIT_S) -> None:
+    def __init__(self, connect: Callable[[], Connection], limit_s: float = HEARTBEAT_LIMIT_S) -> None:
         self.host = new_host()
         self.limit_s = limit_s
         self._connect = connect

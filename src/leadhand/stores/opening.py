@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Database
-from .heartbeat import LIMIT_S
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now
 
 ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
@@ -34,7 +34,7 @@ async def open_store(
     now: Callable[[], datetime] = utc_now,
     patience_s: float = PATIENCE_S,
     reading: bool = False,
-    heartbeat_limit_s: float = LIMIT_S,
+    heartbeat_limit_s: float = HEARTBEAT_LIMIT_S,
 ) -> SqlContextStore:
     """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
 
@@ -56,7 +56,7 @@ async def open_store(
     return store
 
 
-def database_at(url: str, *, reading: bool = False, heartbeat_limit_s: float = LIMIT_S) -> Database:
+def database_at(url: str, *, reading: bool = False, heartbeat_limit_s: float = HEARTBEAT_LIMIT_S) -> Database:
     """Return the database that a URL names, not opened yet; if ``reading``, a file that exists.
 
     Raises ConfigurationError, StoreError.

@@ -13,9 +13,10 @@ import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from leadhand.domain.errors import StoreError
+from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
-from .heartbeat import LIMIT_S, HeartbeatHold
+from .heartbeat import HeartbeatHold
 
 MIGRATING = 0x6C6561646861  # an arbitrary number, the same in every release
 
@@ -68,7 +69,7 @@ class PostgresDatabase:
     dialect = DIALECT
     artifact_folder = None
 
-    def __init__(self, url: str, heartbeat_limit_s: float = LIMIT_S) -> None:
+    def __init__(self, url: str, heartbeat_limit_s: float = HEARTBEAT_LIMIT_S) -> None:
         self._url = url
         self._heartbeat_limit_s = heartbeat_limit_s
         self.name = without_password(url)

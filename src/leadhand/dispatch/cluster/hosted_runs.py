@@ -12,7 +12,7 @@ from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import AttemptSettled, Entry
 from leadhand.domain.evolve import fold
 from leadhand.domain.evolve.attempts import ended_by
-from leadhand.domain.ids import assignment_of
+from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -128,7 +128,7 @@ class _HostedRun:
             return True
         if assignment is None or assignment.attempt is None:
             return False
-        return assignment.attempt.number >= int(attempt.rpartition("/a")[2])
+        return assignment.attempt.number >= int(split_attempt(attempt)[1])
 
     def _runs_on(self) -> bool:
         return self._state.finished is None and self._state.status is RunStatus.RUNNING

@@ -86,18 +86,22 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
     begun = next((call for call in assignment.begun if call.call_id == event.call_id), None)
     if begun is None:
         return
-    evidence = ToolResult(
-        **begun._asdict(),
+    state.assignments[assignment.key] = assignment._replace(
+        calls=(*assignment.calls, result_of(begun, event)),
+        begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
+    )
+
+
+def result_of(call: BegunCall, event: ev.ToolCallReturned) -> ToolResult:
+    """Return the result of a call, as its return is logged."""
+    return ToolResult(
+        **call._asdict(),
         summary=event.summary,
         raw=event.raw,
         sources=event.sources,
         sample=event.sample,
         asks=event.asks,
         failure=event.failure,
-    )
-    state.assignments[assignment.key] = assignment._replace(
-        calls=(*assignment.calls, evidence),
-        begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
     )
 
 
