@@ -160,7 +160,8 @@ class Leadhand(Answering):
         ``path`` is a ``leadhand.toml``, or a directory: the nearest manifest there or above it is used. Raises
         UsageError for a missing one, ConfigurationError, with file and line, for one that cannot be used.
         """
-        from leadhand.app.manifest import find_manifest, load_project  # most processes have no project
+        from leadhand.app.config_files import find_manifest
+        from leadhand.app.manifest import load_project  # most processes have no project
         from leadhand.app.project_settings import project_arguments
 
         named = Path(path)

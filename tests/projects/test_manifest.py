@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leadhand.app.manifest import find_manifest, load_project
+from leadhand.app.config_files import find_manifest
+from leadhand.app.manifest import load_project
 from leadhand.domain.errors import ConfigurationError, UsageError
 
 WORKER = "---\nname: {name}\n---\nDo it.\n"

@@ -18,6 +18,14 @@ Place = Sequence[str | int]
 """The place of a value in a file: the keys that lead to it."""
 LARGEST_FILE = 1_000_000
 """Bytes of such a file, at most."""
+MANIFEST = "leadhand.toml"
+"""The manifest of a project."""
+
+
+def find_manifest(start: Path) -> Path | None:
+    """Return the manifest of a directory, or of the nearest one above it; None without one."""
+    here = start.resolve()
+    return next((found for each in (here, *here.parents) if (found := each / MANIFEST).is_file()), None)
 
 
 def read_text(path: Path) -> str:

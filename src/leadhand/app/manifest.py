@@ -11,13 +11,11 @@ from typing import Any
 from pydantic import Field
 
 from leadhand.app.arguments import Policy
-from leadhand.app.config_files import Place, fault, read_text, validated
+from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.value import Value
 from leadhand.domain.worker import WorkerDefinition
-
-FILE = "leadhand.toml"
 
 
 class ModelSettings(Value):
@@ -115,12 +113,6 @@ class Project:
         return str(self.directory / named) if named.endswith(".py") or "/" in named else named
 
 
-def find_manifest(start: Path) -> Path | None:
-    """Return the manifest of a directory, or of the nearest one above it; None without one."""
-    here = start.resolve()
-    return next((found for each in (here, *here.parents) if (found := each / FILE).is_file()), None)
-
-
 def load_project(path: Path) -> Project:
     """Return the project of a manifest, or of the directory that holds it, with its workers.
 
@@ -128,7 +120,7 @@ def load_project(path: Path) -> Project:
     of one name; UsageError for a missing manifest.
     """
     path = path.expanduser().resolve()
-    path = path / FILE if path.is_dir() else path
+    path = path / MANIFEST if path.is_dir() else path
     if not path.is_file():
         how = "Name an existing leadhand.toml, or write one: see docs/how-to/projects.md"
         raise UsageError(f"no manifest {path}", how)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leadhand.app.runtime import Runtime
-from leadhand.domain.document import ModelCallDocument
-from leadhand.domain.document.model_call import CallUsage, SentPrompt, call_reply, sent_prompt
+from leadhand.domain.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
 from leadhand.domain.errors import LeadhandError, UsageError
 from leadhand.domain.events import Entry, ModelCallBegan
 from leadhand.domain.ids import assignment_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from leadhand.app.manifest import FILE
+from leadhand.app.config_files import MANIFEST
 from leadhand.domain.errors import ConfigurationError, UsageError
 
-MANIFEST = """\
+MANIFEST_TEXT = """\
 # The project: every command finds this file from here, and from the directories below.
 name = {name}
 tools = ["tools.py"]
@@ -81,7 +81,7 @@ def write_project(directory: Path) -> list[Path]:
     """
     name = json.dumps(directory.resolve().name[:100], ensure_ascii=False)
     files = {
-        directory / FILE: MANIFEST.format(name=name),
+        directory / MANIFEST: MANIFEST_TEXT.format(name=name),
         directory / "tools.py": TOOLS,
         directory / "workers" / "receptionist.worker": WORKER,
         directory / "test_project.py": TEST,

@@ -22,12 +22,14 @@ def with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str, 
     found = dict(given)
     if "project" not in flags or given.get("project") == NO_PROJECT:
         return found
-    from leadhand.app.manifest import find_manifest, load_project  # commands without --project need neither
-    from leadhand.app.project_settings import project_flags
+    from leadhand.app.config_files import find_manifest  # commands without --project do not need it
 
     path = Path(given["project"]) if "project" in given else find_manifest(Path.cwd())
     if path is None:
         return found
+    from leadhand.app.manifest import load_project  # most commands run outside a project
+    from leadhand.app.project_settings import project_flags
+
     project = load_project(path)
     for name, value in project_flags(project).items():
         if name not in flags or (name in MODELS and given.get("offline")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source, ToolReturn
@@ -10,10 +11,12 @@ from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
 
 from .geocoders import OPEN_STREET_MAP
-from .geography import distance_km, fold
+from .geography import Mode, distance_km, fold
 from .places import Found, resolve_ends
-from .routers import Mode, Route, find_route
 from .services import ServiceUrls
+
+if TYPE_CHECKING:
+    from .routers import Route
 
 MAX_STEPS = 60
 """The most steps of a route in an answer."""
@@ -40,6 +43,8 @@ async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *
         destination: Where to, in the same ways. Example: "Louvre, Paris".
         mode: "drive", "walk" or "bicycle".
     """
+    from .routers import find_route  # every run knows this tool, and few call it
+
     if fold(origin) == fold(destination):
         raise _same_place(origin)
     urls = ServiceUrls.from_environment()

@@ -1,4 +1,4 @@
-"""Places as geocoders return them, names folded for comparison, coordinates and distances."""
+"""Places as geocoders return them, ways to travel, names folded for comparison, coordinates and distances."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import Literal
 
 from leadhand.domain.errors import ToolError
 from leadhand.domain.value import Json
+
+Mode = Literal["drive", "walk", "bicycle"]
+"""How people get from one place to another."""
 
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth (IUGG, R1), in kilometres."""

@@ -6,18 +6,15 @@ Protocols: valhalla.github.io/valhalla/api/turn-by-turn/api-reference and projec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source
 from leadhand.domain.value import Json, object_of
 from leadhand.ports import ToolContext, WebReply
 
-from .geography import Place
+from .geography import Mode, Place
 from .replies import Lenient, bad_body, failure, first_answer, is_sample, text_of, typed
 from .services import ServiceUrls
-
-Mode = Literal["drive", "walk", "bicycle"]
 
 _COSTING: dict[Mode, str] = {"drive": "auto", "walk": "pedestrian", "bicycle": "bicycle"}
 

@@ -68,9 +68,10 @@ class Toolbox:
 
     def get(self, name: str) -> Tool[..., Any]:
         """The tool with this name. Raises UsageError, which lists the available tools."""
+        found = self._tools.get(name) or self._on_request.get(name)
+        if found is not None:
+            return found
         tools = {**self._on_request, **self._tools}
-        if name in tools:
-            return tools[name]
         near = difflib.get_close_matches(name, tools, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(f"unknown tool {name!r}", f"{hint}Available tools: {', '.join(tools) or 'none'}.")

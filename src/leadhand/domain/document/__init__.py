@@ -1,7 +1,6 @@
 """The documents of a run, as scripts, the console and people read them: projections of the log and nothing else."""
 
 from .event_line import event_line as event_line
-from .model_call import ModelCallDocument as ModelCallDocument
 from .run_document import artifact_lines as artifact_lines
 from .run_document import run_document as run_document
 from .run_document import run_line as run_line
