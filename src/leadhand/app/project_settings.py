@@ -68,6 +68,6 @@ def project_arguments(project: Project) -> dict[str, Any]:
     return arguments
 
 
-def project_rules(project: Project | None) -> dict[str, Any]:
+def project_rules(project: Project) -> dict[str, Any]:
     """Return the rules of a project for the built-in model, by the name of the worker."""
-    return {} if project is None else all_rules(project.located(each) for each in project.manifest.offline_rules)
+    return all_rules(project.located(each) for each in project.manifest.offline_rules)

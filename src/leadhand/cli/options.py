@@ -308,19 +308,21 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     Raises as :func:`~leadhand.app.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.app.project_settings import project_rules
     from leadhand.app.source_files import all_agents, all_flows
 
     for group in groups:
         settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
     flows, agents = all_flows(store.flows), all_agents(store.agent)
+    if store.loaded is not None:
+        from leadhand.app.project_settings import project_rules
+
+        settings["offline_rules"] = project_rules(store.loaded)
     return Leadhand(
         home=store.home,
         database=store.database,
         flows=flows,
         agents=agents,
         project=store.loaded,
-        offline_rules=project_rules(store.loaded),
         **settings,
     )
 

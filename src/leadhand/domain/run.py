@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from .errors import Failure, FailureClass
 from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
 from .tool import ApprovalPolicy, Source, ToolSpec
-from .value import Value, is_object, shown, unset
+from .value import JsonSchemaWriter, Value, is_object, shown, unset
 
 ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
@@ -26,7 +26,7 @@ WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
 def output_schema(output: Any) -> dict[str, Any] | None:
     """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
     if inspect.isclass(output) and issubclass(output, BaseModel):
-        return output.model_json_schema()
+        return output.model_json_schema(schema_generator=JsonSchemaWriter)
     if output is not None and not is_object(output):
         raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
     return output

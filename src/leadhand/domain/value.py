@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Self, TypeGuard, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 Json = Any
 """Any JSON value: null, bool, number, string, list or object with string keys."""
@@ -176,6 +177,14 @@ def texts_of(value: object) -> list[str]:
     return [item for item in list_of(value) if isinstance(item, str)]
 
 
+class JsonSchemaWriter(GenerateJsonSchema):
+    """Writes the JSON schema of a model, with plain defaults as they are: pydantic compiles a type for each of them."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return dft if type(dft) in _PLAIN else super().encode_default(dft)
+
+
+_PLAIN = frozenset({bool, int, str, type(None)})
 _NAMED_PARTS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
 
 

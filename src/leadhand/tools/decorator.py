@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
+from functools import cached_property
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, JsonSchemaWriter
 from leadhand.ports import Previewer, ToolContext
-
-if TYPE_CHECKING:
-    from pydantic.json_schema import GenerateJsonSchema
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -268,17 +265,11 @@ def _check_function(function: Any) -> None:
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a model. A default that JSON cannot express is left out: its argument is optional."""
-    return model.model_json_schema(schema_generator=_generator())
+    return model.model_json_schema(schema_generator=_SchemaWriter)
 
 
-@cache
-def _generator() -> type[GenerateJsonSchema]:
-    from pydantic.json_schema import GenerateJsonSchema
-
-    class Schema(GenerateJsonSchema):
-        ignored_warning_kinds = {*GenerateJsonSchema.ignored_warning_kinds, "non-serializable-default"}
-
-    return Schema
+class _SchemaWriter(JsonSchemaWriter):
+    ignored_warning_kinds = {*JsonSchemaWriter.ignored_warning_kinds, "non-serializable-default"}
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
