@@ -14,12 +14,13 @@ class Recorder:
     """Passes requests on to ``base_url`` and the answers back, also in pieces.
 
     ``grammar`` False: it answers requests for a ``response_format`` with status 400, as servers without JSON grammars
-    do.
+    do. ``endless``: the model writes until a limit stops it.
     """
 
-    def __init__(self, base_url: str, *, grammar: bool = True) -> None:
+    def __init__(self, base_url: str, *, grammar: bool = True, endless: bool = False) -> None:
         self._behind = base_url.removesuffix("/v1")
         self._grammar = grammar
+        self._added: dict[str, Any] = {"ignore_eos": True} if endless else {}
         self.base_url = ""
         self.sent: list[dict[str, Any]] = []
         """The bodies of the calls to the model that were not refused."""
@@ -62,7 +63,7 @@ class Recorder:
             self._at_once -= 1
 
     async def _answer(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        async with self._client.post(f"{self._behind}{request.path}", json=body) as got:
+        async with self._client.post(f"{self._behind}{request.path}", json=body | self._added) as got:
             response = web.StreamResponse(status=got.status, headers={"content-type": got.headers["content-type"]})
             await response.prepare(request)
             whole = b""

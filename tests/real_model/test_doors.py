@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 
 from real_model.commands import leadhand, started
+from real_model.conftest import Record
 from real_model.honesty import check_document
 from real_model.servers import MODEL, PATIENCE_S, ModelServer
 
@@ -36,16 +37,15 @@ async def test_exit_code_5_is_a_run_that_used_its_requests_up_and_names_what_it_
     assert "--max-requests" in str(run.json["gaps"])
 
 
-async def test_exit_code_1_is_a_run_whose_answer_was_cut_off(server: ModelServer):
+async def test_exit_code_1_is_a_run_whose_answer_was_cut_off(server: ModelServer, record: Record):
+    recorder = await record(server, endless=True)
     how = ("--option", "free=true", "--max-output-tokens", "16")
     run = await leadhand("run", "Tell a long story", *HOW, *how)
 
     check_document(run.json)
-    if run.code == 0:  # now and then the model gives a short answer when it is asked for one
-        assert "it is too long" in run.err
-        assert run.json["status"] == "succeeded"
-        return
     assert run.code == 1, run.err
+    assert "it is too long" in run.err
+    assert len(recorder.sent) == run.json["usage"]["requests"] > 1, "it was asked for a shorter answer"
     assert run.json["status"] == "failed"
     assert "--max-output-tokens" in str(run.json["gaps"])
 
