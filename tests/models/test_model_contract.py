@@ -9,7 +9,14 @@ from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.router import ModelRouter
 from leadhand.testing.faults import Fault
-from leadhand.testing.model_contract import AFTER, LIMIT_S, FaultyModelsContract, ModelsContract, Opened
+from leadhand.testing.model_contract import (
+    AFTER,
+    LIMIT_S,
+    PATIENCE_S,
+    FaultyModelsContract,
+    ModelsContract,
+    Opened,
+)
 from leadhand.testing.model_server import ScriptedServer, served_by
 from leadhand.testing.scripted_model import ScriptedModel, fails, says
 from leadhand.testing.steps import Step
@@ -66,7 +73,8 @@ class TestOpenAICompatible(FaultyModelsContract):
     @asynccontextmanager
     async def faulty(self, fault: Fault) -> AsyncIterator[Opened]:
         async with ScriptedServer([fault.serve(), AFTER]) as server:
-            models = OpenAICompatible(server.base_url, first_byte_timeout_s=LIMIT_S, idle_timeout_s=LIMIT_S)
+            limit_s = LIMIT_S if fault.slow else PATIENCE_S
+            models = OpenAICompatible(server.base_url, first_byte_timeout_s=limit_s, idle_timeout_s=limit_s)
             yield _over_http(models, server)
             await models.aclose()
 
