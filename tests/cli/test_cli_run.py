@@ -163,13 +163,48 @@ def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
     assert not {"argparse", "pydantic", "rich", "asyncio", "dataclasses"} & set(modules.split())
 
 
-def test_a_run_in_a_pipe_does_not_import_what_draws(leadhand: Any) -> None:
+NOT_OF_A_PLAIN_RUN = (
+    "aiohttp",
+    "leadhand.app.manifest",
+    "leadhand.app.project_settings",
+    "leadhand.domain.document.model_call",
+    "leadhand.flows.report",
+    "leadhand.flows.research",
+    "leadhand.models.router",
+    "leadhand.server",
+    "leadhand.tools.research",
+    "leadhand.tools.routers",
+    "leadhand.tools.web",
+    "opentelemetry",
+    "psycopg",
+    "pydantic_ai",
+    "rich",
+    "tomllib",
+)
+"""Modules for reports, research, projects, maps, models on servers, terminals and services: their users import them."""
+
+
+def test_a_run_in_a_pipe_imports_only_what_it_uses(leadhand: Any) -> None:
     code = f"import sys; from leadhand.cli.app import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=90, check=True)
 
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0"
-    assert not {"rich", "aiohttp", "leadhand.models.router"} & set(modules)
+    assert not set(NOT_OF_A_PLAIN_RUN) & set(modules)
+    assert "leadhand.tools.weather" in modules
+
+
+def test_a_command_collects_no_garbage_while_it_imports_and_ends(leadhand: Any) -> None:
+    code = (
+        "import gc, sys; from leadhand.cli.app import main; sys.argv = ['leadhand', 'tools', 'list'];"
+        "gc.callbacks.append(lambda phase, info: phase == 'start' and print('collected', info['generation']));"
+        "main(); print('kept', gc.get_freeze_count() > 1_000)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=90, check=True)
+
+    before, kept, _ = done.stdout.partition("kept True")
+    assert kept
+    assert "collected 2" not in before
 
 
 @pytest.mark.parametrize(

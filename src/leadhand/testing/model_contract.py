@@ -246,15 +246,18 @@ class FaultyModelsContract(ModelsContract):
 
     async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
         async with self.faulty(fault("hang")) as opened:
-            with pytest.raises(TimeoutError):
+
+            async def timed_out() -> None:
                 async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
-
-                    async def time_out() -> None:
-                        await _reached(lambda: opened.asked() == 1)
-                        limit.reschedule(0)
-
-                    tasks.create_task(time_out())
+                    tasks.create_task(time_out(limit))
                     await opened.models.ask(COMPOSE.evolve(model=opened.model, deadline_s=30.0))
+
+            async def time_out(limit: asyncio.Timeout) -> None:
+                await _reached(lambda: opened.asked() == 1)
+                limit.reschedule(0)
+
+            with pytest.raises(TimeoutError):
+                await timed_out()
             await opened.ask(COMPOSE)
 
 
