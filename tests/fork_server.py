@@ -6,7 +6,9 @@ byte once it is adopted.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import fcntl
 import gc
 import importlib
@@ -80,6 +82,17 @@ def carry_out(arguments: list[str]) -> None:
         runpy.run_path(way, run_name="__main__")
 
 
+def keep(modules: dict[str, types.ModuleType]) -> None:
+    """Keep modules of the server when the program ends.
+
+    An interpreter that ends takes its modules apart. The memory of these is shared with the server, so the system would
+    copy nearly all of it first, which takes longer than most programs. What the program made itself is taken apart.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(modules))  # nobody lets go of it
+    for name in modules:
+        sys.modules.pop(name, None)
+
+
 def served(channel: socket.socket) -> list[str] | None:
     """Fork programs until nobody is there to ask. Returns the arguments in a program, and None in the server."""
     while True:
@@ -94,6 +107,8 @@ def served(channel: socket.socket) -> list[str] | None:
                 channel.send(str(program).encode())
                 os._exit(0)
             channel.close()
+            shared = {name: each for name, each in sys.modules.items() if name not in ("__main__", "builtins", "sys")}
+            atexit.register(keep, shared)  # as the first, so it is called last
             become(asked, descriptors)
             return asked["arguments"]
         os.waitpid(between, 0)
