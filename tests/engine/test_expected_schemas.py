@@ -12,7 +12,7 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.domain.conversation import UserMessage
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AnswerRefused
+from leadhand.domain.events import AnswerRefused, ModelCallBegan
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 
@@ -102,6 +102,29 @@ async def test_an_object_that_does_not_match_is_asked_for_again_with_its_problem
     assert problem in objection.text
     assert state.assignments["wo-001.0"].data.value == {"centimetres": 20}
     assert len(await world.events(AnswerRefused)) == 1
+
+
+@pytest.mark.parametrize("name", BAD_VALUES)
+async def test_a_resumed_attempt_is_told_why_its_object_was_refused(open_world: Any, name: str):
+    """The log has the value of the answer and not its text."""
+    bad, problem = BAD_VALUES[name]
+    first = open_world(FakeModels(plan(sized()), work=[bad, {"centimetres": 20}]), [Bench().measure])
+    await first.run()
+    entries = await first.entries()
+    asked = [each for each in entries if isinstance(each.event, ModelCallBegan)]
+    cut = next(each.seq for each in reversed(asked) if each.event.call_id.startswith("wo-"))
+
+    models = FakeModels(plan(sized()), work={"centimetres": 20})
+    world = open_world(models, [Bench().measure])
+    await world.store.create("run_1", entries[0].event)
+    await world.store.append("run_1", [entry.event for entry in entries[1 : cut - 1]])
+    await world.take_over("run_1")
+
+    (request,) = models.requests("work")
+    said = request.messages[-1]
+    assert isinstance(said, UserMessage)
+    assert problem in said.text
+    assert said.text == first.models.requests("work")[1].messages[-1].text
 
 
 async def test_a_worker_that_never_matches_fails_as_invalid(open_world: Any):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
+from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.events import AnswerRefused, AttemptSettled, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
@@ -211,6 +213,36 @@ async def test_why_a_structured_answer_was_refused_names_no_part_of_a_secret(
     assert refused
     text = await everything_of(world)
     assert [part for part in named if part in text] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        ({"code": "ok", "n": NUMBERED}, ["9988", "abcdefghijkl"]),
+        ({"code": "ok", "password": 87_654_321}, ["87654321"]),
+        ({"code": "ok", "password": "swordfish"}, ["swordfish"]),
+    ],
+    ids=["a schema", "a number", "too short"],
+)
+async def test_why_arguments_were_refused_names_no_part_of_a_secret(open_world: Any, args: Any, named: list[str]):
+    calls_made: list[str] = []
+
+    @tool
+    async def login(code: str, n: int = 0, password: Annotated[str, Field(min_length=40)] = "x" * 40) -> ToolReturn:
+        """Log in."""
+        calls_made.append(code)
+        return ToolReturn(summary="logged in")
+
+    models = FakeModels(plan(ask("a", None)), work=[calls(("login", args)), "It did not work."])
+    world = open_world(models, [login])
+    await world.run()
+
+    said = models.requests("work")[1].messages[-1]
+    assert isinstance(said, ToolMessage)
+    assert '"isError":true' in said.content
+    text = await everything_of(world) + said.content
+    assert [part for part in named if part in text] == []
+    assert calls_made == []
 
 
 async def test_a_tool_is_called_with_the_true_value_although_the_log_never_shows_it(open_world: Any):

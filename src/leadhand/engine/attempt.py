@@ -270,14 +270,15 @@ class Attempt:
         """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""
         if not turn.objection:
             made = conversation.finished(turn)
-            turn.objection = self._asked_again(made, turn, self._problems(made, turn, first=True))
+            first = all(each.message.tool_calls for each in conversation.turns if each.number < turn.number)
+            turn.objection = self._asked_again(made, turn, self._problems(made, turn, first=first))
         return turn.objection
 
     def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
         """Return the message that asks a model for a better answer."""
         output = self._work.shape
         if (output is None or self._subtask.output_schema is not None) and not turn.message.tool_calls:
-            if is_blank(turn.message.text):
+            if is_blank(turn.said.text):  # the log has the value of a structured answer, and not its text
                 return "Your answer is empty."
             if self._support(made).failure is not None:
                 tool, args = self._subtask.tool or "", resolved(self._subtask.args, self._work.needs)
@@ -292,7 +293,7 @@ class Attempt:
         message = "; ".join(problems)
         role = self._work.role
         if not self._one_reply and (proof := self._support(made).failure) is not None:
-            lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
+            lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
         if self._work.shape is None:
             if self._error(made, turn.message.text):

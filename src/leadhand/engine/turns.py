@@ -23,6 +23,7 @@ from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
+from leadhand.engine.gate import OF_A_SECRET, argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
@@ -86,7 +87,7 @@ class Turns:
         self._tools = tools
         self._on_text = on_text
         self._is_shown = False
-        self.rules = CallRules(work, tools.unfit)
+        self.rules = CallRules(work, self._unfit)
 
     @property
     def _gives_up_in_words(self) -> bool:
@@ -141,6 +142,13 @@ class Turns:
         """Return a turn as the log holds it: what is said about its value names no part of a secret."""
         value = self._log.redacted_value(turn.value)
         return turn if value == turn.value else replace(turn, value=value)
+
+    def _unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work) -> Failure | None:
+        """Return why a tool cannot be called with these arguments, without a part of a secret in them."""
+        failure = self._tools.unfit(tool, args, work)
+        if failure is None or failure.type != "bad_arguments" or (logged := self._log.redacted_value(args)) == args:
+            return failure
+        return failure.evolve(message="; ".join(argument_problems(tool, logged)) or OF_A_SECRET)
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""

@@ -231,10 +231,10 @@ class KeyStore(Protocol):
         """Record that a key was used at ``at``, unless a later use is recorded; ignores an unknown id."""
         ...
 
-    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
+    async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
         """Cache an answer unless there is one that has not expired; return whether it was cached.
 
-        Of several processes at once, one caches its answer.
+        Of several processes at once, one caches its answer. An answer that equals ``instead_of`` is replaced.
         """
         ...
 

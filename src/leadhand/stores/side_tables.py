@@ -66,14 +66,27 @@ class Keeper:
         self._dialect = dialect
         self._clean_at = time.monotonic()
 
-    def keep(self, connection: Connection, key: str, value: str, ttl_s: float, *, new: bool = False) -> bool:
-        """Cache JSON text under ``key`` for ``ttl_s`` seconds; if it must be ``new`` and is not, return False."""
+    def keep(
+        self,
+        connection: Connection,
+        key: str,
+        value: str,
+        ttl_s: float,
+        *,
+        new: bool = False,
+        instead_of: str | None = None,
+    ) -> bool:
+        """Cache JSON text under ``key`` for ``ttl_s`` seconds.
+
+        If it must be ``new`` and there is another one than ``instead_of``, return False.
+        """
         now = self._dialect.now
+        parameters: tuple[object, ...] = (key, value, int(min(ttl_s, LONGEST_S) * 1_000_000))
         kept = connection.execute(
             f"INSERT INTO cache (cache_key, value, expires_at) VALUES (?, ?, {now} + ?)"
             " ON CONFLICT (cache_key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at"
-            f"{f' WHERE cache.expires_at <= {now}' if new else ''} RETURNING cache_key",
-            (key, value, int(min(ttl_s, LONGEST_S) * 1_000_000)),
+            f"{f' WHERE cache.expires_at <= {now} OR cache.value = ?' if new else ''} RETURNING cache_key",
+            (*parameters, instead_of or "") if new else parameters,
         )
         if time.monotonic() >= self._clean_at:
             self._clean_at = time.monotonic() + CLEANING_INTERVAL_S

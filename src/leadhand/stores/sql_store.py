@@ -249,8 +249,8 @@ class SqlContextStore:
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
-    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
-        keep = partial(self._keeper.keep, new=True)
+    async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
+        keep = partial(self._keeper.keep, new=True, instead_of=None if instead_of is None else json.dumps(instead_of))
         return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:

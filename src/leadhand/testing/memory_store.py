@@ -213,8 +213,9 @@ class MemoryStore:
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         self._cache[key] = (self._clock.now().timestamp() + ttl_s, json.dumps(value))
 
-    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
-        there = key in self._cache and self._cache[key][0] > self._clock.now().timestamp()
+    async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
+        until, value = self._cache.get(key, (0.0, ""))
+        there = until > self._clock.now().timestamp() and (instead_of is None or json.loads(value) != instead_of)
         if not there:
             await self.cache(key, value, ttl_s)
         return not there

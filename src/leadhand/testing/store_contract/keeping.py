@@ -173,6 +173,13 @@ class KeyStoreContract(Contract):
         assert await store.cache_new("oslo", "back", 60)
         assert not await store.cache_new("oslo", "again", 60)
 
+    async def test_an_answer_that_was_read_is_replaced_once(self, store: KeyStore) -> None:
+        first = {"by": "one", "n": [1]}
+        assert await store.cache_new("oslo", first, 60)
+        assert not await store.cache_new("oslo", "second", 60, instead_of="other")
+        assert await store.cache_new("oslo", "second", 60, instead_of=first)
+        assert not await store.cache_new("oslo", "third", 60, instead_of=first)
+
 
 class SharedKeyStoreContract(KeyStoreContract):
     """The contract for several processes on one database. Provide ``store`` and ``second_store``."""
