@@ -84,8 +84,9 @@ class OutputSpec(Value):
 class ModelRequest(Value):
     """One call of a model, with everything that an adapter needs.
 
-    ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. ``deadline_s`` is the
-    time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
+    ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. A text that was cut
+    off there is an error, unless ``partial``: then it is returned with the finish reason "length". ``deadline_s`` is
+    the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
     log, ``role`` the role that asks.
     """
 
@@ -94,6 +95,7 @@ class ModelRequest(Value):
     tools: tuple[ToolSpec, ...] = ()
     output: OutputSpec | None = None
     max_tokens: int = 2_000
+    partial: bool = False
     deadline_s: float = 120.0
     patience_s: float = 300.0
     key: str = ""

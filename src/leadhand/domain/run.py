@@ -42,7 +42,8 @@ class Role(Value):
     it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
     code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
     the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
-    model writes them, so that a flow can use them before the whole answer is there. ``max_turns`` and ``max_requests``
+    model writes them, so that a flow can use them before the whole answer is there. If a role ``continues``, a
+    text that is longer than one reply is written in several, within ``max_turns``. ``max_turns`` and ``max_requests``
     limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
     children have no tool that their parent lacks, and its assignments and their children leave what is held back to
@@ -61,6 +62,7 @@ class Role(Value):
     loop: Literal["turns", "reply", "code"] = "turns"
     counts: bool = False
     elements: str = Field(default="", exclude_if=operator.not_)
+    continues: bool = Field(default=False, exclude_if=operator.not_)
     max_turns: int | None = Field(default=None, ge=1)
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)

@@ -12,6 +12,7 @@ from typing import Any
 
 from leadhand.domain.commands import FlowError
 from leadhand.domain.days import read_date
+from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.explaining import Evidence
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
@@ -31,6 +32,7 @@ from leadhand.engine.gate import (
     schema_problems,
     unmet,
 )
+from leadhand.engine.long_texts import grows, never_ended, next_part, whole
 from leadhand.engine.turns import GaveUp, Stuck, Turns
 from leadhand.ports import ModelError, Work
 
@@ -67,10 +69,11 @@ class Attempt:
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
         if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
-            self._objections = max(conversation.replies - 1, 0)
+            self._objections = max(conversation.answers - 1, 0)
         if conversation.turns and self._work.attempt.feedback:
             # The last answer of the lineage was not accepted: continue the conversation with the reason.
             last = conversation.turns[-1]
+            last.cut = False  # the next text is another one
             self._rejected, last.objection = last.number, f"That was not accepted: {asked_again(self._work)}"
         elif not conversation.turns and not self._work.attempt.feedback:
             first = self._ordered_turn()
@@ -89,6 +92,8 @@ class Attempt:
                 if conversation.idle_turns() >= MOST_IDLE:
                     raise Stuck(_no_news(turn), "no_progress")
             if conversation.replies >= self._work.max_turns:
+                if self._work.attempt.feedback == TOO_LONG:
+                    return self._failed(never_ended(self._work, conversation.replies))
                 message = _no_result(conversation)
                 failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
                 return self._failed(self._cause(conversation, failure))
@@ -134,6 +139,11 @@ class Attempt:
                 return self._ok(conversation, said, shaped=done.raw)
             if not self._one_reply:
                 return None
+        if turn.cut:
+            if conversation.replies < self._work.max_turns - 1 and grows(conversation.turns):
+                return None
+            return self._failed(never_ended(self._work, conversation.replies))
+        turn, last = whole(conversation.turns), turn
         made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
         problems = self._problems(made, turn, first=first)
         if not problems:
@@ -145,7 +155,7 @@ class Attempt:
             text = text or self._work.assignment.role
             return self._ok(conversation, text, doubt, None if value == turn.value else value)
         self._objections += 1
-        turn.objection = self._asked_again(made, turn, problems)
+        last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
             problems = self._problems(made, logged, first=first) or [OF_A_SECRET]
         # A text is asked for again once; code can write the results down instead.
@@ -267,11 +277,17 @@ class Attempt:
         return {**object_of(self._work.shape), "required": [self._work.role.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
-        """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""
+        """Return why a turn was not accepted, or what asks for the rest of a text; of a turn from the log, once more."""
+        if not turn.objection and turn.cut:
+            turn.objection = next_part(turn)
         if not turn.objection:
-            made = conversation.finished(turn)
-            first = all(each.message.tool_calls for each in conversation.turns if each.number < turn.number)
-            turn.objection = self._asked_again(made, turn, self._problems(made, turn, first=first))
+            made, before = (
+                conversation.finished(turn),
+                [each for each in conversation.turns if each.number < turn.number],
+            )
+            first = all(each.message.tool_calls or each.cut for each in before)
+            said = whole([*before, turn])
+            turn.objection = self._asked_again(made, said, self._problems(made, said, first=first))
         return turn.objection
 
     def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:

@@ -122,7 +122,8 @@ class Conversation:
         numbers = [_place(call.call_id)[0] for call in new]
         for call, number in zip(new, numbers, strict=True):
             if isinstance(call, ModelTurn):
-                turns[number] = Turn(number=number, message=call.message, value=call.value, parallel=parallel)
+                cut = work.role.continues and call.finish_reason == "length" and not call.message.tool_calls
+                turns[number] = Turn(number=number, message=call.message, value=call.value, cut=cut, parallel=parallel)
             elif call.failure is None or call.failure.class_ not in PASSING:
                 finished.append(call)
         for evidence in finished:
@@ -233,6 +234,11 @@ class Conversation:
     def replies(self) -> int:
         """The number of model replies."""
         return sum(1 for turn in self.turns if turn.number > 0)
+
+    @property
+    def answers(self) -> int:
+        """The number of model replies that are whole, or the end of a text in parts."""
+        return sum(1 for turn in self.turns if turn.number > 0 and not turn.cut)
 
 
 def _place(call_id: str) -> tuple[int, int]:

@@ -80,7 +80,8 @@ class Turn:
     ``calls`` are its calls in one flat list, whose positions number them: a call of one of the ``parallel`` tools is
     replaced by the calls that it lists. ``outer`` is, for each of them, the parallel call that lists it, if any;
     ``spans`` are the positions of each call of the message. ``objection`` is the message to the model if the reply was
-    not accepted; "" until it is needed. ``first`` is the number of its first call.
+    not accepted; "" until it is needed. ``cut``: it is a part of a text that was cut off. ``first`` is the number of
+    its first call.
     """
 
     number: int
@@ -89,6 +90,7 @@ class Turn:
     done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
     refused: set[int] = field(default_factory=set[int])
     objection: str = ""
+    cut: bool = False
     first: int = 0
     parallel: InitVar[frozenset[str]] = frozenset()
     calls: tuple[ToolCall, ...] = field(init=False)

@@ -25,6 +25,7 @@ from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.gate import OF_A_SECRET, argument_problems
 from leadhand.engine.log import RunLog
+from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ModelError, Work
@@ -122,7 +123,7 @@ class Turns:
         number = conversation.turns[-1].number + 1 if conversation.turns else 1
         while True:
             try:
-                reply = await self._ask(number, conversation.messages(objection), is_sound)
+                reply = await self._ask(number, conversation.messages(objection), is_sound, begun(conversation.turns))
                 break
             except ModelError as error:
                 if error.failure.class_ is not FailureClass.TOO_LARGE or not conversation.compact():
@@ -134,7 +135,8 @@ class Turns:
             text := self._log.redacted(message.text)
         ) != message.text:  # what is said about it holds no part of a secret
             message = message.model_copy(update={"text": text})
-        turn = Turn(number=number, message=message, value=reply.value, parallel=parallel_tools(work))
+        cut = work.role.continues and reply.finish_reason == "length" and not message.tool_calls
+        turn = Turn(number=number, message=message, value=reply.value, cut=cut, parallel=parallel_tools(work))
         conversation.turns.append(turn)
         return turn
 
@@ -154,10 +156,12 @@ class Turns:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
         self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
 
-    async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
+    async def _ask(
+        self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool], before: str
+    ) -> ModelReply:
         writes = self._work.assignment.answers and self._work.output is None
         on_text = self._on_text if writes else self._on_structured(is_sound)
-        return await self._reply(number, messages, self._work.output, self._offered, on_text)
+        return await self._reply(number, messages, self._work.output, self._offered, on_text, before=before)
 
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
@@ -182,6 +186,7 @@ class Turns:
             tools=tools,
             output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
+            partial=schema is None and in_parts(work),
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
@@ -196,6 +201,7 @@ class Turns:
         tools: tuple[ToolSpec, ...],
         on_text: Callable[[str], None] | None,
         asked: Json = None,
+        before: str = "",
     ) -> ModelReply:
         work = self._work
         if (refused := _model_refused(work)) is not None:
@@ -213,7 +219,9 @@ class Turns:
             asked=asked,
         )
         if on_text is not None and number > 1 and work.assignment.answers:
-            on_text("")  # the earlier text was not accepted
+            on_text("")  # the earlier text was not accepted, or ended in the middle of a line
+            if before:
+                on_text(f"{before}\n")
         return await self._models.ask(self._log, call, on_text)
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:

@@ -13,6 +13,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
+from leadhand.models.failures import unfinished
 from leadhand.ports import ModelError
 
 _FREE = Usage(requests=1, nanousd=0)
@@ -24,7 +25,7 @@ class Step:
 
     ``calls`` are tool names and arguments (text for arguments that are not JSON). ``delay_s`` passes before
     the answer, ``pause_s`` after each word of it, in seconds of the model's clock. ``usage`` is the reported usage;
-    None on a failure leaves it unknown.
+    None on a failure leaves it unknown. With ``finish_reason="length"``, the answer was cut off at the token limit.
     """
 
     text: str = ""
@@ -55,9 +56,12 @@ class Step:
             raise ModelError(self.failure, self.usage)
         made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
         calls = self.tool_calls(made)
+        value = decode_object(self.text) if request.output is not None else None
+        if self.finish_reason == "length" and not (calls or value or request.partial):
+            raise unfinished("length", request, self.usage or Usage(requests=1))
         return ModelReply(
             message=AssistantMessage(text=self.text, tool_calls=calls),
-            value=decode_object(self.text) if request.output is not None else None,
+            value=value,
             usage=self.usage or Usage(requests=1),
             finish_reason=self.finish_reason or ("tool_calls" if calls else "stop"),
             model=request.model,

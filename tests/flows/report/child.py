@@ -1,6 +1,7 @@
 """One life of a report, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
-Every request to the model is a line in the file ``calls``. The request of the assignment ``hold`` is never answered.
+Every request to the model is a line in the file ``calls``. The request of the assignment ``hold`` is never answered;
+``draft-1#2`` is the second one. With ``cut``, the first reply of the writer is cut off in the middle.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.report.reports import TOPIC, WRONG, assignment_of, lead, model
+from flows.report.reports import SOUND, TOPIC, WRONG, assignment_of, cut, lead, model
 from leadhand.testing.scripted_model import calls
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
@@ -41,11 +43,17 @@ async def live() -> None:
     if CONFIG.get("searches"):
         scripted = model(researcher=research_of_documents, writer="# Heat pumps\n\nThe boiler is old [p1].")
         more = {"offline": True, "documents": CONFIG.get("documents")}
+    if CONFIG.get("cut"):
+        first, rest = (SOUND[:-20], SOUND.partition("## Costs\n\n")[2])
+        scripted = model(writer=lambda request: rest if len(request.messages) > 2 else cut(first))
     ask = scripted.ask
+    seen = Counter[str]()
 
     async def noted(request: Any, on_text: Any = None) -> Any:
-        note(assignment_of(request))
-        if assignment_of(request) == CONFIG["hold"]:
+        name = assignment_of(request)
+        note(name)
+        seen[name] += 1
+        if CONFIG["hold"] == (name if seen[name] == 1 else f"{name}#{seen[name]}"):
             print(json.dumps({"held": CONFIG["hold"]}), flush=True)
             await asyncio.Event().wait()
         return await ask(request, on_text)

@@ -8,7 +8,7 @@ from typing import Any
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.domain.conversation import ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
+from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, calls, fails
 
 TOPIC = "Heat pumps in old houses"
 PASSAGES = {
@@ -105,6 +105,11 @@ def in_turn(*answers: Any) -> Callable[[ModelRequest], Any]:
     """Return an answer that is another one each time; the last one stays."""
     left = list(answers)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+def cut(text: str) -> Step:
+    """Return a reply that ends at its token limit."""
+    return Step(text=text, finish_reason="length")
 
 
 BROKEN = fails("invalid", "bad_request", "the model is away")

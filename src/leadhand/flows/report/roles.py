@@ -60,5 +60,6 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
         tools=stage.tools if stage.tools is not None else (ALL_TOOLS, *WEB) if researches else (),
         loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
         counts=researches,
+        continues=output is None,
         **limits,
     )

@@ -63,6 +63,7 @@ def reply_of(
     # An incomplete answer must never count as complete.
     unusable = value is None and not any(call.arguments is not None for call in calls)
     incomplete = finish in ("length", "content_filter") and unusable
+    incomplete = incomplete and not (request.partial and finish == "length" and text)
     if incomplete or not (text or calls):
         raise unfinished(finish, request, usage)
     return ModelReply(

@@ -270,8 +270,8 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     value: dict[str, Any] | None = None
     if request.output is not None:
         value, text, calls = structured_answer(request.output, text, calls)
-    missing = request.output is not None and value is None
-    cut = finish == "length" and (missing or any(call.arguments is None for call in calls))
+    unusable = value is None and not any(call.arguments is not None for call in calls)
+    cut = finish == "length" and unusable and not (request.partial and text)
     if cut or not (text or calls):
         raise unfinished(finish, request, usage)
     if finish in ("stop", "tool_call"):  # the call with the structured answer is not a tool call of the run

@@ -1,0 +1,115 @@
+"""A report that is longer than one reply of its model is written in several, which are one draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, RunStatus
+from leadhand.domain.conversation import ModelRequest
+from leadhand.testing.faults import request_of
+from leadhand.testing.model_server import ScriptedServer
+from leadhand.testing.scripted_model import Step, brief_of
+
+from .reports import SOUND, TOPIC, cut, in_turn, model, report, search
+
+BEGINNING, _, END = SOUND.partition("## Costs")
+COSTS = f"## Costs{END}"
+
+
+def writing(scripted: Any) -> list[ModelRequest]:
+    return [each for each in scripted.requests if each.role == "writer"]
+
+
+@pytest.mark.parametrize(
+    ("first", "rest"),
+    [
+        (f"{BEGINNING}## Costs\n\nThe installation co", COSTS.removeprefix("## Costs")),
+        (f"{BEGINNING}## Costs\n\nThe installation costs 18,000 euros [p", COSTS),
+        (BEGINNING + "## Co", COSTS),
+        (BEGINNING + "## Costs\n\nThe installation", SOUND),
+    ],
+    ids=["in a sentence", "in a citation", "in a heading", "begun again"],
+)
+def test_a_draft_that_was_cut_off_is_continued(home: Path, first: str, rest: str) -> None:
+    scripted = model(writer=in_turn(cut(first), rest))
+    answer = report(home, scripted)
+
+    assert (answer.status, answer.gaps) == (RunStatus.SUCCEEDED, [])
+    (draft,) = answer.document["task"]["drafts"]
+    assert [line for line in draft["text"].splitlines() if line] == [line for line in SOUND.splitlines() if line]
+    assert len(writing(scripted)) == 2
+    said = writing(scripted)[1].messages[-1].text
+    assert "It is kept up to this line" in said
+    assert first.rstrip().rpartition("\n")[0].rstrip().rpartition("\n")[2] in said
+
+
+def test_a_draft_of_many_parts_is_one_text(home: Path) -> None:
+    lines = [f"{n}. The installation costs 18,000 euros [p2]." for n in range(1, 40)]
+    tens = ["\n".join(lines[at : at + 10]) for at in range(0, 40, 10)]
+    parts = [f"{BEGINNING}## Costs\n\n{tens[0]}", tens[1], tens[2]]
+    scripted = model(writer=in_turn(*(cut(f"{part}\n99. The inst") for part in parts), tens[3]))
+    answer = report(home, scripted)
+
+    text = answer.document["task"]["drafts"][0]["text"]
+    assert text == f"{BEGINNING}## Costs\n\n" + "\n".join(lines)
+    assert answer.status is RunStatus.SUCCEEDED
+    assert {each.max_tokens for each in writing(scripted)} == {2_000}, "each reply was reserved as any other"
+
+
+def test_a_draft_that_never_ends_fails_with_what_helps(home: Path) -> None:
+    numbers = iter(range(1_000))
+    scripted = model(writer=lambda _: cut(f"Part {next(numbers)} of it.\n" * 3))
+    answer = report(home, scripted)
+
+    assert answer.status is RunStatus.PARTIAL, "the research is usable"
+    failed = next(each for each in answer.document["assignments"] if each["id"] == "draft-1")["failure"]
+    assert (failed["type"], "--max-output-tokens" in failed["next_action"]) == ("cut_answer", True)
+    assert "did not end within 8 replies of 2000 tokens" in failed["message"]
+    assert len(writing(scripted)) == 8
+    assert "too long. Write it again in at most 666 words" in str(writing(scripted)[-1].messages[-1])
+
+
+def test_a_draft_that_repeats_itself_is_written_again_in_fewer_words(home: Path) -> None:
+    scripted = model(writer=in_turn(*[cut(f"{BEGINNING}and so on.\nand so o")] * 2, SOUND))
+    answer = report(home, scripted)
+
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.document["task"]["drafts"][0]["text"] == SOUND
+    assert len(writing(scripted)) == 3
+
+
+def test_a_revision_of_a_long_draft_is_continued_too(home: Path) -> None:
+    wrong = COSTS.replace("18,000", "90,000")
+    scripted = model(draft_1=in_turn(cut(f"{BEGINNING}## Co"), wrong), draft_2=in_turn(cut(f"{BEGINNING}## Co"), COSTS))
+    answer = report(home, scripted)
+
+    assert (answer.status, len(answer.document["task"]["drafts"])) == (RunStatus.SUCCEEDED, 2)
+
+
+def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> None:
+    answer = report(home, model(planner=cut("The plan is")))
+
+    assert answer.status is RunStatus.FAILED
+    assert "--max-output-tokens" in answer.document["assignments"][0]["failure"]["next_action"]
+
+
+async def test_a_draft_is_continued_over_http(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    roles = {"most": "planner", "question": "researcher", "most_words": "writer", "sentences": "reviewer"}
+    scripted = model(writer=in_turn(cut(f"{BEGINNING}## Costs\n\nThe inst"), COSTS))
+
+    async def said(body: dict[str, Any]) -> Any:
+        asked = request_of(body, "m")
+        role = next(roles[fact] for fact in roles if fact in brief_of(asked))
+        reply = await scripted.ask(asked.evolve(role=role, key="run/x/t1", partial=True))
+        calls = tuple((call.name, call.arguments or {}) for call in reply.message.tool_calls)
+        return Step(text=reply.message.text, calls=calls, finish_reason=reply.finish_reason)
+
+    async with ScriptedServer(said) as server:
+        monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        async with Leadhand("openai_compatible:m", tools=[search], home=home) as opened:
+            answer = await opened.run(TOPIC, flow="report")
+    assert answer.status is RunStatus.SUCCEEDED, answer.text
+    assert answer.text.count("## Costs") == 1
