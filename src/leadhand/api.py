@@ -14,7 +14,7 @@ from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
 from leadhand.app.keys import user
-from leadhand.app.operator import NewLimits
+from leadhand.app.new_limits import NewLimits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
@@ -291,9 +291,11 @@ class Leadhand(Answering):
 
     async def resume(self, run_id: str, **limits: Unpack[NewLimits]) -> Run:
         """Resume a run that is paused, waiting or orphaned, with other ``limits`` if some are given: ``budget``,
-        ``timeout``, ``max_requests``, ``max_tokens``, each for the run as a whole.
+        ``timeout``, ``max_requests``, ``max_tokens``, each for the run as a whole, and ``max_turns`` of the lead of a
+        research run.
 
-        With other limits, a finished run is reopened: what failed is retried, and the answer is written again.
+        With other limits, a finished run is reopened: what failed is retried, a lead that a limit stopped continues
+        where it stopped, and the answer is written again.
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
         run_id = arguments.run_id(run_id)

@@ -14,7 +14,7 @@ from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.keys import user
-from leadhand.app.operator import NewLimits
+from leadhand.app.new_limits import NewLimits
 from leadhand.app.runtime import Runtime
 from leadhand.app.typed_answers import Output
 from leadhand.domain import events as ev
@@ -273,11 +273,12 @@ class Run(Answering, Generic[ValueT]):
         have made, an irreversible call. You can retry while the run is driven, by this or another process, and after
         its end: the run then reopens and continues in the background of this process, unless another process drives
         it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run: ``budget``, ``timeout``,
-        ``max_requests``, ``max_tokens``. A paused run retries when it is resumed. Raises UsageError for subtasks that
-        cannot be retried, ConfigurationError if the run continues here and a tool is missing.
+        ``max_requests``, ``max_tokens``, and ``max_turns`` of the lead of a research run, which then continues where a
+        limit stopped it. A paused run retries when it is resumed. Raises UsageError for subtasks that cannot be retried,
+        ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
-        await operator.change_limits(self._runtime, self.run_id, limits, by=user())
+        await operator.change_limits(self._runtime, self.run_id, limits, by=user(), request=request)
         await self._want(request)
 
     async def skip(self, subtask: str, reason: str = "") -> None:

@@ -27,6 +27,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_requests": (1, 1_000_000_000),
     "max_tokens": (1, 1_000_000_000_000),
     "max_output_tokens": (16, 1_000_000),
+    "max_turns": (1, 1_000),
     "budget": (0, 1_000_000),
     "budget_per_day": (0, 1_000_000),
     "budget_total": (0, 1_000_000),
@@ -39,7 +40,7 @@ FIELDS = {"budget": "budget_nanousd"} | {
     name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
 }
 """The limits that need not be whole numbers, and their names in Limits."""
-LIMITS = frozenset(FIELDS) | (frozenset(RANGES) & frozenset(Limits.model_fields))
+LIMITS = frozenset(FIELDS) | (frozenset(RANGES) & frozenset(Limits.model_fields)) - {"max_turns"}
 """The limits of one run, by the names that people use."""
 _OPTIONAL = {"budget", "timeout", "approval_timeout", "batch_size", "max_requests", "max_tokens"}
 

@@ -6,24 +6,22 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
-from leadhand.app.arguments import json_arguments, json_value, limits, text
+from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
+from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import held_back, held_back_s
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain import events as ev
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
-from leadhand.domain.events import (
-    LimitsChanged,
-    ResultSupplied,
-)
-from leadhand.domain.evolve import replay
+from leadhand.domain.events import ResultSupplied
+from leadhand.domain.evolve import fold, replay
 from leadhand.domain.evolve.orders import blocked_by
-from leadhand.domain.limits import Limits, SharedBudget, usd
+from leadhand.domain.limits import Limits, SharedBudget
 from leadhand.domain.listing import RunListing
 from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
@@ -33,16 +31,6 @@ from leadhand.domain.value import Json
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
-
-
-class NewLimits(TypedDict, total=False):
-    """Limits of a run that is continued: US dollars, seconds, model calls, tokens. Each is for the run as a whole."""
-
-    budget: float
-    timeout: float
-    max_requests: int
-    max_tokens: int
-
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
 REQUESTS = (ev.RetryRequested, ev.SkipRequested, ev.ResultSupplied)
@@ -97,35 +85,22 @@ def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
     )
 
 
-async def change_limits(runtime: Runtime, run_id: str, given: NewLimits, *, by: str) -> None:
-    """Give a run other limits; does nothing if none is given.
+async def change_limits(
+    runtime: Runtime, run_id: str, given: NewLimits, *, by: str, request: OperatorRequest | None = None
+) -> None:
+    """Give a run other limits; does nothing if none is given. ``request`` is what the run has to grant with them.
 
-    Raises NoSuchRun, and UsageError for a value out of range and for a limit that is used up already.
+    Raises NoSuchRun, and UsageError for a value out of range, for a limit that is used up already, and if the run would
+    not grant the request; then nothing is recorded.
     """
     if not given:
         return
     state = await runtime.load(run_id)
-    changed = _changed_limits(state, given)
-    kept = held_back(changed, shaped=state.definition.shape is not None)
-    event = LimitsChanged(by=by, limits=changed, held_back=kept, held_back_s=held_back_s(changed))
+    event = limits_changed(state, given, by)
+    if request is not None:
+        changed = ev.Entry(seq=state.seq + 1, at=state.last_at or state.created_at, epoch=state.epoch, event=event)
+        check(fold(state, [changed]), request, resting=(await runtime.store.run(run_id)).owner is None)
     await runtime.log(run_id).append(event)
-
-
-def _changed_limits(state: RunState, given: NewLimits) -> Limits:
-    """Return the limits of a run with those that are given. Raises UsageError as :func:`change_limits` does."""
-    changed = limits(state.definition.limits, **given)
-    spent, ceiling = state.spent, changed.ceiling
-    used = [
-        ("budget", ceiling.nanousd, spent.nanousd, f"${usd(spent.nanousd):g}"),
-        ("max_requests", ceiling.requests, spent.requests, f"{spent.requests:,}"),
-        ("max_tokens", ceiling.tokens, spent.tokens, f"{spent.tokens:,}"),
-    ]
-    for name, most, so_far, shown in used:
-        if name in given and most is not None and so_far >= most and so_far:
-            raise UsageError(
-                f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
-            )
-    return changed
 
 
 async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
@@ -133,12 +108,16 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
 
     With other limits, a run that is over is reopened, and what failed is retried. Raises as :meth:`Runtime.take_over`.
     """
+    state = await runtime.load(run_id)
     if given:
-        over = (await runtime.load(run_id)).finished is not None
-        await change_limits(runtime, run_id, given, by=by)
-        if over:
-            state = await want(runtime, run_id, retry(by=by))
-            return state if state is not None else await runtime.load(run_id)
+        request = retry(by=by) if state.finished is not None else None
+        await change_limits(runtime, run_id, given, by=by, request=request)
+        if request is not None:
+            taken = await want(runtime, run_id, request)
+            return taken if taken is not None else await runtime.load(run_id)
+    elif (how := advice_to_raise(state)) and state.finished is not None:
+        ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
+        raise UsageError(ended, how)
     return await runtime.take_over(run_id, resume_by=by)
 
 
@@ -214,7 +193,8 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
     if objection.endswith(ACTED):
         raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
-        raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
+        used = isinstance(request, ev.RetryRequested) and not request.subtasks and advice_to_raise(state)
+        raise UsageError(objection, used or f"See its subtasks: leadhand runs show {state.run_id}")
     if isinstance(request, ev.RetryRequested) and request.args is not None:
         subtask = state.assignments[request.subtasks[0]].assignment.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
@@ -323,9 +303,8 @@ async def fork(
     runtime.check_resumable(there.state)
     fork_id = new_run_id()
     definition = there.state.definition
-    changed = _changed_limits(there.state, given)
-    if most is not None:
-        changed = changed.within(most)
+    asked = limits_changed(there.state, given, by)
+    changed = asked.limits if most is None else asked.limits.within(most)
     changes: dict[str, Any] = {
         "by": by,
         "key_id": key_id,
@@ -338,7 +317,7 @@ async def fork(
     if changed != definition.limits:
         kept = held_back(changed, shaped=definition.shape is not None)
         changes |= {"held_back": kept, "held_back_s": held_back_s(changed)}
-    await forking.fork(runtime.store, run_id, at, fork_id, **changes)
+    await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
         await runtime.log(fork_id).append(ev.ResumeRequested(by="the fork"))

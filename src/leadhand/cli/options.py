@@ -20,7 +20,7 @@ from leadhand.domain.tool import ApprovalPolicy
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.manifest import Project
-    from leadhand.app.operator import NewLimits
+    from leadhand.app.new_limits import NewLimits
     from leadhand.app.runtime import Runtime
 
 _E = TypeVar("_E", bound=StrEnum)
@@ -259,6 +259,9 @@ class NewLimitFlags:
     timeout: Annotated[float | None, Flag("New time limit of the whole run, in seconds.", "SECONDS")] = None
     max_requests: Annotated[int | None, Flag("New maximum number of model calls of the whole run.", "N")] = None
     max_tokens: Annotated[int | None, Flag("New maximum number of tokens of the whole run.", "N")] = None
+    max_turns: Annotated[
+        int | None, Flag("New maximum number of turns of the lead of a research run, or of a worker that leads.", "N")
+    ] = None
 
     def __post_init__(self) -> None:
         _check_ranges(self)

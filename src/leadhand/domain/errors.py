@@ -57,6 +57,8 @@ NEXT_ACTION: dict[FailureClass, str] = {
 
 RAN_OUT = frozenset({"time", "allowance"})
 """Types of failures of what a larger limit of the run would have allowed."""
+MAX_TURNS = "max_turns"
+"""The type of the failure of a worker that has made all the model calls that its role allows."""
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
@@ -87,7 +89,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.REJECTED, "denied"): "approve the call, or ask for something else",
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
     (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and resume the run",
-    (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
+    (FailureClass.EXHAUSTED, MAX_TURNS): "ask for less at once, or choose another model (--worker-model)",
     (
         FailureClass.EXHAUSTED,
         "repeated_call",

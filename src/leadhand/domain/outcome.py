@@ -9,7 +9,7 @@ from .allowance import FLAGS
 from .approval import ApprovalStatus
 from .citations import as_data, without_own_sources
 from .commands import Cited, Outcome
-from .errors import Failure, FailureClass, usual_action
+from .errors import MAX_TURNS, Failure, FailureClass, usual_action
 from .events import RunFinished
 from .limits import usd
 from .ordered_calls import written_call
@@ -313,6 +313,8 @@ ASK_AGAIN = "ask again"
 
 def next_action(state: RunState, failure: Failure) -> str:
     """Return what a person can do about ``failure``: its own advice, else advice from the run's limits and policy."""
+    if failure.type == MAX_TURNS and (most := _turns_of_stopped(state, failure)):
+        return f"raise --max-turns (it was {most:,}), and resume the run"
     if failure.next_action != usual_action(failure.class_, failure.type):
         ran_out = failure.type == "allowance"
         return _with_values(state, failure.next_action) if ran_out else failure.next_action
@@ -329,6 +331,13 @@ def next_action(state: RunState, failure: Failure) -> str:
             return more_steps(state)
         case _:
             return failure.next_action
+
+
+def _turns_of_stopped(state: RunState, failure: Failure) -> int:
+    """Return the turns after which a lead was stopped that more turns let continue; 0 if the failure is of another."""
+    stopped = next((each for each in state.assignments.values() if each.stopped and each.failure == failure), None)
+    role = state.role(stopped.assignment.role) if stopped is not None else None
+    return 0 if role is None else role.max_turns or state.definition.limits.max_turns
 
 
 def more_steps(state: RunState) -> str:

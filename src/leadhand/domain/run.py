@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -210,6 +211,15 @@ class RunDefinition(Value):
     def own_roles(self) -> tuple[Role, ...]:
         """The roles of the flow, and the one that gives the answer its shape."""
         return self.roles if self.shape is None else (*self.roles, self.shape)
+
+
+def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:
+    """Return the definition of a run whose roles may make these numbers of model calls in one attempt."""
+    changed = {
+        field: tuple(role.evolve(max_turns=turns[role.name]) if role.name in turns else role for role in roles)
+        for field, roles in (("roles", definition.roles), ("workers", definition.workers))
+    }
+    return definition.evolve(**changed)
 
 
 class Gap(Value):

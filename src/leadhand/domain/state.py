@@ -144,9 +144,10 @@ class AssignmentState(NamedTuple):
     is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
     person asks. ``by`` names the person who settled it, if any.
     ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
-    ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses`` is the subtask, begun
-    while the plan was being written, whose result it takes over. ``scheduled`` is the number of the event that
-    scheduled its current or last attempt.
+    ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
+    ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses``
+    is the subtask, begun while the plan was being written, whose result it takes over. ``scheduled`` is the number of
+    the event that scheduled its current or last attempt.
     """
 
     assignment: Assignment
@@ -172,6 +173,7 @@ class AssignmentState(NamedTuple):
     by_hand: bool = False
     reuses: str = ""
     scheduled: int = 0
+    stopped: AttemptState | None = None
 
     @property
     def key(self) -> str:
@@ -262,7 +264,8 @@ class RunState:
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
     ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
     run; ``workers`` the roles defined during the run, ``makers`` the assignments that defined them;
-    ``pending_requests`` the undecided requests of people.
+    ``pending_requests`` the undecided requests of people. ``relimited``: its limits have changed since it last ended;
+    ``reopened`` is the number of the event that reopened it last (0: none).
     """
 
     run_id: str
@@ -310,6 +313,8 @@ class RunState:
     last_at: datetime | None = None
     rest_since: datetime | None = None
     rested: timedelta = timedelta(0)
+    relimited: bool = False
+    reopened: int = 0
 
     @property
     def order(self) -> OrderState | None:

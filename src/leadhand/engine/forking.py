@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.domain.approval import EFFECT
@@ -24,7 +24,7 @@ from leadhand.domain.events import (
     RunStarted,
     ToolCallBegan,
 )
-from leadhand.domain.run import ForkPoint, RunDefinition
+from leadhand.domain.run import ForkPoint, RunDefinition, with_turns
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
@@ -48,10 +48,13 @@ class MadeEffect(NamedTuple):
     args: dict[str, Any]
 
 
-async def fork(store: ContextStore, run_id: str, at: int, new_id: str, **changes: Any) -> None:
+async def fork(
+    store: ContextStore, run_id: str, at: int, new_id: str, turns: Mapping[str, int] | None = None, **changes: Any
+) -> None:
     """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
 
-    ``changes`` are fields of its definition that differ from the first run's.
+    ``turns`` are the maximum turns of single roles, ``changes`` are fields of its definition that differ from the first
+    run's.
 
     Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that
     was not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
@@ -66,13 +69,13 @@ async def fork(store: ContextStore, run_id: str, at: int, new_id: str, **changes
     started = entries[0].event
     assert isinstance(started, RunStarted)
     origin = ForkPoint(run_id=run_id, seq=at)
-    definition = started.definition.evolve(forked_from=origin, submission="", **changes)
+    definition = with_turns(started.definition, turns or {}).evolve(forked_from=origin, submission="", **changes)
     await store.create(new_id, RunStarted(definition=definition))
     kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event)]
     if definition.limits != started.definition.limits or any(isinstance(event, LimitsChanged) for event in kept):
         # What the first run reserved fits the limits that it had then.
         before = _limits_of(started.definition.evolve(by=definition.by))
-        kept = [before, *kept, _limits_of(definition)] if kept else []
+        kept = [before, *kept, _limits_of(definition).evolve(turns=dict(turns or {}))] if kept else []
     if kept:
         await store.append(new_id, kept, epoch=1)
 

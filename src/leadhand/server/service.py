@@ -251,10 +251,7 @@ class Service:
 
     async def resume(self, run_id: str, principal: Principal, limits: operator.NewLimits | None = None) -> None:
         """Resume a run as :func:`operator.resume` does. Raises UsageError, RunOwned."""
-        given = limits or {}
-        if not given:
-            _check_goes_on(await self.runtime.store.run(run_id), "resumed")
-        await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **given))
+        await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **limits or {}))
 
     async def want(self, run_id: str, request: OperatorRequest) -> None:
         """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""

@@ -84,7 +84,7 @@ def test_the_end_by_turns_names_the_last_error_and_the_flag(home: Path) -> None:
     assert answer.status is RunStatus.FAILED
     found = {gap["name"]: gap for gap in answer.gaps}["the research"]
     assert found["reason"] == "no result after 1 turn; the last error: subagent_run: the account has no credit"
-    assert found["next_action"] == "raise --max-turns (it was 1), and ask again"
+    assert found["next_action"] == "raise --max-turns (it was 1), and resume the run"
 
 
 def test_the_writer_is_told_which_parts_were_not_found_and_which_were_stopped(home: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_lead_that_never_stops_is_ended_and_the_answer_is_written_from_what_wa
     (gap,) = answer.gaps
     assert gap["name"] == "the research"
     assert gap["reason"].startswith("no result after 3 turns; the answer is written from what was found")
-    assert gap["next_action"] == "raise --max-turns (it was 3), and ask again"
+    assert gap["next_action"] == "raise --max-turns (it was 3), and resume the run"
 
 
 def test_without_a_writer_the_findings_are_listed(home: Path) -> None:
@@ -290,7 +290,7 @@ def test_a_run_out_of_requests_answers_from_what_was_found(home: Path) -> None:
     assert ended["name"] == "the research"
     assert (unreviewed["class"], "unreviewed" in unreviewed["reason"]) == ("exhausted", True)
     for gap in answer.gaps:
-        assert gap["next_action"] == "raise --max-requests (it was 6), and ask again"
+        assert gap["next_action"] == "raise --max-requests (it was 6), and resume the run"
 
 
 # --- the citations ---------------------------------------------------------------------------------------------------

@@ -269,8 +269,9 @@ class _Driver:
         async with open_reader(self._store) as runtime:
             listing = await find_run(runtime.store, given)
             state = await runtime.load(listing.run_id)
-            operator.check(state, request)
-            await operator.change_limits(runtime, listing.run_id, limits or {}, by=user())
+            if not limits:
+                operator.check(state, request)
+            await operator.change_limits(runtime, listing.run_id, limits or {}, by=user(), request=request)
             if listing.owner is not None or listing.status is RunStatus.PAUSED:
                 recorded = await operator.ask(runtime, listing.run_id, request)
                 if await operator.taken_up(runtime, recorded):

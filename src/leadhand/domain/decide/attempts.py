@@ -70,7 +70,13 @@ def start(state: RunState, key: str) -> list[ev.AnyEvent]:
         raise do.Refused(f"{key} cannot start")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    return [ev.AttemptScheduled(attempt=attempt_id(key, state.assignments[key].attempts + 1))]
+    return [_next_attempt(state.assignments[key])]
+
+
+def _next_attempt(assignment: AssignmentState) -> ev.AttemptScheduled:
+    """Schedule another attempt: it continues the one that a limit stopped, or starts afresh."""
+    stopped = assignment.stopped.attempt if assignment.stopped is not None else None
+    return ev.AttemptScheduled(attempt=attempt_id(assignment.key, assignment.attempts + 1), continues=stopped)
 
 
 def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
@@ -105,11 +111,11 @@ def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
     message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
     failure = Failure.of(message, "time", FailureClass.EXHAUSTED)
     if key in state.ready:
-        begun = attempt_id(key, assignment.attempts + 1)
+        begun = _next_attempt(assignment)
         return [
-            ev.AttemptScheduled(attempt=begun),
-            ev.AttemptLost(attempt=begun, failure=failure),
-            settled(assignment, AttemptState(attempt=begun, number=assignment.attempts + 1), failure),
+            begun,
+            ev.AttemptLost(attempt=begun.attempt, failure=failure),
+            settled(assignment, AttemptState(attempt=begun.attempt, number=assignment.attempts + 1), failure),
         ]
     return end_attempt(state, key, failure)
 

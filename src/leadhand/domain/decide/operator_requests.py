@@ -8,12 +8,13 @@ from typing import Literal
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.errors import RAN_OUT
+from leadhand.domain.errors import MAX_TURNS, RAN_OUT
 from leadhand.domain.evolve.attempts import blocked_by, descendants
 from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import assignment_of, split_key
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.rights import is_work
+from leadhand.domain.state import AssignmentState, ModelTurn, RunState
 from leadhand.domain.work_result import ResultData
 
 OperatorRequest = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
@@ -30,7 +31,7 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
     reopened: list[ev.AnyEvent] = [ev.RunReopened(by=_by(request))] if state.finished is not None else []
     match request:
         case ev.RetryRequested():
-            keys = request.subtasks or [*retriable(state, confirmed=request.confirmed), *_reviews_and_plans(state)]
+            keys = request.subtasks or [*retriable(state, confirmed=request.confirmed), *_done_again(state)]
             granted = ev.RetryGranted(
                 subtasks=tuple(keys), args=request.args, by=_by(request), reopened=_reopened(state, keys)
             )
@@ -74,18 +75,46 @@ def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
     ]
 
 
-def _ran_out(state: RunState) -> list[AssignmentState]:
-    """What failed in a run that is over, beside its subtasks, because time or allowance was used up."""
+def ran_out(state: RunState) -> list[AssignmentState]:
+    """Return what failed in a run that is over, beside its subtasks, because a limit was used up.
+
+    Children are left out: they continue with what asked for them.
+    """
     return [
         each
         for each in (state.assignments.values() if state.finished is not None else ())
-        if not each.counts and each.failure is not None and each.failure.type in RAN_OUT
+        if not each.counts and each.assignment.parent is None
+        if each.stopped is not None or (each.failure is not None and each.failure.type in RAN_OUT)
     ]
 
 
-def _reviews_and_plans(state: RunState) -> list[str]:
-    """What ran out and is done again under its own id; the answer is composed again in any case."""
-    return [each.key for each in _ran_out(state) if not each.assignment.answers and each.assignment.parent is None]
+def _done_again(state: RunState) -> list[str]:
+    """What ran out and is continued, or done again under its own id; the answer is written again in any case."""
+    found = ran_out(state)
+    stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
+    return stopped or [each.key for each in found if not each.assignment.answers]
+
+
+def used_up(state: RunState, ended: AssignmentState) -> str:
+    """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
+    failure, role = ended.failure, state.role(ended.assignment.role)
+    if failure is None or role is None:
+        return ""
+    limits, work = state.definition.limits, is_work(state, ended)
+    if failure.type == MAX_TURNS:
+        most, made = role.max_turns or limits.max_turns, turns_of(ended)
+        return "" if made < most else f"{ended.assignment.name} has made all of its {most:,} turns"
+    if failure.type == "time":
+        end = state.work_deadline if work else state.deadline
+        left = end is None or state.rest_since is None or state.rest_since < end
+        return "" if left else f"the time limit of {limits.timeout_s:g} s is used up"
+    # Whether a call fits is known only when it is reserved, and a budget of several runs may have room again.
+    return "" if state.relimited or state.definition.budgets else failure.message
+
+
+def turns_of(assignment: AssignmentState) -> int:
+    """Return how many model calls an assignment that runs, or that a limit stopped, has made."""
+    return sum(isinstance(call, ModelTurn) for call in assignment.calls)
 
 
 def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = False) -> str:
@@ -94,9 +123,12 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
     ``resting``: no process drives the run, so nothing is really running.
     """
     if isinstance(request, ev.RetryRequested):
-        if not request.subtasks and not retriable(state, confirmed=request.confirmed) and not _ran_out(state):
-            acted = retriable(state, confirmed=True)
-            return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
+        if not request.subtasks and not retriable(state, confirmed=request.confirmed):
+            acted, out = retriable(state, confirmed=True), ran_out(state)
+            if not out:
+                return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
+            reasons = [used_up(state, each) for each in out]
+            return reasons[0] if all(reasons) else ""
         if request.args is not None and len(request.subtasks) != 1:
             return "new arguments apply to one subtask: name it"
         if request.args is not None and any(each.key in request.subtasks for each in begun(state)):

@@ -244,12 +244,16 @@ class EffectAnswered(Request):
 
 
 class LimitsChanged(Request):
-    """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer."""
+    """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer.
+
+    ``turns`` are the maximum model calls of one attempt of single roles, by role.
+    """
 
     type: Literal["limits_changed"] = "limits_changed"
     limits: Limits
     held_back: Amount = NOTHING
     held_back_s: float = 0.0
+    turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
 
 
 class RetryRequested(Request):

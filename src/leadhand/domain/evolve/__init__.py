@@ -13,7 +13,7 @@ from typing import Any
 
 from leadhand.domain import events as ev
 from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import RunStatus, with_turns
 from leadhand.domain.state import RunState
 
 from . import attempts, begun, calls, orders
@@ -116,13 +116,15 @@ def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.status = event.status
     state.finished = event
     state.finished_at = entry.at
+    state.relimited = False
     state.rest_since = state.rest_since or entry.at
 
 
 def _reopened(state: RunState, entry: ev.Entry, event: ev.RunReopened) -> None:
     if state.finished is not None:
         state.answers = (*state.answers, state.finished)
-    state.finished = state.finished_at = state.cancel_by = None
+    state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
+    state.reopened = entry.seq
     _resumed(state, entry, event)
 
 
@@ -156,6 +158,9 @@ def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) 
     state.definition = state.definition.evolve(
         limits=event.limits, held_back=event.held_back, held_back_s=event.held_back_s
     )
+    if event.turns:
+        state.definition = with_turns(state.definition, event.turns)
+    state.relimited = True
 
 
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:

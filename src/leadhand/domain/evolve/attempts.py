@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT
+from leadhand.domain.errors import MAX_TURNS, RAN_OUT, Failure
 from leadhand.domain.evidence import made_calls, support_of, with_evidence
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
@@ -54,7 +55,7 @@ def _schedule(state: RunState, key: str, attempt: AttemptState, seq: int) -> Non
 def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
     key = assignment_of(event.attempt)
     assignment = state.assignments[key]
-    before = assignment.attempt
+    before = assignment.attempt or assignment.stopped
     afresh = event.continues is None
     answers: Mapping[str, CallAnswer] = (
         before.answers if before is not None and event.continues == before.attempt else {}
@@ -63,6 +64,7 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
         calls=() if afresh else assignment.calls,
         begun=(),
         compacted=NOT_COMPACTED if afresh else assignment.compacted,
+        stopped=None,
     )
     attempt = AttemptState(
         attempt=event.attempt,
@@ -101,19 +103,39 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         doubt = result.doubt or support_of(state, assignment).doubt or _unsupported(state, assignment)
     # The result of a subtask is text; for other assignments, the model's JSON is the value.
     structured = event.ok and assignment.assignment.subtask is None
+    stopped = attempt if _can_continue(state, assignment, event.failure) else None
     state.assignments[key] = changed._replace(
         status=AssignmentStatus.COMPLETED if event.ok else AssignmentStatus.FAILED,
         attempt=None,
-        calls=(),
+        calls=assignment.calls if stopped is not None else (),
         begun=(),
         data=data,
         value=answered_value(assignment, result) if structured else None,
         acted=assignment.has_acted,
         made=made_calls(assignment),
         doubt=doubt,
+        stopped=stopped,
     )
     state.busy.pop(key, None)
     needs_settled(state, key, ok=event.ok)
+
+
+def _can_continue(state: RunState, assignment: AssignmentState, failure: Failure | None) -> bool:
+    """Whether higher limits of the run let an attempt continue: that of its lead, or of a child that it waits for."""
+    above = ancestors(state, assignment.assignment)
+    lead = above[-1] if above else assignment
+    types = RAN_OUT if above else {*RAN_OUT, MAX_TURNS}  # the turns of a child are a limit of its role
+    return (
+        failure is not None
+        and failure.type in types
+        and lead.assignment.answers
+        and all(_has_turns(state, each) for each in (assignment, lead))
+    )
+
+
+def _has_turns(state: RunState, assignment: AssignmentState) -> bool:
+    role = state.role(assignment.assignment.role)
+    return role is not None and role.loop == "turns"
 
 
 NO_CALL = "no tool call supports it"

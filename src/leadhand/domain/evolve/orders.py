@@ -16,6 +16,7 @@ from leadhand.domain.work_result import Verdict, VerdictKind
 
 from .attempts import await_needs, blocked_by, descendants, needs_settled, planned
 from .begun import replace_begun
+from .continued import continued
 
 WORKER = "work"
 """The role that carries out the subtasks of a work order."""
@@ -80,6 +81,8 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
         if state.assignments[key].order:
             state.retries_wanted[key] = RetryWanted(by=event.by, args=event.args, data=event.data)
     again = [key for key in event.subtasks if not state.assignments[key].order]
+    if event.args is None:
+        again += [child for key in again for child in continued(state, key)]
     reopened = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
     for key in reopened:
         assignment = state.assignments[key]
@@ -88,6 +91,7 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
             state.orders[given.judges] = state.orders[given.judges]._replace(review=None)
         if event.args is not None and key in again:
             given = given.model_copy(update={"input": event.args})
+            assignment = assignment._replace(stopped=None)  # another task begins afresh
         state.assignments[key] = assignment._replace(
             assignment=given,
             status=AssignmentStatus.PENDING,

@@ -35,7 +35,7 @@ def outcome(research: Research) -> Outcome:
         uses=_keys(research),
         gaps=[
             *_unchecked(research, cited),
-            *(each.evolve(next_action=_ask_again(each.next_action)) for each in _gaps(research, number)),
+            *_gaps(research, number),
         ],
         sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
     )
@@ -75,7 +75,10 @@ def _gaps(research: Research, number: int) -> Iterator[Gap]:
         yield _ended_early(research, lead)
     for each in research.unanswered:
         found = gap_of(state, each)
-        yield found if each.failure is None else found.evolve(next_action=advised(research, each.failure).next_action)
+        action = "" if each.failure is None else advised(research, each.failure).next_action
+        if lead is not None and lead.stopped is None:  # a lead that has answered does not continue
+            action = action.replace("and resume the run", "and ask again")
+        yield found.evolve(next_action=action or found.next_action)
     if lead is not None and any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = research.run.options.max_subagents
         reason = f"the lead wanted more than {most} subagents, which is the limit"
@@ -88,7 +91,7 @@ def _gaps(research: Research, number: int) -> Iterator[Gap]:
             reason = f"it cites {name}, which does not exist"
             yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)
     yield from verdict_gaps(state, research.judged(number), research.passages, "the answer")
-    for each in research.answers:
+    for each in research.answers.values():
         if each.closed and not each.ok:
             revises = "revises" in each.assignment.input
             instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
@@ -105,16 +108,10 @@ def _ended_early(research: Research, lead: AssignmentState) -> Gap:
 def advised(research: Research, found: Failure) -> Failure:
     """Return a failure of the lead or a subagent with the advice of this flow."""
     action = next_action(research.state, found)
-    if found.type == "max_turns":
-        action = f"raise --max-turns (it was {research.run.options.max_turns}), and ask again"
-    elif found.type == GAVE_UP and "another model" in action:
+    if found.type == GAVE_UP and "another model" in action:
         action = MORE_SOURCES
     elif found.type == CHILD_FAILED:
         failed = (each.failure for each in research.subagents if each.failure is not None)
         cause = next((each for each in failed if each.message == found.message), None)
         action = action if cause is None else advised(research, cause).next_action
-    return found.evolve(next_action=_ask_again(action))
-
-
-def _ask_again(advice: str) -> str:
-    return advice.replace("and resume the run", "and ask again")
+    return found.evolve(next_action=action)

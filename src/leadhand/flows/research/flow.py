@@ -92,19 +92,20 @@ def _next(research: Research) -> Sequence[Command]:
     if number is None:
         if research.answers or not research.found:
             return [Finish(failure=advised(research, lead.failure) if lead.failure is not None else None)]
-        return [_answer(1, "answer from what was found", {})]
+        return [_answer(research, "answer from what was found", {})]
     if research.direct:
         return [Finish()]
     if research.run.options.review and (reviews := _reviews(research, number)):
         return reviews
-    refused = len(research.answers) > number  # the revision of this answer failed
+    refused = any(later > number for later in research.answers)  # the revision of this answer failed
     again = research.revisions < research.run.options.max_revisions and not research.ran_out(number) and not refused
     if again and research.judged(number).remarks:
-        return [_answer(number + 1, f"revision {research.revisions + 1} of the answer", {"revises": number})]
+        return [_answer(research, f"revision {research.revisions + 1} of the answer", {"revises": number})]
     return [Finish()]
 
 
-def _answer(number: int, title: str, given: dict[str, Any]) -> Assign:
+def _answer(research: Research, title: str, given: dict[str, Any]) -> Assign:
+    number = len(research.written) + 1
     return Assign(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
 
 

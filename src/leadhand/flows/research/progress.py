@@ -100,10 +100,25 @@ class Research:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    @property
-    def answers(self) -> list[AssignmentState]:
-        """The answers of the writer so far, in order."""
+    @cached_property
+    def written(self) -> Sequence[AssignmentState]:
+        """All answers of the writer so far, in order."""
         return in_order(self.state, answer_key)
+
+    @cached_property
+    def answers(self) -> Mapping[int, AssignmentState]:
+        """The answers of the writer that count, by number.
+
+        Left out are those that were written before the lead continued with higher limits, and those that failed before
+        the run was reopened.
+        """
+        lead, reopened = self.lead, self.state.reopened
+        since = 0 if lead is None else lead.scheduled
+        return {
+            number: each
+            for number, each in enumerate(self.written, start=1)
+            if each.scheduled > (max(since, reopened) if each.closed and not each.ok else since)
+        }
 
     def text(self, number: int) -> str:
         """Return an answer with the numbers of its passages; "" for one that does not exist.
@@ -124,12 +139,12 @@ class Research:
     @cached_property
     def last(self) -> int | None:
         """The number of the latest answer, None without one."""
-        return next((number for number in range(len(self.answers), -1, -1) if self.text(number)), None)
+        return next((number for number in (*sorted(self.answers, reverse=True), 0) if self.text(number)), None)
 
     @property
     def revisions(self) -> int:
         """How often an answer was written again."""
-        return sum(1 for each in self.answers if "revises" in each.assignment.input)
+        return sum(1 for each in self.answers.values() if "revises" in each.assignment.input)
 
     @property
     def direct(self) -> bool:
@@ -148,7 +163,12 @@ class Research:
         return [_with_files(each, self.paths) for each in found]
 
     def shards(self, number: int) -> list[AssignmentState]:
-        """Return the reviews of the citations of an answer so far, in order."""
+        """Return the reviews of the citations of an answer so far, in order; none of one that no longer counts.
+
+        When the lead continued, the passages got other numbers, so that a sentence of that answer may cite others.
+        """
+        if number and number not in self.answers:
+            return []
         return in_order(self.state, lambda shard: shard_key(number, shard))
 
     def judged(self, number: int) -> Judged:

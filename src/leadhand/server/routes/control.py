@@ -45,10 +45,18 @@ class PauseBody(Body):
 class NewLimits(WholeRunLimits):
     """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
 
+    max_turns: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="Maximum turns of the lead of a research run, or of a worker that leads.",
+    )
+
     def given(self, service: Service, principal: Principal) -> operator.NewLimits:
         """Return the limits that are given. Raises Problem (403) if one is above what the principal may ask for."""
         changed, usual = self.model_dump(exclude_none=True), service.runtime.settings
-        check_ceilings(changed, limits(usual.limits, **changed), most_of(principal, usual))
+        whole = {name: value for name, value in changed.items() if name != "max_turns"}
+        check_ceilings(whole, limits(usual.limits, **whole), most_of(principal, usual))
         return cast("operator.NewLimits", changed)
 
 
@@ -141,7 +149,7 @@ async def retry_subtasks(
         if not asked.confirmed:
             _check_taken_back(state, asked)
         async with service.starting(access.rates, principal, run_id):
-            await operator.change_limits(service.runtime, run_id, given, by=principal.name)
+            await operator.change_limits(service.runtime, run_id, given, by=principal.name, request=request)
             await service.want(run_id, request)
     return await service.runtime.document(run_id)
 
