@@ -98,6 +98,28 @@ class SharedBudget(Value):
         return Allowance(scope=scope, ceiling=Ceiling(nanousd=self.nanousd))
 
 
+class SharedLimit(Value):
+    """How many of something go on at once, in all processes of a store together: at most ``most`` of ``scope``."""
+
+    scope: str
+    most: int = Field(ge=1)
+
+
+class Concurrency(Value):
+    """The shared limits of a run: calls of each model at once, by its full name, and ``assignments`` at once."""
+
+    models: dict[str, int] = {}
+    assignments: tuple[SharedLimit, ...] = ()
+
+    def of_model(self, model: str) -> SharedLimit | None:
+        """Return the limit of the calls of a model, None without one."""
+        most = self.models.get(model)
+        return None if most is None else SharedLimit(scope=f"the model {model}", most=most)
+
+    def __bool__(self) -> bool:
+        return bool(self.models or self.assignments)
+
+
 class Usage(Value):
     """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown.
 

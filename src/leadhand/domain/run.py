@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .errors import Failure, FailureClass
-from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
+from .limits import NOTHING, Amount, Ceiling, Concurrency, Limits, SharedBudget, nanousd
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import JsonSchemaWriter, Value, is_object, shown, unset
 
@@ -169,7 +169,8 @@ class RunDefinition(Value):
     :func:`~leadhand.domain.approval.policy_of`). ``documents`` is the directory of the documents that its tools can
     search ("" for none). ``held_back`` is the allowance kept for reviewing results and
     composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
-    those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
+    those that the run shares with other runs, and ``concurrency`` the limits at once that it shares with them. With
+    ``no_cache``, its tools are called even if an earlier result could be used again. ``by`` is who started the run, where a service knows; ``key_id`` the API
     key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
     key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
     are the files of earlier runs that it may read, one for each path. ``workers`` are those that its project declares;
@@ -204,6 +205,8 @@ class RunDefinition(Value):
     workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: Role | None = Field(default=None, exclude_if=operator.not_)
+    concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
+    no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 

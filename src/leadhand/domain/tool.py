@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -11,7 +12,8 @@ from pydantic import AfterValidator, Field
 
 from .asks import Ask
 from .errors import Failure
-from .value import Json, Value
+from .limits import SharedLimit
+from .value import Json, Value, unset
 
 GIVE_UP: Final = "give_up"
 """The tool by which a worker says that its assignment cannot be done."""
@@ -55,7 +57,10 @@ class ToolSpec(Value):
     results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
     2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
     ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
-    ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
+    ``import_path`` (``module:name``) and ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go
+    on at once and ``rate`` how many begin in a span of time (``10/s``), in all processes of a store together.
+    ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` changes: that of its code, else
+    its fingerprint.
     """
 
     name: str
@@ -72,6 +77,15 @@ class ToolSpec(Value):
     polling: bool = False
     import_path: str = ""
     fingerprint: str = ""
+    concurrency: int | None = Field(default=None, ge=1, exclude_if=unset)
+    rate: str = Field(default="", exclude_if=operator.not_)
+    cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
+    version: str = Field(default="", exclude_if=operator.not_)
+
+    @property
+    def at_once(self) -> SharedLimit | None:
+        """The limit of its calls at once, None without one."""
+        return None if self.concurrency is None else SharedLimit(scope=f"the tool {self.name}", most=self.concurrency)
 
     @property
     def required(self) -> frozenset[str]:
@@ -103,6 +117,14 @@ class ToolReturn(Value):
     sources: tuple[Source, ...] = ()
     sample: bool = False
     asks: tuple[Ask, ...] = ()
+
+
+class CachedFrom(Value):
+    """The call that a cached result comes from: its run, its id in that run, and when it returned."""
+
+    run_id: str
+    call_id: str
+    at: datetime
 
 
 class ToolResult(NamedTuple):

@@ -12,6 +12,8 @@ from .stores import (
     HasArtifacts,
     KeepsArtifacts,
     KeyStore,
+    Places,
+    PlaceStore,
     UpkeepStore,
     WebhookStore,
 )
@@ -62,6 +64,8 @@ __all__ = [
     "Models",
     "Page",
     "PartialResults",
+    "PlaceStore",
+    "Places",
     "Previewer",
     "StaleAttempt",
     "ToolContext",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, Unpack, runtime_checkable
@@ -236,6 +237,38 @@ class KeyStore(Protocol):
 
         Of several processes at once, one caches its answer. An answer that equals ``instead_of`` is replaced.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The places of a limit as they are: ``held`` are the tickets of this process that hold a place, ``in_use`` all places that are
+    held, ``waiting`` all tickets behind them.
+    """
+
+    held: frozenset[int] = frozenset()
+    in_use: int = 0
+    waiting: int = 0
+
+
+@runtime_checkable
+class PlaceStore(Protocol):
+    """Keeps queues in which all processes of a store wait for the places of a limit, in turn. May raise StoreError.
+
+    The first ``most`` tickets of a queue hold its places. The tickets of a process that dies are removed.
+    """
+
+    async def queue_up(
+        self, name: str, most: int, *, want: int, held: Collection[int] = (), done: Sequence[int] = ()
+    ) -> Places:
+        """Remove the tickets ``done``, and have ``want`` tickets of this process in the queue besides those ``held``.
+
+        What is missing is added at the end, what is too much is removed from the end.
+        """
+        ...
+
+    async def places(self, name: str, most: int) -> Places:
+        """Return how it is in a queue. Writes nothing."""
         ...
 
 

@@ -283,6 +283,17 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT ''",
     ),
+    (  # 10: the queues of shared limits. The first tickets of a queue hold its places; see places.py.
+        "ALTER TABLE gates ADD COLUMN last_ticket BIGINT NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE places (
+            name TEXT NOT NULL,
+            ticket BIGINT NOT NULL,
+            host TEXT NOT NULL,
+            PRIMARY KEY (name, ticket)
+        )
+        """,
+    ),
 )
 
 

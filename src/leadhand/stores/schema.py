@@ -6,7 +6,7 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 9
+VERSION = 10
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
@@ -22,6 +22,9 @@ LATER_TABLES: dict[int, frozenset[str]] = {
     7: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
     8: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
     9: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
+    10: frozenset(
+        {"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries", "places"}
+    ),
 }
 """The tables that each later schema adds."""
 

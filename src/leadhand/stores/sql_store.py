@@ -22,7 +22,7 @@ from leadhand.domain.listing import RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 from leadhand.domain.webhooks import Delivery, Webhook
-from leadhand.ports import ArtifactStore, Job
+from leadhand.ports import ArtifactStore, Job, Places
 
 from . import side_tables, upkeep, webhooks
 from .artifacts import DatabaseArtifacts, FileArtifacts
@@ -31,6 +31,7 @@ from .connection import Database, ReadOnly, Row, close_in_forked_child
 from .followers import Followers, Poller
 from .job_queue import defer, queue_info
 from .listings import earlier_files, host_lines, run_listing, run_listings, store_info
+from .places import Queues, places
 from .schema import check_current
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
@@ -64,6 +65,7 @@ class SqlContextStore:
         self._hold = database.hold()
         self._now = now
         self._keeper = side_tables.Keeper(database.dialect)
+        self._queues = Queues(self._hold)
         self._set_up(None)
 
     def _set_up(self, closed: StoreError | None) -> None:
@@ -242,6 +244,14 @@ class SqlContextStore:
             " used_at = excluded.used_at"
         )
         await self._change(f"2 {name}", hold, name, int(seconds * 1_000_000))
+
+    async def queue_up(
+        self, name: str, most: int, *, want: int, held: Collection[int] = (), done: Sequence[int] = ()
+    ) -> Places:
+        return await self._write_beside(f"2 places of {name}", self._queues.queue_up, name, most, want, held, done)
+
+    async def places(self, name: str, most: int) -> Places:
+        return await self._query(places, self._hold.host, name, most)
 
     async def cached(self, key: str) -> Json | None:
         return await self._query(side_tables.cached, self._database.dialect, key)

@@ -26,7 +26,7 @@ PAGE_ROWS = 1_000
 PORTION_BYTES = 4_000_000
 """About how much is in memory at once; one payload or artifact may be larger."""
 
-NOT_MOVED = frozenset({"meta", "gates", "snapshots", "hosts"})
+NOT_MOVED = frozenset({"meta", "gates", "places", "snapshots", "hosts"})
 """Tables whose rows belong to a database or can be computed again."""
 OF_THE_QUEUE = "procrastinate_"
 """The beginning of the names of tables of jobs: jobs are made again when a run is resumed."""

@@ -16,8 +16,8 @@ from leadhand.domain.asks import Ask
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import NOTHING, Allowance, Amount, Limits, Usage
-from leadhand.domain.tool import Effect, Source
-from leadhand.domain.value import Json, Value
+from leadhand.domain.tool import CachedFrom, Effect, Source
+from leadhand.domain.value import Json, Value, unset
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import WorkResult
 
@@ -145,7 +145,10 @@ class ToolCallBegan(Observation):
 
 
 class ToolCallReturned(Observation):
-    """A tool returned, failed, or ``asks`` something of the controller. ``raw`` above 4 kB is a blob reference."""
+    """A tool returned, failed, or ``asks`` something of the controller. ``raw`` above 4 kB is a blob reference.
+
+    With ``cached``, the tool was not called: this is the result of that earlier call.
+    """
 
     type: Literal["tool_call_returned"] = "tool_call_returned"
     call_id: str
@@ -158,6 +161,7 @@ class ToolCallReturned(Observation):
     asks: tuple[Ask, ...] = ()
     failure: Failure | None = None
     duration_ms: int = 0
+    cached: CachedFrom | None = Field(default=None, exclude_if=unset)
 
 
 class AttemptReturned(Observation):
