@@ -14,8 +14,8 @@ from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
-from leadhand.engine import model_calls as pacing
-from leadhand.engine.model_calls import RateController
+from leadhand.engine import rate_control as pacing
+from leadhand.engine.rate_control import RateController
 from leadhand.testing.memory_store import MemoryStore
 
 

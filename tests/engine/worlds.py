@@ -14,7 +14,7 @@ from leadhand.domain.approval import args_hash
 from leadhand.domain.document import run_document
 from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.domain.evolve import replay
-from leadhand.domain.limits import NOTHING, Amount, Limits, SharedBudget
+from leadhand.domain.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy
@@ -23,7 +23,10 @@ from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.tool_limits import ToolLimits
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.testing.memory_store import MemoryStore
@@ -67,6 +70,7 @@ class World:
         secrets: Iterable[str] = (),
         sound: bool = True,
         budgets: Iterable[SharedBudget] = (),
+        concurrency: Concurrency | None = None,
     ) -> None:
         self.models = models
         self.clock = clock or FixedClock()
@@ -80,21 +84,29 @@ class World:
         self._held_back_s = held_back_s
         self._sound = sound
         self.budgets = tuple(budgets)
+        self.concurrency = concurrency or Concurrency()
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
         self.written: list[tuple[str, str, str]] = []
         self.dispatcher = self._dispatcher()
 
     def _dispatcher(self) -> LocalDispatcher:
-        tools = ToolCalls(self.toolbox, lambda _offline: None, self.clock)  # pyright: ignore[reportArgumentType]
-        models = ModelCalls(self.models, self.store, self.clock)
-        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece))
+        limits = SharedLimits(self.store)
+        tools = ToolCalls(
+            self.toolbox,
+            lambda _offline: None,  # pyright: ignore[reportArgumentType]
+            self.clock,
+            limits=ToolLimits(limits, self.store, self.clock),
+            cache=ToolCache(self.store),
+        )
+        models = ModelCalls(self.models, self.store, self.clock, limits)
+        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece), limits)
         return LocalDispatcher(host, self.clock)
 
     # --- driving -----------------------------------------------------------------------------------------------------
 
-    async def start(self, request: str = "do it") -> str:
-        """Make a run, and return its id."""
+    async def start(self, request: str = "do it", **more: Any) -> str:
+        """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
         definition = RunDefinition(
             request=request,
@@ -107,6 +119,8 @@ class World:
             held_back=self._held_back,
             held_back_s=self._held_back_s,
             budgets=self.budgets,
+            concurrency=self.concurrency,
+            **more,
         )
         run_id = f"run_{next(self._numbers)}"
         await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))

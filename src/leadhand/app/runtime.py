@@ -12,10 +12,11 @@ from leadhand.app.arguments import check_rules, run_name, run_tags
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.earlier_runs import files_to_read, followed, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
+from leadhand.app.hosting import host_with_calls
 from leadhand.app.libraries import Libraries
 from leadhand.app.membership import dispatcher_of, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import project_parts, with_workers, workshop_of
+from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.role_checks import check_roles
 from leadhand.app.settings import Settings, held_back, held_back_s, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
@@ -33,11 +34,9 @@ from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller, OnEntries, OnState
-from leadhand.engine.host import Host, OnText
+from leadhand.engine.host import OnText
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
 from leadhand.ports import ContextStore, Models
 from leadhand.stores.artifacts import artifacts_of
@@ -85,10 +84,10 @@ class Runtime:
             self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
-        shop = workshop_of(self.settings.project)
-        self.tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts, self.library, shop)
-        self._model_calls = ModelCalls(self.models, self.store, self._clock)
-        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, on_text)
+        parts = self.settings, self.store, self.models, self.toolbox, self._clock, self.redactor
+        self._host, self._model_calls, self.tool_calls = host_with_calls(
+            *parts, web=self.web, artifacts=self.artifacts, library=self.library, on_text=on_text
+        )
         self.cluster = membership(self.store, self.settings.concurrency, self.flows, self.toolbox)
         """This process among those that share its database; None if they are all on this machine."""
         self.dispatcher = dispatcher_of(self.cluster, self._host, self._clock, self.settings.concurrency)
@@ -151,6 +150,8 @@ class Runtime:
             held_back=held_back(wanted.limits, shaped=shape is not None),
             held_back_s=held_back_s(wanted.limits),
             budgets=wanted.budgets,
+            concurrency=wanted.shared,
+            no_cache=wanted.no_cache,
             by=by,
             key_id=key_id,
             submission=once.submission if once is not None else "",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
-from leadhand.domain.limits import CONCURRENCY, Amount, Limits, SharedBudget
+from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Settings:
     ``documents`` is the absolute path of the directory that tools can search ("" for none).
     ``project`` is the project that the process works for.
     ``concurrency`` is how many assignments of all runs this process carries out at once. After ``heartbeat_limit_s``
-    seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share.
+    seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
+    ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
     ``budget_given``: the caller set a budget, so every model needs a known price, unless ``allow_unknown_price``.
     """
 
@@ -51,6 +52,8 @@ class Settings:
     concurrency: int = CONCURRENCY
     heartbeat_limit_s: float = HEARTBEAT_LIMIT_S
     budgets: tuple[SharedBudget, ...] = ()
+    shared: Concurrency = field(default_factory=Concurrency)
+    no_cache: bool = False
     budget_given: bool = False
     allow_unknown_price: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK

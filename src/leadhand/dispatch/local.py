@@ -62,7 +62,7 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        async with self._slots.taken(work.run_id, work.definition.limits.max_workers):
+        async with self._host.place(work), self._slots.taken(work.run_id, work.definition.limits.max_workers):
             await self._host.carry_out(work)
 
     def cancel(self, run_id: str) -> None:
@@ -79,3 +79,4 @@ class LocalDispatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._host.aclose()

@@ -114,7 +114,7 @@ class Concurrency(Value):
     def of_model(self, model: str) -> SharedLimit | None:
         """Return the limit of the calls of a model, None without one."""
         most = self.models.get(model)
-        return None if most is None else SharedLimit(scope=f"the model {model}", most=most)
+        return None if most is None else SharedLimit(scope=f"the model `{model}`", most=most)
 
     def __bool__(self) -> bool:
         return bool(self.models or self.assignments)

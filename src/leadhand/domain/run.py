@@ -170,13 +170,13 @@ class RunDefinition(Value):
     search ("" for none). ``held_back`` is the allowance kept for reviewing results and
     composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
     those that the run shares with other runs, and ``concurrency`` the limits at once that it shares with them. With
-    ``no_cache``, its tools are called even if an earlier result could be used again. ``by`` is who started the run, where a service knows; ``key_id`` the API
-    key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
-    key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
-    are the files of earlier runs that it may read, one for each path. ``workers`` are those that its project declares;
-    with ``nested_workers``, workers that are defined during the run may define and call others. ``shape`` is the role
-    that gives a typed answer (None: the answer is text); its ``output`` is the JSON schema. ``name`` and ``tags`` are
-    what people find the run by in lists.
+    ``no_cache``, its tools are called even if an earlier result could be used again. ``by`` is who started the run,
+    where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
+    (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
+    earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each path.
+    ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during the run
+    may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text); its
+    ``output`` is the JSON schema. ``name`` and ``tags`` are what people find the run by in lists.
     """
 
     request: str

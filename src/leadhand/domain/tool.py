@@ -85,7 +85,7 @@ class ToolSpec(Value):
     @property
     def at_once(self) -> SharedLimit | None:
         """The limit of its calls at once, None without one."""
-        return None if self.concurrency is None else SharedLimit(scope=f"the tool {self.name}", most=self.concurrency)
+        return None if self.concurrency is None else SharedLimit(scope=f"the tool `{self.name}`", most=self.concurrency)
 
     @property
     def required(self) -> frozenset[str]:

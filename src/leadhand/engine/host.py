@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,8 @@ from leadhand.engine.conversation import Conversation, Kept
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.slots import TimeIsUp, announce_waits, bounded
+from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.slots import WAITS, TimeIsUp, bounded
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Parked, Turns
 from leadhand.engine.wait_notes import WaitNotes
@@ -25,6 +27,8 @@ from leadhand.ports import ContextStore, Work
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
+LONGEST_WAIT_S = 86_400.0
+"""Shown as the most that a wait lasts in a run without a timeout, in seconds."""
 MOST_KEPT = 256
 """Conversations of parked attempts that are kept in memory; others are read from the log again."""
 
@@ -39,12 +43,14 @@ class Host:
         tools: ToolCalls,
         redactor: Redactor,
         on_text: OnText | None = None,
+        limits: SharedLimits | None = None,
     ) -> None:
         self._store = store
         self._models = models
         self._tools = tools
         self._redactor = redactor
         self._on_text = on_text
+        self._limits = limits or SharedLimits(store)
         self._waits = WaitNotes()
         self._kept: dict[tuple[str, str], Kept] = {}
         """The conversations of parked attempts, by run and assignment, the longest unused first."""
@@ -56,6 +62,24 @@ class Host:
         """
         self._log(work).append(self._started(work))
         await self.finish(work)
+
+    @asynccontextmanager
+    async def place(self, work: Work) -> AsyncGenerator[None]:
+        """Hold a place of each limit of assignments that a run shares with others, before its attempt takes a slot."""
+        shared = work.definition.concurrency.assignments
+        if not shared:
+            yield
+            return
+        WAITS.set(self._waits.of(self._log(work), work.attempt.attempt, _longest_s(work)))
+        async with AsyncExitStack() as held:
+            for limit in shared:  # in the same order in every run that has the same limits
+                most = work.definition.limits.max_workers
+                await held.enter_async_context(self._limits.held(limit, work.run_id, most))
+            yield
+
+    async def aclose(self) -> None:
+        """Queue for no shared limit any more. No attempt may be carried out from now on."""
+        await self._limits.aclose()
 
     async def begin(self, work: Work) -> None:
         """Record the start of an attempt that other processes may start, too. Raises StaleAttempt if one has."""
@@ -71,7 +95,7 @@ class Host:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
         attempt, name = work.attempt.attempt, work.assignment.name
-        announce_waits(partial(self._waits.announce, log, attempt))
+        WAITS.set(self._waits.of(log, attempt, _longest_s(work)))
         try:
             async with bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
@@ -117,6 +141,11 @@ class Host:
         """Forget the conversations of a run that is no longer driven here."""
         for key in [key for key in self._kept if key[0] == run_id]:
             del self._kept[key]
+
+
+def _longest_s(work: Work) -> float:
+    """Return the most seconds that a wait of a run can last."""
+    return work.definition.limits.timeout_s or LONGEST_WAIT_S
 
 
 async def with_payloads(work: Work, log: RunLog) -> Work:

@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
 from leadhand.domain.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
+from leadhand.domain.limits import Allowance, Amount, SharedBudget, SharedLimit, Usage
 from leadhand.domain.value import Json, json_problem
 from leadhand.engine.log import RunLog
+from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots
+from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
 
@@ -27,26 +29,19 @@ SLACK_S = 1.0
 """Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
 SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
-FIRST_LIMIT = 1_024
-"""Maximum parallel calls of a model that has not refused any yet; usually, ``max_workers`` of the run is lower."""
-LARGEST_LIMIT = 4_096
-LONGEST_HOLD_S = 3_600.0
-"""The longest wait, in seconds, that is accepted from one answer of a service."""
 MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
 CHECK = "check that the server runs"
 """What a person can do about a server that is away and says nothing else."""
-LOOKING_S = 1.0
-"""How often, in seconds, a process checks whether a model asked another process to wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
-    ``asked`` is recorded with the reply: what the code of a flow asked.
+    ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model.
     """
 
     attempt: str
@@ -57,14 +52,16 @@ class ModelCall:
     shaped: bool = False
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
+    at_once: SharedLimit | None = None
     asked: Json = None
 
 
 class ModelCalls:
     """Makes the model calls of attempts, each within the run's allowance."""
 
-    def __init__(self, models: Models, store: ContextStore, clock: Clock) -> None:
+    def __init__(self, models: Models, store: ContextStore, clock: Clock, limits: SharedLimits | None = None) -> None:
         self._models = models
+        self._limits = limits or SharedLimits(store)
         self._store = store
         self._clock = clock
         self._under_way: Counter[str] = Counter()
@@ -157,7 +154,8 @@ class ModelCalls:
         self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
-        async with pace.turn() as round_, self._slots.held(call.request.model):
+        held = self._limits.held(call.at_once, log.run_id)
+        async with held, pace.turn() as round_, self._slots.held(call.request.model):
             try:
                 reply = await self._in_some_form(log, call, on_text)
             except ModelError as error:
@@ -291,108 +289,3 @@ def _kept(reply: ModelReply) -> AssistantMessage:
     if reply.value is None or reply.message.tool_calls:
         return reply.message
     return reply.message.model_copy(update={"text": ""})
-
-
-class RateController:
-    """Limits the calls of one model by all attempts of this process.
-
-    Concurrency grows by additive increase and is halved after a rate limit error (AIMD: Chiu and Jain, "Analysis of the
-    Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989); until the first such error,
-    it doubles with every round of answers, as in TCP's slow start (RFC 5681). Errors of calls that ran in parallel
-    halve it only once. If a server asks for a wait, every process that shares the store waits: the wait is stored
-    as a gate.
-    """
-
-    def __init__(self, model: str, store: ContextStore, clock: Clock) -> None:
-        self.server = ServerGate(model, store, clock)
-        self._gate = f"model {model}"
-        self._store = store
-        self._clock = clock
-        self._limit = float(FIRST_LIMIT)
-        self._refused = False
-        self._rounds = 0
-        self._under_way = 0
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._held_at = self._held_until = clock.now()
-        self._looked_at: datetime | None = None
-
-    @property
-    def limit(self) -> int:
-        """The current maximum of parallel calls."""
-        return int(self._limit)
-
-    @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncGenerator[int]:
-        """Wait for permission to call the model, without a slot and outside the attempt's timeout. Yields the round.
-
-        Report the outcome with :meth:`answered` or, with the round, :meth:`refused`.
-        """
-        await self._admitted()
-        try:
-            yield self._rounds
-        finally:
-            self._under_way -= 1
-            self._admit()
-
-    def answered(self) -> None:
-        """Record an answer of the model: raise the limit a little if it is fully used."""
-        if self._under_way * 2 >= self._limit:
-            self._limit = min(self._limit + (1 / self._limit if self._refused else 1.0), LARGEST_LIMIT)
-
-    async def refused(self, round_: int, retry_after_s: float | None) -> None:
-        """Record a rate limit error of the model; ``retry_after_s`` is how long to wait."""
-        if round_ == self._rounds:
-            self._rounds += 1
-            self._refused = True
-            self._limit = max(1.0, min(self._limit, self._under_way) / 2)
-        if retry_after_s:
-            seconds = min(retry_after_s, LONGEST_HOLD_S)
-            self._hold(seconds)
-            await self._store.hold_gate(self._gate, seconds)
-
-    async def _admitted(self) -> None:
-        await self._look()
-        while (left := self._seconds_held()) > 0:
-            async with without_slot(f"the rate limit of {self._gate}", left):
-                await self._clock.sleep(left)
-        if self._under_way < self.limit and not self._queue:
-            self._under_way += 1
-            return
-        place = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
-        try:
-            async with without_slot():
-                await place
-        except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it was admitted but cannot proceed
-                self._under_way -= 1
-                self._admit()
-            raise
-
-    def _admit(self) -> None:
-        while self._queue and self._under_way < self.limit:
-            place = self._queue.popleft()
-            if not place.done():
-                self._under_way += 1
-                place.set_result(None)
-
-    def _seconds_held(self) -> float:
-        now = self._clock.now()
-        if now < self._held_at:  # the clock was put back
-            self._held_until, self._held_at = now + (self._held_until - self._held_at), now
-        return (self._held_until - now).total_seconds()
-
-    def _hold(self, seconds: float) -> None:
-        left = max(self._seconds_held(), seconds)
-        self._held_at = self._clock.now()
-        self._held_until = self._held_at + timedelta(seconds=left)
-
-    async def _look(self) -> None:
-        """Read at intervals the waits that models requested from other processes."""
-        now = self._clock.now()
-        if self._looked_at is not None and abs((now - self._looked_at).total_seconds()) < LOOKING_S:
-            return
-        self._looked_at = now
-        held = await self._store.pass_gate(self._gate, 0.0)
-        if held > 0:
-            self._hold(held)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
 
 class Slots:
@@ -17,13 +18,35 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self._free = count
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, RunPlaces] = {}
+
+    @property
+    def free(self) -> int:
+        """How many places nobody holds."""
+        return self._free
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a place and could use one."""
+        rooms = ((len(run.waiting), run.most, run.taken) for run in self._runs.values())
+        return sum(waiting if most is None else max(0, min(waiting, most - taken)) for waiting, most, taken in rooms)
+
+    def run(self, run_id: str, most: int | None = None) -> RunPlaces:
+        """Return the places of a run, which has at most ``most``."""
+        run = self._runs.setdefault(run_id, RunPlaces())
+        run.most = most
+        return run
+
+    def forget_idle(self, run_id: str) -> None:
+        """Forget a run that neither holds a place nor waits for one."""
+        run = self._runs.get(run_id)
+        if run is not None and not run.taken and not run.waiting:
+            del self._runs[run_id]
 
     @asynccontextmanager
     async def taken(self, run_id: str = "", most: int | None = None) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""
-        run = self._runs.setdefault(run_id, _Run())
-        run.most = most
+        run = self.run(run_id, most)
         place = _Place(self, run)
         try:
             await place.take()
@@ -34,10 +57,9 @@ class Slots:
                 _PLACE.reset(token)
         finally:
             place.leave()
-            if not run.taken and not run.waiting:
-                self._runs.pop(run_id, None)
+            self.forget_idle(run_id)
 
-    async def acquire(self, run: _Run) -> None:
+    async def acquire(self, run: RunPlaces) -> None:
         """Wait for a place of a run."""
         if self._free and run.has_room and not run.waiting:
             self._give(run)
@@ -47,32 +69,45 @@ class Slots:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was given a place and cannot use it
+            given = turn.done() and not turn.cancelled() and turn.exception() is None
+            if given:  # and it cannot use the place
                 self.release(run)
             elif turn in run.waiting:
                 run.waiting.remove(turn)
             raise
 
-    def release(self, run: _Run) -> None:
+    def release(self, run: RunPlaces) -> None:
         """Give a place of a run back."""
         run.taken -= 1
-        self._free += 1
+        self.add(1)
+
+    def add(self, count: int) -> None:
+        """Add places that nobody holds, or take some of these away."""
+        self._free += count
         while self._free:
             waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
             if not waiting:
                 return
-            fewest = min(waiting, key=lambda run: run.taken)
+            fewest = min(waiting, key=lambda each: each.taken)
             turn = fewest.waiting.popleft()
             if not turn.done():
                 self._give(fewest)
                 turn.set_result(None)
 
-    def _give(self, run: _Run) -> None:
+    def fail(self, error: Exception) -> None:
+        """Let everyone who waits for a place fail with an error."""
+        for run in self._runs.values():
+            while run.waiting:
+                turn = run.waiting.popleft()
+                if not turn.done():
+                    turn.set_exception(error)
+
+    def _give(self, run: RunPlaces) -> None:
         run.taken += 1
         self._free -= 1
 
 
-class _Run:
+class RunPlaces:
     """The places of one run, and the attempts that wait for one."""
 
     def __init__(self) -> None:
@@ -85,10 +120,26 @@ class _Run:
         return self.most is None or self.taken < self.most
 
 
+class Waits(Protocol):
+    """Records what an attempt waits for."""
+
+    def announce(self, reason: str, seconds: float) -> None:
+        """Record a wait of so many seconds."""
+        ...
+
+    def begin(self, reason: str, text: str) -> None:
+        """Record a wait that lasts until :meth:`end`; ``text`` says more than the reason."""
+        ...
+
+    def end(self, reason: str) -> None:
+        """Record the end of such a wait."""
+        ...
+
+
 class _Place:
     """The slot of one attempt. If several of its parallel calls wait at the same time, it is released once."""
 
-    def __init__(self, slots: Slots, run: _Run) -> None:
+    def __init__(self, slots: Slots, run: RunPlaces) -> None:
         self._slots = slots
         self._run = run
         self._held = False
@@ -119,7 +170,8 @@ class _Place:
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("leadhand_place", default=None)
-_NOTE: ContextVar[Callable[[str, float], None] | None] = ContextVar("leadhand_note", default=None)
+WAITS: ContextVar[Waits | None] = ContextVar("leadhand_waits", default=None)
+"""Records what the attempt of this task waits for."""
 _TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeouts", default=())
 
 
@@ -147,17 +199,42 @@ async def bounded(seconds: float) -> AsyncGenerator[None]:
         raise
 
 
-def announce_waits(note: Callable[[str, float], None]) -> None:
-    """Call ``note`` with the reason and the seconds of every known wait of this task in :func:`without_slot`."""
-    _NOTE.set(note)
+ANNOUNCED_S = 1.0
+"""Seconds after which a wait in a queue is recorded in the log."""
+
+
+@contextmanager
+def announced(reason: str, more: Callable[[], str]) -> Generator[None]:
+    """Wait in a queue for ``reason`` in the block, and record it in the log if that is not short.
+
+    ``more`` says what else there is to know then.
+    """
+    waits = WAITS.get()
+    if waits is None:
+        yield
+        return
+    begun = False
+
+    def begin() -> None:
+        nonlocal begun
+        begun = True
+        waits.begin(reason, more())
+
+    timer = asyncio.get_running_loop().call_later(ANNOUNCED_S, begin)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if begun:
+            waits.end(reason)
 
 
 @asynccontextmanager
 async def without_slot(reason: str = "", seconds: float = 0.0) -> AsyncGenerator[None]:
     """Wait for a service's gate or a model's rate limit, without the slot and outside the timeouts of the call."""
-    note = _NOTE.get()
-    if note is not None and seconds > 0:
-        note(reason, seconds)
+    waits = WAITS.get()
+    if waits is not None and seconds > 0:
+        waits.announce(reason, seconds)
     loop = asyncio.get_running_loop()
     began = loop.time()
     stopped = [(limit, when) for limit in _TIMEOUTS.get() if (when := limit.when()) is not None]

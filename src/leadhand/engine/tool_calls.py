@@ -19,7 +19,7 @@ from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
-from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
+from leadhand.domain.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
@@ -27,6 +27,8 @@ from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
+from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.tool_limits import ToolLimits
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
     ArtifactStore,
@@ -59,8 +61,15 @@ class ToolCalls:
         artifacts: ArtifactStore | None = None,
         library: Callable[[bool, str], Library] | None = None,
         workshop: Workshop | None = None,
+        limits: ToolLimits | None = None,
+        cache: ToolCache | None = None,
     ) -> None:
-        """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory."""
+        """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory.
+
+        Without ``limits`` and ``cache``, every call is made at once.
+        """
+        self._limits = limits
+        self._cache = cache
         self._workshop = workshop
         self._toolbox = toolbox
         self._library = library
@@ -108,22 +117,20 @@ class ToolCalls:
     ) -> ToolResult:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
-        Failures are returned, never raised.
+        Failures are returned, never raised. A call waits until the limits of its tool allow it, and is not made if an
+        earlier result can be used again.
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
         refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
         """
-        result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         bound = self._toolbox.find(tool.name)
         if bound is None:
             raise LookupError(f"the tool {tool.name} is not in this process")
-        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-        placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
-        if tool.effect is not Effect.PURE:
-            try:
-                await placed
-            except StaleAttempt as stale:
-                return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
+        run = None if work is None else work.definition
+        name = self._cache.name(tool, args, run) if self._cache is not None and run is not None else None
+        may_use = run is not None and not run.no_cache
+        if may_use and (used := await self._used_again(log, attempt, call_id, tool, args, name)) is not None:
+            return used
         context = ToolContext(
             run_id=log.run_id,
             call_id=f"{log.run_id}/{call_id}",
@@ -139,6 +146,60 @@ class ToolCalls:
             deps=self._toolbox.deps,
             emit=partial(log.note, attempt),
         )
+        if self._limits is None or not (tool.concurrency or tool.rate):
+            return await self._call(log, attempt, call_id, tool, args, bound, context, name)
+        async with self._limits.turn(tool, log.run_id):
+            # While this call waited, another one may have returned what it asks for.
+            if may_use and (used := await self._used_again(log, attempt, call_id, tool, args, name)) is not None:
+                return used
+            return await self._call(log, attempt, call_id, tool, args, bound, context, name)
+
+    async def _used_again(
+        self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], name: str | None
+    ) -> ToolResult | None:
+        """Return a cached result, and record that the call was not made; None if it has to be made."""
+        found = await self._cache.find(name, log) if self._cache is not None and name is not None else None
+        if found is None:
+            return None
+        reply, origin = found
+        pack = partial(log.pack, reply.raw)
+        raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
+        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        returned = ToolCallReturned(
+            attempt=attempt,
+            call_id=call_id,
+            tool=tool.name,
+            ok=True,
+            summary=reply.summary,
+            raw=raw,
+            sources=reply.sources,
+            sample=reply.sample,
+            cached=origin,
+        )
+        await log.append(began, returned, blobs=blobs)
+        made = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        return made._replace(summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample)
+
+    async def _call(
+        self,
+        log: RunLog,
+        attempt: str,
+        call_id: str,
+        tool: ToolSpec,
+        args: dict[str, Json],
+        bound: BoundTool,
+        context: ToolContext,
+        name: str | None,
+    ) -> ToolResult:
+        """Make a call, and keep its result under ``name`` in the cache."""
+        result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
+        if tool.effect is not Effect.PURE:
+            try:
+                await placed
+            except StaleAttempt as stale:
+                return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
         began_at = time.monotonic()
         returned, failure = await self._run(bound, tool, args, context)
         asks = await self._kept(returned.asks) if returned is not None else ()
@@ -159,6 +220,9 @@ class ToolCalls:
             duration_ms=round((time.monotonic() - began_at) * 1_000),
         )
         await log.append(event, blobs=blobs)
+        if self._cache is not None and name is not None and failure is None:
+            origin = CachedFrom(run_id=log.run_id, call_id=call_id, at=self._clock.now())
+            await self._cache.keep(name, tool, log, reply, raw, origin)
         return result._replace(
             summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample, asks=asks, failure=failure
         )

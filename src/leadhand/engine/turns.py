@@ -216,6 +216,7 @@ class Turns:
             shaped=(shape := work.definition.shape) is not None and work.role.name != shape.name,
             within=work.scopes,
             budgets=work.definition.budgets,
+            at_once=work.definition.concurrency.of_model(work.model),
             asked=asked,
         )
         if on_text is not None and number > 1 and work.assignment.answers:

@@ -242,8 +242,9 @@ class KeyStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The places of a limit as they are: ``held`` are the tickets of this process that hold a place, ``in_use`` all places that are
-    held, ``waiting`` all tickets behind them.
+    """The places of a limit as they are.
+
+    ``held`` are the tickets of this process that hold a place, ``in_use`` counts all that do, ``waiting`` all others.
     """
 
     held: frozenset[int] = frozenset()

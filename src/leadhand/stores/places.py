@@ -1,11 +1,9 @@
 """The queues of limits that all processes of a database share: the first tickets of a queue hold its places.
 
-A ticket is a row. Tickets are numbered in the order of their commits, so a ticket only ever moves towards the front, and
-one that holds a place keeps it until its row is deleted: by its process, or by another one once that process is dead.
-Nothing here depends on a clock.
+A ticket is a row. Tickets are numbered in the order of their commits, so a ticket only ever moves towards the front,
+and one that holds a place keeps it until its row is deleted: by its process, or by another one once that process is
+dead. Nothing here depends on a clock.
 """
-
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 

@@ -284,8 +284,10 @@ class ClusterDispatcher(LocalDispatcher):
 
     async def _carry_out(self, work: Work) -> None:
         key = _key(work)
+        if work.definition.concurrency.assignments:
+            self._taken(key)  # it may wait for others, and the host has room for more
         try:
-            async with self._slots.taken(work.run_id, work.definition.limits.max_workers):
+            async with self._host.place(work), self._slots.taken(work.run_id, work.definition.limits.max_workers):
                 if not await self._begin(work):
                     return
                 self._doing[key] = work

@@ -1,0 +1,67 @@
+"""Results of tools that are used again: by the same tool with the same arguments, within their lifetime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from leadhand.domain.run import RunDefinition
+from leadhand.domain.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
+from leadhand.domain.value import Json, Value
+from leadhand.engine.log import RunLog
+from leadhand.ports import AnswerCache
+
+
+class _Kept(Value):
+    """A result in the cache. ``raw`` above 4 kB is a blob reference, as in the log that it comes from."""
+
+    summary: str | None = None
+    raw: Json = None
+    sources: tuple[Source, ...] = ()
+    sample: bool = False
+    cached: CachedFrom
+
+
+class ToolCache:
+    """Keeps results in the store, as the log has them: without secrets, and large data by digest.
+
+    A key never gets what another key's runs found: the key of a run is a part of the name of an entry.
+    """
+
+    def __init__(self, store: AnswerCache) -> None:
+        self._store = store
+
+    def name(self, tool: ToolSpec, args: Mapping[str, Json], run: RunDefinition) -> str | None:
+        """Return the name of the entry for a call; None if the call must be made."""
+        if tool.cache_s is None or tool.effect is Effect.ONCE:
+            return None
+        code = [tool.name, tool.import_path, tool.version or tool.fingerprint]
+        asked = [*code, run.key_id, run.offline, run.documents, args]
+        text = json.dumps(asked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return f"tool {hashlib.sha256(text.encode()).hexdigest()}"
+
+    async def find(self, name: str, log: RunLog) -> tuple[ToolReturn, CachedFrom] | None:
+        """Return a result, and the call that it comes from; None if there is none, or its data are gone."""
+        try:
+            kept = _Kept.model_validate(await self._store.cached(name))
+            raw = await log.unpack(kept.raw)
+        except (ValidationError, KeyError):  # of another release, or its data were deleted with the run
+            return None
+        found = ToolReturn(raw=raw, summary=kept.summary, sources=kept.sources, sample=kept.sample)
+        return found, kept.cached
+
+    async def keep(
+        self, name: str, tool: ToolSpec, log: RunLog, returned: ToolReturn, raw: Json, origin: CachedFrom
+    ) -> None:
+        """Keep what a call returned, with ``raw`` as the log has it.
+
+        A result with a secret, which the log does not have, is not kept, nor one that asks something of its run.
+        """
+        about = {"summary": returned.summary, "sources": [each.model_dump() for each in returned.sources]}
+        secret = log.redacted_value(about) != about or log.redacted_value(returned.raw) != returned.raw
+        if tool.cache_s is not None and not secret and not returned.asks:
+            kept = _Kept.model_validate({**about, "raw": raw, "sample": returned.sample, "cached": origin})
+            await self._store.cache(name, kept.model_dump(mode="json"), tool.cache_s)

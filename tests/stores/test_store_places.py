@@ -1,0 +1,255 @@
+"""Limits that several processes share on one database: never too many at once, nobody starves, the dead free theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections import Counter
+from contextlib import aclosing
+
+import pytest
+from store_processes import process, until
+
+from leadhand.domain.limits import SharedLimit
+from leadhand.engine.shared_limits import SharedLimits
+from leadhand.ports import PlaceStore
+from leadhand.stores.opening import open_store
+
+THREE = SharedLimit(scope="the tool `x`", most=3)
+
+PREAMBLE = """
+import time
+from leadhand.domain.hosts import Announcement, HostKind
+from leadhand.domain.limits import SharedLimit
+from leadhand.engine.shared_limits import SharedLimits
+THREE = SharedLimit(scope="the tool `x`", most=3)
+"""
+
+CALLS = (
+    PREAMBLE
+    + """
+async def main():
+    store = await open_store(url)
+    limits, done = SharedLimits(store), []
+    async def call(n):
+        async with limits.held(THREE, f"run-{n % 5}"):
+            began = time.monotonic()
+            await asyncio.sleep(0.002)
+            done.append((began, time.monotonic()))
+    say("ready")
+    await asyncio.to_thread(input)
+    await asyncio.gather(*(call(n) for n in range(500)))
+    for began, ended in done:
+        say(began, ended)
+    await limits.aclose()
+    await store.aclose()
+
+asyncio.run(main())
+"""
+)
+
+HOLDS = (
+    PREAMBLE
+    + """
+async def main():
+    store = await open_store(url, heartbeat_limit_s=1.0)
+    if store.is_shared:
+        await store.announce(Announcement(kind=HostKind.HOST, concurrency=1), lambda: [])
+    limits, free = SharedLimits(store), asyncio.Event()
+    async def call(n):
+        async with limits.held(THREE, "run"):
+            say("holds")
+            await free.wait()
+        say("left")
+    calls = [asyncio.ensure_future(call(n)) for n in range(3)]
+    await asyncio.to_thread(input)
+    free.set()
+    await asyncio.gather(*calls)
+    await asyncio.to_thread(input)
+
+asyncio.run(main())
+"""
+)
+
+
+def most_at_once(spans: list[tuple[float, float]]) -> int:
+    """The most calls that were under way at the same moment."""
+    changes = sorted([(began, 1) for began, _ in spans] + [(ended, -1) for _, ended in spans])
+    now = most = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+async def test_a_thousand_calls_of_two_processes_are_never_more_than_three_at_once_and_none_starves(url: str):
+    async with process(url, CALLS) as one, process(url, CALLS) as other:
+        assert await one.heard() == await other.heard() == ["ready"]
+        await asyncio.gather(one.tell(), other.tell())
+        said = await asyncio.gather(one.rest(), other.rest())
+    mine, its = ([(float(began), float(ended)) for began, ended in map(str.split, lines)] for lines in said)
+    assert len(mine) == len(its) == 500
+    assert most_at_once([*mine, *its]) <= 3
+    # While both had calls left, neither process was kept waiting by the other.
+    both = min(max(ended for _, ended in mine), max(ended for _, ended in its))
+    shares = [sum(ended <= both for _, ended in spans) for spans in (mine, its)]
+    assert min(shares) >= 100, shares
+
+
+async def held_soon(limits: SharedLimits, limit: SharedLimit = THREE, patience_s: float = 30.0) -> None:
+    """Hold a place for a moment."""
+    async with asyncio.timeout(patience_s), limits.held(limit, "run"):
+        pass
+
+
+async def test_a_killed_process_frees_its_places(url: str):
+    async with process(url, HOLDS) as holder, aclosing(await open_store(url)) as store:
+        for _ in range(3):
+            assert await holder.heard() == ["holds"]
+        limits = SharedLimits(store)
+        waiting = asyncio.ensure_future(held_soon(limits))
+        await until(lambda: waits(store, 1))
+        assert not waiting.done()
+        await holder.kill()
+        await waiting
+        await until(lambda: waits(store, 0))
+
+
+async def waits(store: PlaceStore, count: int) -> bool:
+    """Whether so many tickets are in the queue behind three places."""
+    return (await store.places(THREE.scope, 3)).waiting == count
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_suspended_holder_on_a_server_loses_its_places_and_does_not_free_those_of_others_later(
+    postgres_url: str,
+):
+    async with process(postgres_url, HOLDS) as holder, aclosing(await open_store(postgres_url)) as store:
+        for _ in range(3):
+            assert await holder.heard() == ["holds"]
+        limits, free = SharedLimits(store), asyncio.Event()
+        held: list[int] = []
+
+        async def call(n: int) -> None:
+            async with limits.held(THREE, "run"):
+                held.append(n)
+                await free.wait()
+
+        holder.send(signal.SIGSTOP)
+        await holder.stopped()
+        calls = [asyncio.ensure_future(call(n)) for n in range(5)]
+        await until(lambda: has(held, 3), 30)
+        holder.send(signal.SIGCONT)
+        await holder.tell()
+        for _ in range(3):
+            assert await holder.heard() == ["left"]
+        places = await store.places(THREE.scope, 3)
+        assert (len(places.held), places.in_use, len(held)) == (3, 3, 3)
+        free.set()
+        await asyncio.gather(*calls)
+
+
+async def has(held: list[int], count: int) -> bool:
+    return len(held) == count
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_suspended_holder_on_one_machine_keeps_its_places(sqlite_url: str):
+    """Its calls may still be going on, and nobody can tell."""
+    async with process(sqlite_url, HOLDS) as holder, aclosing(await open_store(sqlite_url)) as store:
+        for _ in range(3):
+            assert await holder.heard() == ["holds"]
+        holder.send(signal.SIGSTOP)
+        await holder.stopped()
+        waiting = asyncio.ensure_future(held_soon(SharedLimits(store)))
+        await until(lambda: waits(store, 1))
+        await asyncio.sleep(1.5)  # longer than the interval of checks for the dead
+        assert not waiting.done()
+        holder.send(signal.SIGCONT)
+        await holder.tell()
+        await waiting
+
+
+async def test_a_call_that_no_longer_waits_leaves_no_ticket_behind(url: str):
+    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as second:
+        limits, others, free = SharedLimits(store), SharedLimits(second), asyncio.Event()
+        held: list[int] = []
+
+        async def call(n: int, of: SharedLimits) -> None:
+            async with of.held(THREE, "run"):
+                held.append(n)
+                await free.wait()
+
+        holding = [asyncio.ensure_future(call(n, limits)) for n in range(3)]
+        await until(lambda: has(held, 3))
+        waiting = [asyncio.ensure_future(call(n, others)) for n in range(10)]
+        await until(lambda: waits(store, 3))  # a process queues for no more places than there are
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await until(lambda: waits(store, 0))
+        free.set()
+        await asyncio.gather(*holding)
+        await until(lambda: used(store, 0))
+        await held_soon(others)
+
+
+async def used(store: PlaceStore, count: int) -> bool:
+    return (await store.places(THREE.scope, 3)).in_use == count
+
+
+async def test_a_place_given_to_a_call_that_was_cancelled_meanwhile_is_given_back(url: str):
+    async with aclosing(await open_store(url)) as store:
+        limits = SharedLimits(store)
+        for pause in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.01, 0.02):
+            calls = [asyncio.ensure_future(held_soon(limits)) for _ in range(5)]
+            await asyncio.sleep(pause)
+            for each in calls:
+                each.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+        await asyncio.gather(*(held_soon(limits) for _ in range(5)))
+        await until(lambda: used(store, 0))
+
+
+async def test_a_small_run_does_not_wait_for_all_calls_of_a_large_one(url: str):
+    one, order = SharedLimit(scope="the tool `x`", most=1), list[str]()
+    async with aclosing(await open_store(url)) as store:
+        limits = SharedLimits(store)
+
+        async def call(run_id: str) -> None:
+            async with limits.held(one, run_id):
+                order.append(run_id)
+
+        await asyncio.gather(*(call("large") for _ in range(40)), *(call("small") for _ in range(3)))
+    assert Counter(order) == {"large": 40, "small": 3}
+    assert max(place for place, run_id in enumerate(order) if run_id == "small") < 15, order
+
+
+async def test_a_run_takes_no_more_places_than_its_own_limit_allows(url: str):
+    async with aclosing(await open_store(url)) as store:
+        limits, free, held = SharedLimits(store), asyncio.Event(), list[str]()
+
+        async def call(run_id: str, most: int) -> None:
+            async with limits.held(THREE, run_id, most):
+                held.append(run_id)
+                await free.wait()
+
+        calls = [asyncio.ensure_future(call("narrow", 1)) for _ in range(3)]
+        calls += [asyncio.ensure_future(call("wide", 5)) for _ in range(2)]
+        await until(lambda: has([*range(len(held))], 3))
+        assert Counter(held) == {"narrow": 1, "wide": 2}
+        free.set()
+        await asyncio.gather(*calls)
+
+
+async def test_queueing_up_twice_does_no_more_than_once(url: str):
+    """The answer to a commit may be lost, and then the same is written again."""
+    async with aclosing(await open_store(url)) as store:
+        first = await store.queue_up("x", 2, want=3)
+        assert (await store.queue_up("x", 2, want=3)) == first
+        assert (len(first.held), first.in_use, first.waiting) == (2, 2, 1)
+        done = sorted(first.held)[:1]
+        for _ in range(2):
+            now = await store.queue_up("x", 2, want=1, held=first.held - {*done}, done=done)
+            assert (len(now.held), now.in_use, now.waiting) == (2, 2, 0)
