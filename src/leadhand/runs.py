@@ -102,6 +102,10 @@ class Run(Answering, Generic[ValueT]):
         """The calls of ``on_approval``, by the id of the approval."""
         self._drives = drive
         self._driving = runtime.driving(state, self._note) if drive else None
+        if self._driving is not None and runtime.cluster is not None:
+            live = runtime.cluster.live
+            live.watch(state.run_id)
+            self._driving.add_done_callback(lambda _: live.unwatch(state.run_id))
 
     @property
     def run_id(self) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from leadhand.app.flows import FlowRegistry
+from leadhand.app.settings import Settings
+from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
-from leadhand.engine.host import Host
+from leadhand.engine.host import Host, OnText
+from leadhand.engine.redaction import Redactor
 from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher, Job
 from leadhand.tools.toolbox import Toolbox
 
@@ -13,18 +16,21 @@ from leadhand.tools.toolbox import Toolbox
 class Membership:
     """The place of a process in a cluster."""
 
-    def __init__(self, store: ClusterStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox) -> None:
+    def __init__(
+        self, store: ClusterStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
+    ) -> None:
         self._store = store
         self._concurrency = concurrency
         self._flows = flows
         self._toolbox = toolbox
         self._joined = False
+        self.live = live
 
     def dispatcher(self, host: Host, clock: Clock) -> Dispatcher:
         """Return a dispatcher that shares attempts with the other processes."""
         from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 
-        self._dispatcher = ClusterDispatcher(host, clock, self._store, self._concurrency)
+        self._dispatcher = ClusterDispatcher(host, clock, self._store, self.live.ended, self._concurrency)
         return self._dispatcher
 
     async def join(self, kind: HostKind) -> None:
@@ -36,6 +42,7 @@ class Membership:
                 tools = tuple(spec.name for spec in self._toolbox.known(every=True))
                 said = said.evolve(flows=tuple(self._flows.names()), tools=tools)
             await self._store.announce(said, self._dispatcher.doing)
+            self.live.start()
 
     async def drain(self) -> None:
         """Show that this process takes no new work. Raises StoreError."""
@@ -55,10 +62,20 @@ class Membership:
         return [Job(task=DRIVE, run_id=run_id)]
 
 
-def membership(store: ContextStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox) -> Membership | None:
-    """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it."""
+def membership(
+    store: ContextStore,
+    settings: Settings,
+    flows: FlowRegistry,
+    toolbox: Toolbox,
+    redactor: Redactor,
+    on_text: OnText | None,
+) -> Membership | None:
+    """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it.
+
+    ``on_text`` gets the live text of the runs that are watched in this process.
+    """
     if isinstance(store, ClusterStore) and store.is_shared:
-        return Membership(store, concurrency, flows, toolbox)
+        return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text))
     return None
 
 

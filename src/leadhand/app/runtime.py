@@ -84,12 +84,16 @@ class Runtime:
             self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
+        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.redactor, on_text)
+        """This process among those that share its database; None if they are all on this machine."""
         parts = self.settings, self.store, self.models, self.toolbox, self._clock, self.redactor
         self._host, self._model_calls, self.tool_calls = host_with_calls(
-            *parts, web=self.web, artifacts=self.artifacts, library=self.library, on_text=on_text
+            *parts,
+            web=self.web,
+            artifacts=self.artifacts,
+            library=self.library,
+            on_text=on_text if self.cluster is None else self.cluster.live.write,
         )
-        self.cluster = membership(self.store, self.settings.concurrency, self.flows, self.toolbox)
-        """This process among those that share its database; None if they are all on this machine."""
         self.dispatcher = dispatcher_of(self.cluster, self._host, self._clock, self.settings.concurrency)
 
     async def start(

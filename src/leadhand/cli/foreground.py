@@ -61,6 +61,10 @@ class Transcript:
             (failed,) = await asyncio.gather(following, return_exceptions=True)
         if isinstance(failed, Exception):
             raise failed
+        await self.catch_up(log, run_id)
+
+    async def catch_up(self, log: ContextStore, run_id: str) -> None:
+        """Show what has been committed. Raises OutputClosed, and what the store raises."""
         self._show(await log.read(run_id, after=self._position))
 
     async def _follow(self, log: ContextStore, run_id: str) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leadhand.app.manifest import Project
     from leadhand.app.new_limits import NewLimits
     from leadhand.app.runtime import Runtime
+    from leadhand.engine.host import OnText
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -331,9 +332,14 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
 
 
 @asynccontextmanager
-async def open_reader(store: StoreFlags, *, creates: bool = False) -> AsyncGenerator[Runtime]:
-    """Open the store for commands that drive no run: they look for no model. ``creates``: also a store that is new."""
-    async with aclosing(open_lead(store, model="offline")) as lead:
+async def open_reader(
+    store: StoreFlags, *, creates: bool = False, on_text: OnText | None = None
+) -> AsyncGenerator[Runtime]:
+    """Open the store for commands that drive no run: they look for no model. ``creates``: also a store that is new.
+
+    ``on_text`` gets the live text of the runs that are watched.
+    """
+    async with aclosing(open_lead(store, model="offline", on_text=on_text)) as lead:
         yield await lead.runtime(reading=not creates)
 
 

@@ -2,7 +2,7 @@
 
 from leadhand.domain.errors import AllowanceRefused, StaleAttempt
 
-from .cluster import CARRY_OUT, DRIVE, VERSION, ClusterStore, Job
+from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
 from .stores import (
     AgentStore,
     AnswerCache,
@@ -41,6 +41,7 @@ from .work import (
 __all__ = [
     "CARRY_OUT",
     "DRIVE",
+    "LARGEST_MESSAGE",
     "VERSION",
     "AgentStore",
     "AllowanceRefused",

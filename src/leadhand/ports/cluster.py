@@ -12,6 +12,8 @@ CARRY_OUT = "carry_out"
 DRIVE = "drive"
 VERSION = 1
 """The version of the arguments of jobs."""
+LARGEST_MESSAGE = 7_900
+"""The most bytes of a message between processes, in UTF-8: PostgreSQL's limit is 8,000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,4 +84,16 @@ class ClusterStore(Protocol):
 
     async def defer(self, jobs: Sequence[Job]) -> None:
         """Add jobs to the queue."""
+        ...
+
+    def listen(self, hear: Callable[[str], None], connected: Callable[[], None]) -> None:
+        """Call ``hear`` on this event loop with each message of other processes, until the store is closed.
+
+        ``connected`` is called at the beginning, and again after messages may have been lost. Only the first call of
+        this method counts.
+        """
+        ...
+
+    def send(self, messages: Sequence[str]) -> None:
+        """Send messages of at most LARGEST_MESSAGE bytes to the processes that listen; any may be lost."""
         ...

@@ -6,18 +6,17 @@ A secret may be split between two pieces, so only whole words that cannot become
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from leadhand.domain.events import Entry
 from leadhand.domain.state import RunState
 from leadhand.domain.view import AttemptStep, steps
+from leadhand.engine.drafts import Draft
 from leadhand.engine.redaction import Redactor
 
 EVERY_S = 0.05
 """Pieces are collected, so that clients are notified at most once in this time."""
-LONGEST = 200_000
-"""Maximum characters of one draft; further text is not shown."""
 
 
 class Piece(NamedTuple):
@@ -28,56 +27,22 @@ class Piece(NamedTuple):
     text: str
 
 
-class Draft:
-    """What one attempt has written. ``shown`` has no secrets; ``version`` changes when the text restarts."""
-
-    __slots__ = ("_pieces", "_raw", "_restarted", "shown", "version")
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._raw = ""
-        self._restarted = False
-        self.shown: str = ""
-        self.version = 0
-
-    def write(self, piece: str) -> None:
-        """Add the next piece; an empty one restarts the text."""
-        if not piece:
-            self._pieces.clear()
-            self._raw = self.shown = ""
-            self._restarted = True
-            self.version += 1
-        elif len(self._raw) < LONGEST:
-            self._pieces.append(piece)
-
-    def show(self, redactor: Redactor) -> bool:
-        """Update ``shown``, and return whether it has changed."""
-        restarted, self._restarted = self._restarted, False
-        if not self._pieces:
-            return restarted
-        self._raw += "".join(self._pieces)
-        self._pieces.clear()
-        text = redactor.unfinished(self._raw)
-        if text == self.shown:
-            return restarted
-        if not text.startswith(self.shown):
-            self.version += 1
-        self.shown = text
-        return True
-
-
 class Drafts:
-    """The drafts of all runs that this process drives. ``changed`` is called with the id of a run with more text."""
+    """The drafts of the runs that this process drives or shows. ``changed`` gets the id of a run with more text."""
 
     def __init__(self, redactor: Redactor, changed: Callable[[str], None]) -> None:
         self._redactor = redactor
         self._changed = changed
         self._of_run: dict[str, dict[str, Draft]] = {}
+        self._ended: dict[str, set[str]] = {}
+        """Attempts that have ended, of runs that are shown: text from another process may arrive after the end."""
         self._dirty: set[str] = set()
         self._later: asyncio.TimerHandle | None = None
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
         """Add a piece of an attempt's text: an :data:`leadhand.engine.attempt.OnText`."""
+        if attempt in self._ended.get(run_id, ()):
+            return
         self._of_run.setdefault(run_id, {}).setdefault(attempt, Draft()).write(piece)
         self._dirty.add(run_id)
         if self._later is None:
@@ -92,16 +57,28 @@ class Drafts:
         drafts = self._of_run.get(state.run_id)
         if drafts is None:
             return
-        for entry in entries:
-            for step in steps(entry.event):
-                if isinstance(step, AttemptStep) and step.outcome != "running":
-                    drafts.pop(step.attempt, None)
+        for attempt in _ended(entries):
+            drafts.pop(attempt, None)
         if not drafts or state.finished is not None:
             self.release(state)
+
+    def note(self, run_id: str, entries: Sequence[Entry]) -> None:
+        """Delete drafts, as above, of a run that is shown here and may be driven elsewhere."""
+        drafts, ended = self._of_run.get(run_id, {}), self._ended.setdefault(run_id, set())
+        for attempt in _ended(entries):
+            ended.add(attempt)
+            drafts.pop(attempt, None)
 
     def release(self, state: RunState) -> None:
         """Delete all drafts of a run that is no longer driven here."""
         self._of_run.pop(state.run_id, None)
+
+    def forget(self, run_id: str, attempts: Iterable[str]) -> None:
+        """Delete the drafts of attempts of a run that is no longer shown here."""
+        self._ended.pop(run_id, None)
+        drafts = self._of_run.get(run_id, {})
+        for attempt in attempts:
+            drafts.pop(attempt, None)
 
     def close(self) -> None:
         """Stop showing text."""
@@ -116,6 +93,14 @@ class Drafts:
             changed = [draft.show(self._redactor) for draft in drafts.values()]  # not any(…): every draft is updated
             if any(changed):
                 self._changed(run_id)
+
+
+def _ended(entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield the attempts that have ended."""
+    for entry in entries:
+        for step in steps(entry.event):
+            if isinstance(step, AttemptStep) and step.outcome != "running":
+                yield step.attempt
 
 
 class Reading:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
 
@@ -80,10 +80,32 @@ class Client(Protocol):
         ...
 
 
+class RemoteText(Protocol):
+    """The live text of attempts in other processes. Text of runs that are watched reaches the drafts."""
+
+    def watch(self, run_id: str) -> None: ...
+
+    def unwatch(self, run_id: str) -> Collection[str]:
+        """Watch a run no longer, and return the attempts whose text came from other processes."""
+        ...
+
+
+class NoRemoteText:
+    """Of a process whose database belongs to this machine alone."""
+
+    def watch(self, run_id: str) -> None:
+        pass
+
+    def unwatch(self, run_id: str) -> Collection[str]:
+        return ()
+
+
 class Feed:
     """The feed of one run for all its clients."""
 
-    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews, pages: Pages) -> None:
+    def __init__(
+        self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews, pages: Pages, remote: RemoteText
+    ) -> None:
         self.run_id = run_id
         self.pages = pages
         self.head = 0
@@ -93,6 +115,8 @@ class Feed:
         self._log: tuple[str, datetime | None] = (run_id, None)
         self._store = store
         self._drafts = drafts
+        self._remote = remote
+        self._watched = False
         self._views = views
         self._view: LiveView | None = None
         self._lines: deque[Line] = deque(maxlen=KEPT)
@@ -109,6 +133,9 @@ class Feed:
         if self._closed:
             return  # every client left before the feed was open
         self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
+        if self.end is None:
+            self._watched = True
+            self._remote.watch(self.run_id)
 
     async def _read(self) -> None:
         try:
@@ -129,6 +156,7 @@ class Feed:
                 self.end = entry.event.status.value
             elif isinstance(entry.event, RunReopened):
                 self.end = None
+        self._drafts.note(self.run_id, batch)
         if self._view is not None:
             self._view.take(batch)
         self.head = batch[-1].seq
@@ -177,6 +205,9 @@ class Feed:
     async def aclose(self) -> None:
         """Stop following the run."""
         self._closed = True
+        if self._watched:
+            self._watched = False
+            self._drafts.forget(self.run_id, self._remote.unwatch(self.run_id))
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -185,11 +216,14 @@ class Feed:
 class Feeds:
     """The feeds of all runs that have clients."""
 
-    def __init__(self, store: ContextStore, drafts: Drafts, *, beat_every_s: float = 15.0) -> None:
+    def __init__(
+        self, store: ContextStore, drafts: Drafts, remote: RemoteText | None = None, *, beat_every_s: float = 15.0
+    ) -> None:
         self.views = LiveViews(store)
         self.pages = Pages()
         self._store = store
         self._drafts = drafts
+        self._remote = remote or NoRemoteText()
         self._feeds: dict[str, Feed] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._beat_every_s = beat_every_s
@@ -205,7 +239,7 @@ class Feeds:
         """Watch a run. Raises NoSuchRun."""
         feed = self._feeds.get(run_id)
         if feed is None or feed.error is not None:
-            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views, self.pages)
+            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views, self.pages, self._remote)
             self._opening[run_id] = asyncio.get_running_loop().create_task(feed.open())
         feed.clients[client] = None
         try:

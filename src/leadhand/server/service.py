@@ -70,6 +70,9 @@ class Service:
         runtime.watchers.append(drafts.watch)
         runtime.watchers.append(self._note_errors)
         runtime.on_release.append(drafts.release)
+        if runtime.cluster is not None:
+            live = runtime.cluster.live
+            runtime.on_release.append(lambda state: live.again(state.run_id))
 
     def hang_up(self) -> None:
         """End the streams and the requests that wait, since the server ends."""
@@ -352,7 +355,8 @@ class Live:
     def service(self, runtime: Runtime) -> Service:
         """Return the service of a runtime that was opened with :meth:`write`."""
         drafts = self._drafts = Drafts(runtime.redactor, lambda run_id: feeds.changed(run_id))
-        feeds = Feeds(runtime.store, drafts)
+        live = runtime.cluster.live if runtime.cluster is not None else None
+        feeds = Feeds(runtime.store, drafts, live)
         return Service(runtime, drafts, feeds)
 
 

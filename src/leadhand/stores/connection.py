@@ -122,6 +122,10 @@ class Connection(Protocol):
         """Return a number that differs after a commit of another session; None if the database has none."""
         return None
 
+    def messages(self, wait_s: float) -> Iterator[str]:
+        """Yield what other sessions send on the channels that this one listens to, for ``wait_s`` seconds."""
+        yield from ()
+
     def damaged_pages(self) -> list[str]:
         """Return what is wrong with the pages of the database; a server checks its own."""
         return []

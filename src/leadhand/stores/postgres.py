@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -126,6 +126,14 @@ class PostgresConnection(Connection):
             raise explained(error, self._name) from error
         except UnicodeError as error:
             raise unstorable(error, self._name) from error
+
+    def messages(self, wait_s: float) -> Iterator[str]:
+        try:
+            for each in self._raw.notifies(timeout=wait_s):
+                if each.pid != self._raw.info.backend_pid:
+                    yield each.payload
+        except psycopg.Error as error:
+            raise explained(error, self._name) from error
 
     def rollback(self) -> None:
         with suppress(psycopg.Error):

@@ -31,6 +31,7 @@ from .connection import Database, ReadOnly, Row, close_in_forked_child
 from .followers import Followers, Poller
 from .job_queue import defer, queue_info
 from .listings import earlier_files, host_lines, run_listing, run_listings, store_info
+from .messages import Hear, MessageBus
 from .places import Queues, places
 from .schema import check_current
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
@@ -71,6 +72,7 @@ class SqlContextStore:
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed, self._patience_s)
+        self._bus = MessageBus(self._database)
         self._poller = Poller(self._database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
         self._followers = Followers(self.read, self._poller, closed)
         self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
@@ -192,6 +194,12 @@ class SqlContextStore:
 
     async def defer(self, jobs: Sequence[Job]) -> None:
         await self._write_beside("7", defer, jobs)
+
+    def listen(self, hear: Hear, connected: Callable[[], None]) -> None:
+        self._bus.listen(hear, connected)
+
+    def send(self, messages: Sequence[str]) -> None:
+        self._bus.send(messages)
 
     async def about(self) -> StoreInfo:
         return await self._query(store_info, self._database)
@@ -362,6 +370,7 @@ class SqlContextStore:
 
     async def aclose(self) -> None:
         self._followers.close(closed_error())
+        await self._bus.aclose()
         await self._poller.aclose()
         await self._readers.aclose()
         await self._writer.aclose()

@@ -93,15 +93,18 @@ def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:
 
 async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: StoreFlags = StoreFlags()) -> int:
     """Follow a run until it ends, pauses, waits, or its process dies."""
-    async with open_reader(store) as runtime:
+    shown = new_view(output)
+    async with open_reader(store, on_text=shown.write_draft) as runtime:
         listing = await find_run(runtime.store, run_id)
         definition = await definition_of(runtime.store, listing.run_id)
         say_opening(runtime, listing.run_id, definition, why="")
-        shown = new_view(output)
         resting = asyncio.ensure_future(_rested(runtime.store, listing))
         try:
             with shown.shown():
                 transcript = Transcript(shown, stream=output.stream_json)
+                await transcript.catch_up(runtime.store, listing.run_id)
+                if runtime.cluster is not None and shown.draws_drafts:
+                    runtime.cluster.live.watch(listing.run_id)
                 await transcript.show_until(resting, runtime.store, listing.run_id)
             listing = await resting
         except asyncio.CancelledError:

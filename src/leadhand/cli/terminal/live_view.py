@@ -60,6 +60,8 @@ class _Terminal(Console):
 class LiveView(View):
     """Draws a run in progress. The drawing disappears when the run rests; lines it wrote stay."""
 
+    draws_drafts = True
+
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
         self._progress = Progress()

@@ -18,7 +18,7 @@ from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide.operator_requests import retriable
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.outcome import next_action
@@ -74,7 +74,10 @@ def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
     models = definition.models
     for name in models.names:
         window = models.windows.get(name)
-        if not runtime.models.profile(name).server:
+        try:
+            if not runtime.models.profile(name).server:
+                continue
+        except ConfigurationError:  # a process that only watches the run needs no credentials and no address
             continue
         source = "LEADHAND_WINDOW" if runtime.settings.environment.get("LEADHAND_WINDOW") else "server"
         text = f"unknown: {ASSUMED_WINDOW:,} assumed" if window is None else f"{window:,} ({source})"

@@ -205,6 +205,9 @@ def attempt_words(part: AssignmentPart) -> str:
 class View:
     """Shows a run in progress; this base only writes the lines that are said."""
 
+    draws_drafts = False
+    """Whether :meth:`write_draft` shows anything."""
+
     @contextmanager
     def shown(self) -> Generator[None]:
         """Show the run inside the block."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any
 
 from leadhand.dispatch.local import LocalDispatcher
@@ -45,9 +45,18 @@ class ClusterDispatcher(LocalDispatcher):
 
     check_s: float | None = 1.0
 
-    def __init__(self, host: Host, clock: Clock, store: ClusterStore, concurrency: int = CONCURRENCY) -> None:
+    def __init__(
+        self,
+        host: Host,
+        clock: Clock,
+        store: ClusterStore,
+        ended: Callable[[str, str], None],
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        """``ended`` is called with the run and the attempt whenever one is no longer carried out here."""
         super().__init__(host, clock, concurrency)
         self._store = store
+        self._ended = ended
         self._concurrency = concurrency
         self._driven: dict[str, DrivenRun] = {}
         self._others: list[HostLine] = []
@@ -300,6 +309,7 @@ class ClusterDispatcher(LocalDispatcher):
                     raise
         finally:
             self._taken(key)
+            self._ended(work.run_id, work.attempt.attempt)
             self._doing.pop(key, None)
             self._withdrawn.discard(key)
 

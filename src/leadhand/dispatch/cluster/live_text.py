@@ -1,0 +1,194 @@
+"""Live text across processes: what a model is writing here, for those who watch its run elsewhere, and the reverse.
+
+A process says every two seconds which runs it watches. The processes that carry out attempts of these runs then send
+what can be shown of their texts, a few times a second. Texts are redacted before they are sent, and are never stored. A
+message that is lost is harmless: the next one does not continue what has arrived, so the whole text is asked for again,
+and the finished text is in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from leadhand.engine.drafts import Draft
+from leadhand.engine.host import OnText
+from leadhand.engine.redaction import Redactor
+from leadhand.ports import LARGEST_MESSAGE, ClusterStore
+
+EVERY_S = 0.25
+"""The pieces of an attempt's text are collected for so long."""
+WATCHING_S = 2.0
+"""Seconds between two messages about what is watched here."""
+FORGOTTEN_S = 7.0
+"""Seconds after which a run counts as watched no longer, unless its watchers are heard of again."""
+PART = 1_200
+"""The most characters in one message: each has up to six bytes in JSON."""
+IN_ONE = 50
+"""The most runs in one message about what is watched."""
+
+
+class LiveText:
+    """Passes live text on between this process and others. ``on_text`` gets the text of watched runs from everywhere.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self, store: ClusterStore, redactor: Redactor, on_text: OnText | None) -> None:
+        self._store = store
+        self._redactor = redactor
+        self._on_text = on_text
+        self._written: dict[str, dict[str, _Written]] = {}
+        """The texts of attempts that are carried out here, by run and attempt."""
+        self._watched: dict[str, float] = {}
+        """The runs that other processes watch, and until when."""
+        self._watching: dict[str, int] = {}
+        """How many watch a run here."""
+        self._heard: dict[str, dict[str, tuple[int, int]]] = {}
+        """The version and the length of texts from elsewhere, by run and attempt."""
+        self._sending: asyncio.TimerHandle | None = None
+        self._repeating: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to hear of others."""
+        self._store.listen(self._hear, self._ask_all)
+
+    # --- text that is written here --------------------------------------------------------------------------------
+
+    def write(self, run_id: str, attempt: str, piece: str) -> None:
+        """Add a piece of a text that is written here: an :data:`leadhand.engine.host.OnText`."""
+        if self._on_text is not None:
+            self._on_text(run_id, attempt, piece)
+        texts = self._written.setdefault(run_id, {})
+        if attempt not in texts:
+            texts[attempt] = _Written()
+        texts[attempt].draft.write(piece)
+        if run_id in self._watched:
+            self._send_soon()
+
+    def ended(self, run_id: str, attempt: str) -> None:
+        """Forget the text of an attempt that has ended: it is in the log."""
+        texts = self._written.get(run_id)
+        if texts is not None and texts.pop(attempt, None) is not None and not texts:
+            del self._written[run_id]
+
+    def _send_soon(self) -> None:
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().call_later(EVERY_S, self._send)
+
+    def _send(self) -> None:
+        self._sending = None
+        self._forget()
+        for run_id in self._watched.keys() & self._written.keys():
+            for attempt, written in self._written[run_id].items():
+                parts = written.news(self._redactor)
+                self._say(["text", run_id, attempt, written.draft.version, start, text] for start, text in parts)
+
+    def _forget(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._watched = {run_id: until for run_id, until in self._watched.items() if until > now}
+
+    def _say(self, messages: Iterable[list[Any]]) -> None:
+        said = [json.dumps(message, ensure_ascii=False).encode(errors="replace") for message in messages]
+        self._store.send([each.decode() for each in said if len(each) <= LARGEST_MESSAGE])
+
+    # --- text that is watched here --------------------------------------------------------------------------------
+
+    def watch(self, run_id: str) -> None:
+        """Pass on the text of a run, wherever it is written, until as many calls of :meth:`unwatch`."""
+        if self._on_text is None:
+            return
+        self.start()
+        self._watching[run_id] = self._watching.get(run_id, 0) + 1
+        self._ask([run_id])
+        if self._repeating is None:
+            self._repeat()
+
+    def unwatch(self, run_id: str) -> Collection[str]:
+        """Watch a run no longer, and return the attempts whose text came from elsewhere, if nobody else does."""
+        left = self._watching.pop(run_id, 0) - 1
+        if left > 0:
+            self._watching[run_id] = left
+            return ()
+        return self._heard.pop(run_id, {}).keys()
+
+    def again(self, run_id: str) -> None:
+        """Ask for the whole text of a run if it is watched: what had arrived was forgotten."""
+        self._heard.pop(run_id, None)
+        if run_id in self._watching:
+            self._ask([run_id])
+
+    def _ask_all(self) -> None:
+        self._ask(list(self._watching))
+
+    def _ask(self, runs: list[str], *, whole: bool = True) -> None:
+        self._say(["watch", runs[start : start + IN_ONE], whole] for start in range(0, len(runs), IN_ONE))
+
+    def _repeat(self) -> None:
+        self._repeating = None
+        if self._watching:
+            self._repeating = asyncio.get_running_loop().call_later(WATCHING_S, self._repeat)
+            self._ask(list(self._watching), whole=False)
+
+    # --- messages of others ---------------------------------------------------------------------------------------
+
+    def _hear(self, message: str) -> None:
+        try:
+            said: Any = json.loads(message)
+        except ValueError:
+            return  # of another program
+        match said:
+            case ["watch", list(), bool(whole), *_]:
+                self._forget()
+                for run_id in said[1]:
+                    self._note_watched(str(run_id), whole=whole)
+            case ["text", str(run_id), str(attempt), int(version), int(start), str(text), *_]:
+                if run_id in self._watching:
+                    self._take(run_id, attempt, version, start, text)
+            case _:
+                return  # of a later release
+
+    def _note_watched(self, run_id: str, *, whole: bool) -> None:
+        new = run_id not in self._watched
+        self._watched[run_id] = asyncio.get_running_loop().time() + FORGOTTEN_S
+        if run_id in self._written and (new or whole):
+            for written in self._written[run_id].values():
+                written.sent = (-1, 0)
+            self._send_soon()
+
+    def _take(self, run_id: str, attempt: str, version: int, start: int, text: str) -> None:
+        assert self._on_text is not None
+        heard = self._heard.setdefault(run_id, {})
+        known, length = heard.get(attempt, (version, 0))
+        if known != version:
+            self._on_text(run_id, attempt, "")
+            length = 0
+        new = text[max(0, length - start) :]
+        if start <= length and new:
+            self._on_text(run_id, attempt, new)
+            length += len(new)
+        heard[attempt] = version, length
+        if start > length:
+            self._ask([run_id])
+
+
+class _Written:
+    """A text that is written here; ``sent`` is the version, and how much of it was sent."""
+
+    def __init__(self) -> None:
+        self.draft = Draft()
+        self.sent = (0, 0)
+
+    def news(self, redactor: Redactor) -> Iterator[tuple[int, str]]:
+        """Yield what was not sent, in parts with their offsets; an empty one says that the text starts again."""
+        self.draft.show(redactor)
+        version, start = self.sent
+        if version != self.draft.version:
+            start = 0
+            if not self.draft.shown:
+                yield 0, ""
+        for place in range(start, len(self.draft.shown), PART):
+            yield place, self.draft.shown[place : place + PART]
+        self.sent = self.draft.version, len(self.draft.shown)

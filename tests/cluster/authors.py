@@ -1,0 +1,25 @@
+"""A flow with a single assignment, which writes the answer: only hosts that have this file can carry it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+
+
+class Author(Flow):
+    """Write one text."""
+
+    name = "author"
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [Role(name="compose", instructions="Write.")]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Any]:
+        if not run.assignments:
+            return [Assign(id="text", role="compose", input={"request": run.request}, answers=True)]
+        return [] if run.open else [Finish()]
+
+    def outcome(self, run: RunView[Flow.Options]) -> Outcome:
+        (text,) = run.assignments.values()
+        return Outcome(answer=text.text or "", uses=["text"] if text.ok else [])
