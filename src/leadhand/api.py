@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
@@ -12,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
+from leadhand.app.blocking import answer_of
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
 from leadhand.app.keys import user
 from leadhand.app.new_limits import NewLimits
 from leadhand.app.report_agents import bound_agents
+from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, run_settings
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
@@ -23,7 +23,6 @@ from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
 from leadhand.domain.listing import RunFilter, RunListing
-from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
@@ -138,6 +137,9 @@ class Leadhand(Answering):
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),
         )
+        self._bounded = not isinstance(budget, arguments.Usual)
+        self._adapters: dict[str, Models] = {}
+        """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
         arguments.check_parts(models=models, store=store, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
@@ -150,6 +152,7 @@ class Leadhand(Answering):
             store=store,
             flows=self._flows,
             on_text=on_text,
+            added=self._adapters,
         )
         self._runtime: Runtime | None = None
 
@@ -202,20 +205,47 @@ class Leadhand(Answering):
         output: Wanted[ValueT] = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
+        instructions: str | Mapping[str, str] | None = None,
+        model: str | Models | None = None,
+        budget: float | None = AS_CONFIGURED,
+        tools: Iterable[RunTool] | None = None,
+        plan_only: bool = False,
+        approve_plan: bool = False,
         **options: Any,
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
 
         ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
-        schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Raises
-        UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
+        schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by.
+
+        What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
+        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
+        only ones that it may use of those registered here, by name or as they are. The log records them, so that a
+        resumed run has the same.
+
+        ``plan_only`` ends with the plan, in ``answer.plan``: the run waits, and :meth:`resume` or :meth:`approve`
+        carries the plan out. With ``approve_plan``, a person has to approve the plan before any work begins.
+
+        Raises UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
         checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
         _ = self._flows.options(flow, options), answer_role(shape, ())
+        own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
+        asked, adapter = self._asked(model, budget)
         name, tags = arguments.run_name(name), arguments.run_tags(tags)
         runtime = await self.runtime()
-        state = await runtime.start(checked, flow=flow, options=options, output=shape, name=name, tags=tags)
+        state = await runtime.start(
+            checked, flow=flow, options=options, output=shape, name=name, tags=tags, asked=asked, run=own, model=adapter
+        )
         return self._run(runtime, state, output=shape)
+
+    def _asked(self, model: str | Models | None, budget: float | None) -> tuple[Settings | None, Models | None]:
+        """Return the settings of a run with another model or budget (None: the usual ones), and its adapter, if any."""
+        adapter = None if model is None or isinstance(model, str) else arguments.adapter(model)
+        name = model if isinstance(model, str) else None
+        if name is None and isinstance(budget, arguments.Usual):
+            return None, adapter
+        return asked_settings(self._settings, model=name, budget=budget, bounded=self._bounded), adapter
 
     async def run(
         self, request: str, *, flow: str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
@@ -352,51 +382,9 @@ class Leadhand(Answering):
 
     def _sync(self, starting: Coroutine[Any, Any, Run[ValueT]]) -> Answer[ValueT]:
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
-        driving: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
-        paused: list[str] = []
-
-        async def once() -> Answer[ValueT]:
-            driving.append((asyncio.get_running_loop(), asyncio.current_task()))
-            try:
-                run = await starting
-                resting = asyncio.ensure_future(run.wait())
-                try:
-                    await asyncio.shield(resting)
-                except asyncio.CancelledError:
-                    await run.pause("interrupted")
-                    if (await resting).status is RunStatus.PAUSED:
-                        paused.append(run.run_id)
-                    raise
-                return await run.answer()
-            finally:
-                await self.aclose()
-
         if self._runtime is not None:
             starting.close()
             raise UsageError(
                 "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
             )
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            in_notebook = False
-        else:
-            in_notebook = True
-        try:
-            if not in_notebook:
-                return asyncio.run(once())
-            # The running loop of a notebook cannot be re-entered, so a thread with its own loop drives the run.
-            with ThreadPoolExecutor(1, "leadhand-run-sync") as thread:
-                answer = thread.submit(asyncio.run, once())
-                try:
-                    return answer.result()
-                except KeyboardInterrupt:
-                    for loop, task in driving:
-                        if task is not None:
-                            loop.call_soon_threadsafe(task.cancel)
-                    raise
-        except KeyboardInterrupt as interrupt:
-            if not paused:
-                raise
-            how = f"Leadhand(…).resume_sync({paused[0]!r}), or leadhand runs resume {paused[0]}"
-            raise KeyboardInterrupt(f"the run is paused; resume it with {how}") from interrupt
+        return answer_of(starting, self.aclose)

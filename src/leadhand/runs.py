@@ -53,7 +53,7 @@ class Answering:
         always: bool = False,
         reason: str = "",
     ) -> None:
-        """Approve a call, with the arguments shown, or with ``args``, which replace all of them.
+        """Approve a plan, or a call with the arguments shown, or with ``args``, which replace all of them.
 
         ``always`` approves every call of this tool in this run. Raises UsageError for arguments that the tool does
         not accept, and for an interrupted call; see :meth:`settle_effect`.
@@ -62,7 +62,10 @@ class Answering:
         await approvals.answer(runtime, asked, by=user(), approve=True, args=args, always=always, reason=reason)
 
     async def deny(self, question: OpenApproval | str, *, reason: str = "") -> None:
-        """Deny a call; the lead receives the reason. Raises as :meth:`approve` does."""
+        """Deny a call or a plan; the lead receives the reason. A plan denied without a reason ends its run.
+
+        Raises as :meth:`approve` does.
+        """
         runtime, asked = await self._question(question)
         await approvals.answer(runtime, asked, by=user(), approve=False, reason=reason)
 
@@ -126,7 +129,7 @@ class Run(Answering, Generic[ValueT]):
         """Have each new approval answered by the function of the program, if there is one."""
         for approval in self._state.approvals.values() if self._on_approval is not None else ():
             name = approvals.approval_id(self.run_id, approval)
-            if approval.status is ApprovalStatus.PENDING and approval.kind == "call" and name not in self._asked:
+            if approval.status is ApprovalStatus.PENDING and approval.kind != "effect" and name not in self._asked:
                 self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, name))
 
     async def _ask(self, on_approval: OnApproval | None, name: str) -> None:
@@ -277,8 +280,8 @@ class Run(Answering, Generic[ValueT]):
         have made, an irreversible call. You can retry while the run is driven, by this or another process, and after
         its end: the run then reopens and continues in the background of this process, unless another process drives
         it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run: ``budget``, ``timeout``,
-        ``max_requests``, ``max_tokens``, and ``max_turns`` of the lead of a research run, which then continues where a
-        limit stopped it. A paused run retries when it is resumed. Raises UsageError for subtasks that cannot be retried,
+        ``max_requests``, ``max_tokens``, and ``max_turns`` of the lead of a research run, which continues where a limit
+        stopped it. A paused run retries when it is resumed. Raises UsageError for subtasks that cannot be retried,
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)

@@ -88,6 +88,12 @@ class Answer(Generic[ValueT]):
         return self.document["gaps"]
 
     @property
+    def plan(self) -> dict[str, Any] | None:
+        """The last plan that a person was asked to approve, as JSON data: for ``plan_only`` and ``approve_plan``."""
+        plans = [each["args"] for each in self.document["approvals"] if each["kind"] == "plan"]
+        return plans[-1] if plans else None
+
+    @property
     def cost_usd(self) -> float | None:
         """Dollars spent; None if a price is unknown."""
         return self.document["usage"]["cost_usd"]

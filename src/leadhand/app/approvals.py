@@ -175,11 +175,16 @@ async def answer(
     always: bool = False,
     reason: str = "",
 ) -> None:
-    """Approve a call, with other arguments if ``args`` is given, or deny it. Raises UsageError."""
+    """Approve a call or a plan, a call with other arguments if ``args`` is given, or deny it. Raises UsageError."""
     _check_kind(asked, "call")
     approval = asked.approval
     state = await _checked(runtime, asked)
-    if args is not None:
+    if approval.kind == "plan" and (always or (args is not None and args != approval.args)):
+        how = (
+            "Approve the plan as it is, or deny it with what to change as the reason: the lead then makes another one."
+        )
+        raise UsageError("a plan cannot be changed or approved for all calls", how)
+    if args is not None and approval.kind == "call":
         faults = changed_faults(runtime, state, approval, args)
         if faults:
             raise UsageError(f"{approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
@@ -233,8 +238,11 @@ def changed_preview(runtime: Runtime, state: RunState, approval: Approval, args:
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:
     tool = asked.approval.tool
-    if asked.approval.kind == kind:
+    if asked.approval.kind == kind or (asked.approval.kind == "plan" and kind == "call"):
         return
+    if asked.approval.kind == "plan":
+        how = f"Use leadhand approvals approve {asked.id}, or deny (in Python: approve() and deny())."
+        raise UsageError("the question is whether a plan may be carried out", how)
     if kind == "call":
         raise UsageError(
             f"{tool} was interrupted, so the question is whether it happened, not whether it may be called",
@@ -260,7 +268,7 @@ def _check_open(state: RunState, asked: OpenApproval) -> None:
     if now is None or now.attempt != asked.approval.attempt:
         raise UsageError(f"approval {asked.id} is no longer open", LOOK_AGAIN)
     if now.status is ApprovalStatus.EXPIRED or asked.expired:
-        raise UsageError(f"approval {asked.id} has expired, so the call is denied", LOOK_AGAIN)
+        raise UsageError(f"approval {asked.id} has expired, so it is denied", LOOK_AGAIN)
     if now.status is not ApprovalStatus.PENDING:
         said = "denied" if now.status is ApprovalStatus.DENIED else "approved"
         raise UsageError(f"approval {asked.id} was already {said} by {now.by or 'someone'}", LOOK_AGAIN)

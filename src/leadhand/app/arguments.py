@@ -15,6 +15,7 @@ from leadhand.domain.listing import RunFilter
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
+from leadhand.ports import Models
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -185,6 +186,12 @@ def check_parts(*, models: object, store: object, on_text: object, on_approval: 
     check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
     check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
     check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
+
+
+def adapter(model: object) -> Models:
+    """Return the model adapter of one run. Raises UsageError for anything else."""
+    check_methods(model, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
+    return cast("Models", model)
 
 
 def name(value: object, what: str, how: str) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from leadhand.app.installed import entry_points
 from leadhand.app.settings import Settings
@@ -25,6 +26,8 @@ GROUP = "leadhand.models"
 """The entry points by which installed packages offer model adapters: functions that return one."""
 CUSTOM = "custom"
 """The name of a program's own models if it gives no name."""
+OF_ONE_RUN = "adapter-"
+"""The beginning of the name of an adapter that a program gives a single run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +81,7 @@ class NamedModels:
 
     def check(self, model: str) -> None:
         """Raise ConfigurationError if the name is unknown or its key is missing."""
-        if model in (CUSTOM, "scripted"):  # 0.1.0 recorded "scripted"
+        if model in (CUSTOM, "scripted") or model.startswith(OF_ONE_RUN):  # 0.1.0 recorded "scripted"
             raise ConfigurationError(
                 f"{model!r} refers to models that a program passes as models=…",
                 "Resume the run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
@@ -88,9 +91,9 @@ class NamedModels:
             assert self._router is not None
             self._router.check(model)
 
-    async def learn(self, choice: ModelChoice) -> None:
+    async def learn(self, models: Iterable[str]) -> None:
         """Query what servers say of their models and is not known from elsewhere; takes some seconds at most."""
-        names = [name for name in choice.names if name != "offline" and self._adapter(name) is None]
+        names = [name for name in models if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -106,14 +109,56 @@ class NamedModels:
             await adapter.aclose()
 
 
+class AddedModels:
+    """The models of a process, and adapters that single runs bring along, by the names that their logs have."""
+
+    def __init__(self, models: Models, added: dict[str, Models]) -> None:
+        self._models = models
+        self.added = added
+
+    def _port(self, model: str) -> Models:
+        return self.added.get(model, self._models)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        return await self._port(request.model).ask(request, on_text)
+
+    def profile(self, model: str) -> ModelProfile:
+        return self._port(model).profile(model)
+
+    def check(self, model: str) -> None:
+        """Raise ConfigurationError for a model that runs of this process cannot use."""
+        if model not in self.added and isinstance(self._models, NamedModels):  # a program's own port knows its models
+            self._models.check(model)
+
+    async def learn(self, choice: ModelChoice) -> None:
+        """Query what servers say of the models of a run, as :meth:`NamedModels.learn` does."""
+        if isinstance(self._models, NamedModels):
+            await self._models.learn(name for name in choice.names if name not in self.added)
+
+    async def aclose(self) -> None:
+        for port in (*self.added.values(), self._models):
+            await port.aclose()
+
+    def choice(self, settings: Settings, adapter: Models) -> Choice:
+        """Return the choice of an adapter for every role of a run, under a name that no other adapter ever has.
+
+        Raises ConfigurationError for an unknown price if the caller set a budget.
+        """
+        name = next((name for name, port in self.added.items() if port is adapter), None)
+        name = name or f"{OF_ONE_RUN}{uuid4().hex[:12]}"
+        self.added[name] = adapter
+        models = ModelChoice(default=name)
+        return Choice(models=models, why="given by the program", unpriced=_unpriced(settings, adapter, models))
+
+
 async def choose_models(
     settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
 ) -> tuple[Models, Choice]:
-    """Return the models port, and the names to record. ``given`` is the user's own port, or adapters by name.
+    """Return the models port, and the names to record. ``given`` is a port, or the user's adapters by name.
 
     Raises ConfigurationError for an unknown name, a missing key, and an unknown price if the caller set a budget.
     """
-    if given is not None and not isinstance(given, Mapping):
+    if given is not None and not isinstance(given, Mapping | NamedModels):
         choice = Choice(models=_pinned(settings, settings.model or CUSTOM), why="given by the program")
         _unpriced(settings, given, choice.models)
         return given, choice
@@ -125,7 +170,7 @@ async def choose_models(
     else:
         name, why = settings.model, "asked for"
     pinned = _pinned(settings, name)
-    models = NamedModels(settings, given, rules)
+    models = given if isinstance(given, NamedModels) else NamedModels(settings, given, rules)
     for name in pinned.names:
         models.check(name)
     return models, Choice(models=pinned, why=why, unpriced=_unpriced(settings, models, pinned))

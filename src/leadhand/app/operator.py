@@ -16,6 +16,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import held_back, held_back_s
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain import events as ev
+from leadhand.domain.approval import args_hash
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.domain.events import ResultSupplied
@@ -23,6 +24,7 @@ from leadhand.domain.evolve import fold, replay
 from leadhand.domain.evolve.orders import blocked_by
 from leadhand.domain.limits import Limits, SharedBudget
 from leadhand.domain.listing import RunListing
+from leadhand.domain.plan_approval import open_plan
 from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -106,7 +108,8 @@ async def change_limits(
 async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
     """Take over a run that is paused, waiting or orphaned, with other limits where they are ``given``.
 
-    With other limits, a run that is over is reopened, and what failed is retried. Raises as :meth:`Runtime.take_over`.
+    With other limits, a run that is over is reopened, and what failed is retried. A run with ``plan_only`` carries out
+    its plan. Raises as :meth:`Runtime.take_over`.
     """
     state = await runtime.load(run_id)
     if given:
@@ -118,7 +121,21 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
     elif (how := advice_to_raise(state)) and state.finished is not None:
         ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
         raise UsageError(ended, how)
+    await _approve_plan(runtime, run_id, by)
     return await runtime.take_over(run_id, resume_by=by)
+
+
+async def _approve_plan(runtime: Runtime, run_id: str, by: str) -> None:
+    """Approve the open plan of a run that only had to plan: who resumes such a run wants its plan carried out."""
+    definition = (state := await runtime.load(run_id)).definition
+    asked = open_plan(state)
+    if asked is None or state.finished is not None or definition.approve_plan or not definition.plan_only:
+        return
+    runtime.check_resumable(state)
+    answer = ev.ApprovalAnswered(
+        by=by, approval_id=asked.approval_id, approve=True, args_hash=args_hash(asked.args), reason="resumed"
+    )
+    await runtime.log(run_id).append(answer)
 
 
 def retry(

@@ -8,20 +8,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import Any, ParamSpec
 
-from leadhand.app.arguments import check_rules, run_name, run_tags
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
-from leadhand.app.earlier_runs import files_to_read, followed, missing
-from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
+from leadhand.app.definitions import Definitions
+from leadhand.app.earlier_runs import missing
+from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.hosting import host_with_calls
 from leadhand.app.libraries import Libraries
 from leadhand.app.membership import dispatcher_of, membership
-from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import project_parts, with_workers
-from leadhand.app.role_checks import check_roles
-from leadhand.app.settings import Settings, held_back, held_back_s, make_home
+from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.run_settings import RunSettings
+from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
-from leadhand.app.typed_answers import Output, answer_role, fits_of
+from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
 from leadhand.domain.decide import decide, due
 from leadhand.domain.document import RunDocument, run_document
@@ -30,7 +29,7 @@ from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
 from leadhand.domain.hosts import HostKind
 from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.run import ModelChoice, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller, OnEntries, OnState
@@ -65,8 +64,9 @@ class Runtime:
     toolbox: Toolbox
     flows: FlowRegistry
     on_text: InitVar[OnText | None]
+    added: InitVar[dict[str, Models]]
 
-    def __post_init__(self, on_text: OnText | None) -> None:
+    def __post_init__(self, on_text: OnText | None, added: dict[str, Models]) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
         self._clock = SystemClock()
@@ -82,11 +82,13 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
+        self.all_models = AddedModels(self.models, added)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
+        self.definitions = Definitions(self.settings, self.store, self.artifacts, self.models, self.toolbox, self.flows)
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.redactor, on_text)
         """This process among those that share its database; None if they are all on this machine."""
-        parts = self.settings, self.store, self.models, self.toolbox, self._clock, self.redactor
+        parts = self.settings, self.store, self.all_models, self.toolbox, self._clock, self.redactor
         self._host, self._model_calls, self.tool_calls = host_with_calls(
             *parts,
             web=self.web,
@@ -113,56 +115,38 @@ class Runtime:
         follows: RunState | None = None,
         handed_over: bool = False,
         output: Output = None,
+        run: RunSettings | None = None,
+        model: Models | None = None,
     ) -> RunState:
         """Create a run. This process or, if it is ``handed_over`` in a cluster, a server or host has to drive it.
 
         ``options`` are those of the flow, ``output`` is the type of the answer. ``asked`` are the settings of this run.
         ``by`` starts it, ``key_id`` is the API key that it belongs to. ``instructions`` are other ones, by role. It
-        follows up ``follows``, and has its tags with those of ``tags``. ``once`` chooses its id. Raises UsageError and
-        ConfigurationError.
+        follows up ``follows``, and has its tags with those of ``tags``. ``once`` chooses its id. ``run`` is what only
+        this run has, ``model`` an adapter for all its roles. Raises UsageError and ConfigurationError.
         """
-        given = with_workers(self.settings.project, self.toolbox, flow, options or {})
-        checked, own = self.flows.options(flow, given), instructions or {}
         wanted = self.settings if asked is None else asked
-        check_rules(wanted.approve_rules, self.toolbox.specs())
-        choice = self.choice if asked is None else await self._chosen(asked)
-        if isinstance(self.models, NamedModels):
-            await self.models.learn(choice.models)
-        roles = self.flows.roles(flow, checked)
-        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles, request)
-        check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
-        shape = answer_role(output, (*roles, *project.workers))
-        used, reads = self.flows.get(flow), (flow, key_id, follows)
-        definition = RunDefinition(
-            request=request,
-            flow=flow,
-            flow_version=used.version,
-            flow_file=file_of(used),
-            roles=tuple(role.evolve(instructions=own.get(role.name, role.instructions)) for role in roles),
-            options=checked,
-            models=self._pinned(choice.models),
-            tools=self.toolbox.specs(project.tools),
-            shape=shape,
-            workers=project.workers,
-            nested_workers=project.nested_workers,
-            limits=wanted.limits,
-            approve=wanted.approve,
-            approve_rules=dict(wanted.approve_rules),
-            offline=wanted.offline,
-            documents=wanted.documents,
+        if model is None:
+            choice = self.choice if asked is None else (await choose_models(asked, self.models))[1]
+        else:
+            choice = self.all_models.choice(wanted, model)
+        await self.all_models.learn(choice.models)
+        definition = await self.definitions.of_run(
+            request,
+            flow,
+            options or {},
+            wanted,
+            self._pinned(choice.models),
+            run=run or RunSettings(),
             detached=detached,
-            held_back=held_back(wanted.limits, shaped=shape is not None),
-            held_back_s=held_back_s(wanted.limits),
-            budgets=wanted.budgets,
-            concurrency=wanted.shared,
-            no_cache=wanted.no_cache,
             by=by,
             key_id=key_id,
+            name=name,
+            tags=tags or {},
             submission=once.submission if once is not None else "",
-            follows=followed(follows) if follows is not None else None,
-            earlier=await files_to_read(self.store, self.artifacts, *reads) if used.reads_artifacts else (),
-            name=run_name(name),
-            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(tags or {})}),
+            instructions=instructions or {},
+            follows=follows,
+            output=output,
         )
         run_id = once.run_id if once is not None else new_run_id()
         jobs: dict[str, Any] = {"jobs": self.cluster.jobs(run_id)} if self.cluster is not None and handed_over else {}
@@ -170,21 +154,11 @@ class Runtime:
         self._outputs |= {run_id: output} if isinstance(output, type) else {}
         return start(run_id, entry)
 
-    async def _chosen(self, asked: Settings) -> Choice:
-        given = None if isinstance(self.models, NamedModels) else self.models
-        models, choice = await choose_models(asked, given)
-        if models is not given:
-            await models.aclose()  # opened only to look up the names: the process's own port calls all models
-        return choice
-
-    def check_model(self, name: str) -> None:
-        """Raise ConfigurationError for a model that runs of this process cannot use."""
-        if isinstance(self.models, NamedModels):  # the program's own port knows its models best
-            self.models.check(name)
-
     def _pinned(self, choice: ModelChoice) -> ModelChoice:
         """Return the models of a run with their known context windows, which limit the size of briefs."""
-        windows = {name: window for name in choice.names if (window := self.models.profile(name).window) is not None}
+        windows = {
+            name: window for name in choice.names if (window := self.all_models.profile(name).window) is not None
+        }
         return choice.evolve(windows=windows)
 
     async def load(self, run_id: str) -> RunState:
@@ -227,7 +201,7 @@ class Runtime:
         if state.finished is None:
             self.flows.check_code(state.definition)
             for name in state.definition.models.names:
-                self.check_model(name)
+                self.all_models.check(name)
             for tool in changed_tools(state, self.toolbox):
                 LOGGER.warning(
                     "the tool %s is not the one that the run was started with: its code has changed (%s)",
@@ -307,8 +281,7 @@ class Runtime:
 
     async def learn(self, state: RunState) -> None:
         """Find out what the models of a run can do: another process may have started it."""
-        if isinstance(self.models, NamedModels):
-            await self.models.learn(state.definition.models)
+        await self.all_models.learn(state.definition.models)
 
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""
@@ -358,7 +331,7 @@ class Runtime:
             await self._tracing.aclose()
         await self.dispatcher.aclose()
         await self.web.aclose()
-        for part in (self.library, self.models, self.store):
+        for part in (self.library, self.all_models, self.store):
             await part.aclose()
 
 
@@ -371,8 +344,10 @@ async def open_runtime(
     flows: FlowRegistry | None = None,
     on_text: OnText | None = None,
     reading: bool = False,
+    added: dict[str, Models] | None = None,
 ) -> Runtime:
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
+    ``added`` are the adapters of single runs, by the names in their logs.
 
     If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
     Raises ConfigurationError for a home, database or model that cannot be used.
@@ -400,4 +375,5 @@ async def open_runtime(
         toolbox=toolbox,
         flows=flows,
         on_text=on_text,
+        added={} if added is None else added,
     )

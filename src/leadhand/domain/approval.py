@@ -24,6 +24,9 @@ class ApprovalStatus(StrEnum):
     CONSUMED = "consumed"
 
 
+ApprovalKind = Literal["call", "effect", "plan"]
+
+
 class Preview(Value):
     """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines."""
 
@@ -35,10 +38,11 @@ class Preview(Value):
 
 
 class Approval(Value):
-    """One question to a person about one call.
+    """One question to a person about one call, or about the plan of a run.
 
     Kind ``call`` asks whether the call may be made with exactly these arguments; ``approval_id`` is the call's id.
-    Kind ``effect`` asks whether a call happened that started and whose end was not recorded. ``asked_for`` names the
+    Kind ``effect`` asks whether a call happened that started and whose end was not recorded. Kind ``plan`` asks whether
+    the plan in ``args`` may be carried out; ``tool`` is "". ``asked_for`` names the
     subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
     without an answer at ``expires_at`` counts as denied.
     ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover it.
@@ -46,7 +50,7 @@ class Approval(Value):
     """
 
     approval_id: str
-    kind: Literal["call", "effect"] = "call"
+    kind: ApprovalKind = "call"
     attempt: str
     tool: str
     args: dict[str, Any]

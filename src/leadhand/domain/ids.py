@@ -31,9 +31,10 @@ def split_key(key: str) -> tuple[str, int]:
     return order, int(index)
 
 
-def page_id(number: int) -> str:
-    """Return the id of the assignment that writes the ``number``-th page of a plan, counted from 1."""
-    return "plan" if number == 1 else f"plan-{number}"
+def page_id(number: int, plan: int = 1) -> str:
+    """Return the id of the assignment that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
+    first = "plan" if plan == 1 else f"plan-v{plan}"
+    return first if number == 1 else f"{first}-{number}"
 
 
 def attempt_id(assignment: str, number: int) -> str:

@@ -90,6 +90,6 @@ def _answer(approvals: dict[str, OpenApproval], event: ev.ApprovalAnswered, at: 
     if answered.expires_at is not None and at >= answered.expires_at:
         return
     del approvals[event.approval_id]
-    if event.always and event.approve:
+    if event.always and event.approve and answered.kind != "plan":
         for name in [name for name, other in approvals.items() if (other.kind, other.tool) == ("call", answered.tool)]:
             del approvals[name]

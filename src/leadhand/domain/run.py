@@ -22,6 +22,8 @@ ALL_TOOLS = "*"
 OWN_TOOLS = "*own"
 """In a role's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
 WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
+EVERY_ROLE = "*"
+"""In the instructions of a run: those of every role."""
 
 
 def output_schema(output: Any) -> dict[str, Any] | None:
@@ -176,7 +178,11 @@ class RunDefinition(Value):
     earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each path.
     ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during the run
     may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text); its
-    ``output`` is the JSON schema. ``name`` and ``tags`` are what people find the run by in lists.
+    ``output`` is the JSON schema. ``name`` and ``tags`` are what people find the run by in lists. ``instructions``
+    are those that the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was
+    restricted (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a
+    plan, until a person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the
+    plan, and what repairs add to it.
     """
 
     request: str
@@ -209,6 +215,10 @@ class RunDefinition(Value):
     no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
+    instructions: dict[str, str] = Field(default={}, exclude_if=operator.not_)
+    only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
+    plan_only: bool = Field(default=False, exclude_if=operator.not_)
+    approve_plan: bool = Field(default=False, exclude_if=operator.not_)
 
     @property
     def own_roles(self) -> tuple[Role, ...]:

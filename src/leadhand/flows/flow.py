@@ -48,6 +48,8 @@ class Flow:
     description: ClassVar[str] = ""
     reads_artifacts: ClassVar[bool] = False
     """Whether runs can read the files that earlier runs of this flow wrote under ``memory/``."""
+    plans: ClassVar[bool] = False
+    """Whether runs make a plan that a person can approve before work begins."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 

@@ -91,7 +91,7 @@ class Agents:
     async def _set(self, new: AgentSettings) -> None:
         if new.model is not None:
             checked_name(new.model, "model", "Pass provider:name, or omit it.")
-            self._runtime.check_model(new.model)
+            self._runtime.all_models.check(new.model)
         if new.instructions is not None:
             text(new.instructions, "the instructions", "Pass the instructions as text.")
         if self._is_stage(new.name):

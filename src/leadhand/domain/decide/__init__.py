@@ -14,6 +14,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import fold
 from leadhand.domain.lifecycle import RUN
 from leadhand.domain.outcome import concluded
+from leadhand.domain.plan_approval import open_plan
 from leadhand.domain.rights import is_work
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -75,7 +76,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
             asked = state.approvals.get(command.approval.approval_id)
             if asked is not None and asked.attempt == command.approval.attempt:
                 raise do.Refused(f"{command.approval.approval_id} was already requested")
-            return [ev.ApprovalRequested(approval=command.approval)]
+            return [ev.ApprovalRequested(approval=asks.with_deadline(state, command.approval, now))]
         case do.ExpireApproval():
             asked = state.approvals.get(command.approval_id)
             if asked is None or asked.status is not ApprovalStatus.PENDING:
@@ -112,7 +113,7 @@ def due(state: RunState) -> list[do.Command]:
     wanted += [do.Reuse(subtask=key) for key in state.reusable]
     wanted += [do.Block(assignment=key, cause=cause) for key, cause in state.blocked.items()]
     answered = [do.Continue(assignment=key) for key in state.parked if attempts.under_way(state, key).answered]
-    if state.status is RunStatus.WAITING and (answered or not state.parked):
+    if state.status is RunStatus.WAITING and (answered or not (state.parked or open_plan(state))):
         wanted.append(do.Resume())
     return [*wanted, *answered, *_starts(state)]
 
@@ -141,6 +142,8 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
         return []
     if state.parked:
         return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
+    if open_plan(state) is not None:
+        return [do.Wait(reason="the plan waits for approval")]
     message = "the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"

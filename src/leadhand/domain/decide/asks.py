@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.approval import Approval
 from leadhand.domain.artifact import MEDIA_TYPE, confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.domain.errors import UsageError
@@ -64,6 +66,14 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
                 taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
                 yield do.AnswerCall(call_id=call.call_id)
+
+
+def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
+    """Return a question with the time of its request and, for a plan that has to be approved, when it expires."""
+    if approval.kind != "plan":
+        return approval
+    limit = state.definition.limits.approval_timeout_s if state.definition.approve_plan else None
+    return approval.evolve(asked_at=now, expires_at=None if limit is None else now + timedelta(seconds=limit))
 
 
 def waits(state: RunState, attempt: AttemptState) -> bool:

@@ -11,6 +11,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve.begun import begun, takers
 from leadhand.domain.evolve.orders import WORKER, subtask_assignment
 from leadhand.domain.ids import order_id, subtask_key
+from leadhand.domain.plan_approval import is_gated
 from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -28,6 +29,8 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
     batch = state.definition.limits.batch_size
     if state.orders or state.status is not RunStatus.RUNNING:
         return "no plan is being written"
+    if is_gated(state):
+        return "a person has to see the plan before work begins"
     reason = why_tool_waits(state, subtask.tool or "")
     if reason:
         return reason

@@ -6,6 +6,7 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.evolve.begun import begun, next_order_id
 from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.plan_approval import unapproved
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import WorkOrder, order_problems
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
@@ -35,6 +36,8 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     if len(repaired) != len(set(repaired)):
         found.append("two subtasks repair the same one")
+    if not by and (new := unapproved(state, order)):
+        raise do.Refused(f"nobody has approved the subtask {new[0].name}")
     if found and by:
         return [ev.RequestDeclined(request="retry_granted", reason="; ".join(found))]
     if found:

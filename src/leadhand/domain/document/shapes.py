@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, overload
 
 from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from leadhand.domain.approval import Approval, ApprovalStatus, Preview
+from leadhand.domain.approval import Approval, ApprovalKind, ApprovalStatus, Preview
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
 from leadhand.domain.lifecycle import AssignmentStatus
@@ -218,6 +218,14 @@ class RunDocument(Document):
     approvals: tuple[Approval, ...]
     usage: RunUsage
     limits: RunLimits
+    instructions: dict[str, str] = Field(
+        default={}, description="What the run added to the instructions of roles; `*` is every role."
+    )
+    tools: tuple[str, ...] = Field(default=(), description="The tools that the run may use.")
+    plan_only: bool = Field(default=False, description="Whether the run stops when it has a plan.")
+    approve_plan: bool = Field(
+        default=False, description="Whether a person has to approve the plan before work begins."
+    )
     model: str
     models: dict[str, str] = Field(description="The models of single roles, where they differ from `model`.")
     forked_from: ForkPoint | None
@@ -257,7 +265,8 @@ class RunLine(Document):
 
 
 class ApprovalCard(Document):
-    """A question to a person: may a call be made (``call``), or did an interrupted call happen (``effect``)?"""
+    """A question to a person: may a call be made (``call``), did an interrupted call happen (``effect``), or may the
+    plan in ``args`` be carried out (``plan``)?"""
 
     id: str = Field(description="Identifies the question and its arguments: different arguments give a different id.")
     run_id: str
@@ -265,9 +274,9 @@ class ApprovalCard(Document):
     request: str
     driven: bool = Field(description="Whether a host is driving the run.")
     approval_id: str
-    kind: Literal["call", "effect"]
+    kind: ApprovalKind
     attempt: str
-    tool: str
+    tool: str = Field(description="Empty for a plan.")
     args: dict[str, Json]
     effect: Effect
     asked_for: str = Field(description="The subtask's key.")

@@ -112,14 +112,14 @@ def approval_requested(state: RunState, entry: ev.Entry, event: ev.ApprovalReque
 
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
     approval = state.approvals.get(event.approval_id)
-    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
+    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind == "effect":
         return
     if approval.expires_at is not None and entry.at >= approval.expires_at:
         return  # the request had already expired
     if event.args_hash != args_hash(approval.args):
         return  # an answer for other arguments than those shown
     _decide(state, approval, event)
-    if event.always and event.approve:
+    if event.always and event.approve and approval.kind == "call":
         state.allowed[approval.tool] = event.by
         for other in list(state.approvals.values()):
             planned = other.kind == "call" and not other.by_hand

@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired, cast, get_args
 
 from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
 
+from leadhand.domain.approval import ApprovalKind
 from leadhand.domain.run import RunStatus
 
 AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
@@ -251,9 +252,9 @@ class AssignmentPart(TypedDict):
 
 
 class ApprovalPart(TypedDict):
-    """An approval request for one call. ``withdrawn``: the run ended before anybody answered."""
+    """An approval request for one call, or for a plan. ``withdrawn``: the run ended before anybody answered."""
 
-    kind: Literal["call", "effect"]
+    kind: ApprovalKind
     assignment: str
     attempt: str
     tool: str

@@ -295,14 +295,16 @@ def words(entry: ev.Entry) -> Words:
                 said = said._replace(title=title, tone=tone, level=_PHASE)
         case "approval_requested":
             text = label(event.approval.tool, event.approval.args)
-            if event.approval.kind != "call":
+            if event.approval.kind == "plan":
+                said, text = said._replace(title="Plan approval requested"), event.approval.asked_for
+            elif event.approval.kind == "effect":
                 said = said._replace(title="Confirmation requested")
         case "approval_answered":
             text = _by(event.by, event.reason)
             if not event.approve or event.always:
                 said = said._replace(title="Approved for the run" if event.approve else "Denied")
         case "approval_expired":
-            text = "nobody answered in time, so the call is denied"
+            text = "nobody answered in time, so it is denied"
         case "effect_answered":
             text = _by(event.by, event.summary)
             if not event.happened:

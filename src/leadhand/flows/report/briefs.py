@@ -10,6 +10,7 @@ from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.earlier_facts import earlier_facts
+from leadhand.flows.plan_gate import denied_facts
 
 from .judging import CitingTexts, judged
 from .options import REVIEWER, WRITER, Stage
@@ -30,7 +31,13 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     today = {"today": dated(report.state.created_at)}
     match stage.name:
         case "planner":
-            return {**facts, **earlier_facts(report.state), **today, "most": MOST_QUESTIONS}
+            return {
+                **facts,
+                **earlier_facts(report.state),
+                **today,
+                **denied_facts(report.state),
+                "most": MOST_QUESTIONS,
+            }
         case "researcher":
             return {**facts, **today, "question": given["question"]}
         case "writer":

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 
 from leadhand.domain.commands import Assign, Command, Finish, Outcome
 from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.ids import page_id
 from leadhand.domain.passages import passages_in
+from leadhand.domain.plan_approval import is_gated, plan_number, plan_refused
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import Effect
@@ -25,6 +27,7 @@ from leadhand.domain.value import Json, object_of, objects_of
 from leadhand.domain.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
+from leadhand.flows.plan_gate import DENIED, held
 from leadhand.flows.run_view import AssignmentView, RunView
 
 from . import judging
@@ -47,6 +50,7 @@ class ReportFlow(Flow):
 
     name = "report"
     version = 1
+    plans = True
     description = "Write a report: plan, research in parallel, write with citations, review and revise."
     offline = RULES
     Options = Options
@@ -116,7 +120,16 @@ def _next(report: Report) -> Sequence[Command]:
             "the run has no tool for sources",
         )
         return [Finish(failure=Failure.of(message, "no_tools", FailureClass.UNAVAILABLE, how))]
+    refused, gated = plan_refused(report.state), is_gated(report.state)
+    if refused is not None:
+        return [Finish(failure=refused)]
     for stage in report.before:
+        if gated and "plan" not in stage.gives:
+            if report.plan is None:
+                continue  # nothing begins before there is a plan
+            gate = held(report.state, report.plan.model_dump(mode="json"), report.planner)
+            if gate is not None:
+                return gate
         wanted = _before_writing(report, stage)
         if wanted is not None:
             return wanted
@@ -135,7 +148,19 @@ def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
         return None
     if "research" in stage.needs and not report.research:
         return None
+    if stage.name == PLANNER:
+        return _carried_out(report, [_plan(report, stage)])
     return _carried_out(report, [_assign(stage, stage_key(stage), report)])
+
+
+def _plan(report: Report, stage: Stage) -> Assign:
+    """Return the assignment of the planner; after its plan was denied, it plans again."""
+    given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
+    if number == 1:
+        return given
+    role = report.state.role(stage.name)
+    more = "\n\n".join(filter(None, [role.instructions if role is not None else "", DENIED]))
+    return given._replace(id=page_id(1, number), title=f"plan, version {number}", instructions=more)
 
 
 def _research(report: Report) -> Sequence[Command] | None:
@@ -229,7 +254,7 @@ def _draft(report: Report, number: int, revised: str = "") -> Assign:
 
 
 def _plan_failure(report: Report) -> Failure:
-    plan = report.of("plan")
+    plan = report.of(page_id(1, plan_number(report.state)))
     if plan is not None and plan.failure is not None:
         return plan.failure
     how = "correct the stage that gives the plan"

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from leadhand.domain.ids import page_id
 from leadhand.domain.passages import Passage
+from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.run_view import RunView
@@ -64,12 +66,24 @@ class Report:
 
     # --- the plan and the research -----------------------------------------------------------------------------------
 
+    @property
+    def _plan_key(self) -> str:
+        return page_id(1, plan_number(self.state))
+
+    @property
+    def planner(self) -> AssignmentState:
+        """The assignment that made the plan: that of the planner, or of the first stage that gives one."""
+        keys = (
+            self._plan_key if stage.name == PLANNER else stage.name for stage in self.before if "plan" in stage.gives
+        )
+        return self.state.assignments[next(key for key in keys if self.done(key) is not None)]
+
     @cached_property
     def plan(self) -> Outline | None:
         """The plan: that of the planner, or of the latest stage after it that gave another."""
         plan = None
         for stage in self.before:
-            found = self.done("plan" if stage.name == PLANNER else stage.name)
+            found = self.done(self._plan_key if stage.name == PLANNER else stage.name)
             given = None if found is None else updates(found).get("plan") if stage.agent else found.value
             if "plan" in stage.gives and given is not None:
                 plan = _outline(given) or plan

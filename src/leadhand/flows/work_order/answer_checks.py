@@ -15,6 +15,7 @@ from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import page_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.outcome import CHECK, source_numbers
+from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
 from leadhand.domain.text import is_blank
@@ -111,8 +112,8 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
 def planned(state: RunState) -> list[ProposedSubtask]:
     """Return the subtasks of the finished pages of the plan, in order."""
     found: list[ProposedSubtask] = []
-    number = 1
-    while (page := state.assignments.get(page_id(number))) is not None and page.ok:
+    number, plan = 1, plan_number(state)
+    while (page := state.assignments.get(page_id(number, plan))) is not None and page.ok:
         found += Plan.model_validate(page.value).subtasks
         number += 1
     return found

@@ -17,6 +17,7 @@ from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.flow import result_facts
+from leadhand.flows.plan_gate import denied_facts
 
 from .answer_checks import planned, refused_answer
 from .results import all_gaps, answer_sources, answerable_results, is_exact, is_verified, ran_out, section_numbers
@@ -65,6 +66,7 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
         **today(state),
         **earlier_facts(state),
         **asked(state),
+        **denied_facts(state),
         "page": page,
     }
     first = assignment.input.get("first", 0)

@@ -14,10 +14,13 @@ from typing import Any
 
 from leadhand.domain import commands as do
 from leadhand.domain.commands import Outcome, ProposedCall
+from leadhand.domain.ids import page_id
+from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import Review
+from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
 
@@ -31,6 +34,7 @@ class WorkOrderFlow(Flow):
 
     name = "work-order"
     version = 1
+    plans = True
     description = "Plan the request as a work order, carry it out in parallel, review, repair and answer."
 
     def roles(self, options: Flow.Options) -> Sequence[Role]:
@@ -47,7 +51,11 @@ class WorkOrderFlow(Flow):
             return _as_asked(state, order)
         steps_left = state.steps < state.definition.limits.max_steps
         repair = repair_order(state, order) if steps_left and not results.ran_out(state, order) else None
-        if repair is not None:
+        if repair is not None and not plan_gate.is_denied(state, repair):
+            planner = state.assignments[page_id(1, plan_number(state))]
+            gate = plan_gate.repair_held(state, repair, planner)
+            if gate is not None:
+                return gate
             return [do.IssueOrder(order=repair), *_note_gaps(state, order.review)]
         return [*_note_gaps(state, order.review), *_answer(state, order)]
 
@@ -94,7 +102,7 @@ class WorkOrderFlow(Flow):
         state = run.state
         order = state.order
         if order is None and (page := planning.direct(state)) is not None:
-            return planning.direct_outcome(page)
+            return planning.direct_outcome(state, page)
         text = (_released(state, order) if order is not None else planning.unplanned(state)) or composing.composed(
             state
         )

@@ -9,10 +9,12 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import order_id, page_id, subtask_key
 from leadhand.domain.outcome import CHECK, next_action
+from leadhand.domain.plan_approval import plan_number, plan_refused, shown_order
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import Json, list_of, object_of, text_of
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
+from leadhand.flows.plan_gate import DENIED, held
 
 from .answer_checks import parse
 from .repair import moved_needs
@@ -32,15 +34,20 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     fails, only its own subtasks are lost, which are named as a gap. While a page is being written, the subtasks that
     can be repeated and need nothing begin.
     """
+    refused, number = plan_refused(state), plan_number(state)
+    if refused is not None:
+        return [do.Finish(failure=refused)]
     pages: list[AssignmentState] = []
-    while (page := state.assignments.get(page_id(len(pages) + 1))) is not None:
+    while (page := state.assignments.get(page_id(len(pages) + 1, number))) is not None:
         pages.append(page)
     if pages and not pages[-1].closed:
         return _begin(state, pages[-1])
     if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
         first = sum(len(_subtasks(page)) for page in pages)
-        own = with_role(state, RoleName.PLAN, instructions("workers")) if state.definition.workers else None
-        page = page_id(len(pages) + 1)
+        more = [instructions("workers")] if state.definition.workers else []
+        more += [DENIED] if number > 1 else []
+        own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
+        page = page_id(len(pages) + 1, number)
         return [do.Assign(id=page, role=RoleName.PLAN, input={"first": first}, instructions=own)]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
@@ -77,18 +84,18 @@ def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
 
 def direct(state: RunState) -> Plan | None:
     """Return a plan that answers the request itself, or asks a question; None if there is another or none yet."""
-    first = state.assignments.get(page_id(1))
+    first = state.assignments.get(page_id(1, plan_number(state)))
     page = Plan.model_validate(first.value) if first is not None and first.ok else None
     return page if page is not None and (page.answer or page.question) else None
 
 
-def direct_outcome(page: Plan) -> Outcome:
+def direct_outcome(state: RunState, page: Plan) -> Outcome:
     """Return the outcome of a run whose request needed no tool: its answer says that no tool was called."""
     name, reason, action = "the answer", "the model wrote the answer without a tool", CHECK
     if page.question:
         name, reason, action = "the request", "it cannot be carried out before this question is answered", ASK_AGAIN
     gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
-    return Outcome(answer=page.answer or page.question, uses=[page_id(1)], gaps=[gap])
+    return Outcome(answer=page.answer or page.question, uses=[page_id(1, plan_number(state))], gaps=[gap])
 
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
@@ -102,6 +109,11 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
             moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}
             subtasks = tuple(moved_needs(subtask, moved) for subtask in order.subtasks)
             order = order.evolve(work_order_id=new_id, subtasks=subtasks)
+        planner = state.assignments[page_id(1, plan_number(state))]
+        cannot = [part.model_dump(mode="json") for part in whole.cannot]
+        gate = held(state, shown_order(order, cannot=cannot), planner)
+        if gate is not None:
+            return list(gate)
         commands.append(do.IssueOrder(order=order))
     return commands
 

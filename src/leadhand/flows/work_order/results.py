@@ -11,6 +11,7 @@ from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
 from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import page_id
 from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, own_sources, sources_of, used_up
+from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_order import Assignment
@@ -133,7 +134,7 @@ def own_gaps(state: RunState) -> list[Gap]:
 
 def planning_failure(state: RunState) -> Failure | None:
     """Return why the request could not be planned; None for any other run."""
-    first = state.assignments.get(page_id(1))
+    first = state.assignments.get(page_id(1, plan_number(state)))
     return None if first is None or not first.closed or first.ok else why_failed(first)
 
 

@@ -1,0 +1,102 @@
+"""Define runs: everything that is fixed when they start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leadhand.app.arguments import check_rules, run_name, run_tags
+from leadhand.app.earlier_runs import files_to_read, followed
+from leadhand.app.flows import FlowRegistry, file_of
+from leadhand.app.project_workers import project_parts, with_workers
+from leadhand.app.role_checks import check_roles
+from leadhand.app.run_settings import RunSettings, check_plan, instructed, narrowed
+from leadhand.app.settings import Settings, held_back, held_back_s
+from leadhand.app.typed_answers import Output, answer_role
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.state import RunState
+from leadhand.ports import ArtifactStore, ContextStore, Models
+from leadhand.tools.toolbox import Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Defines runs with the parts of a process."""
+
+    settings: Settings
+    store: ContextStore
+    artifacts: ArtifactStore
+    models: Models
+    toolbox: Toolbox
+    flows: FlowRegistry
+
+    async def of_run(
+        self,
+        request: str,
+        flow: str,
+        options: Mapping[str, Any],
+        wanted: Settings,
+        models: ModelChoice,
+        *,
+        run: RunSettings,
+        detached: bool,
+        by: str,
+        key_id: str,
+        name: str,
+        tags: Mapping[str, str],
+        submission: str,
+        instructions: Mapping[str, str],
+        follows: RunState | None,
+        output: Output,
+    ) -> RunDefinition:
+        """Return the definition of a run with the settings that are ``wanted``. Raises UsageError, ConfigurationError.
+
+        The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
+        """
+        checked = self.flows.options(flow, with_workers(self.settings.project, self.toolbox, flow, options))
+        check_rules(wanted.approve_rules, self.toolbox.specs())
+        used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
+        check_plan(used, run)
+        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles, request)
+        check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
+        shape = answer_role(output, (*roles, *project.workers))
+        tools, all_roles = narrowed(self.toolbox.specs(project.tools), run.tools, (*roles, *project.workers))
+        all_roles = instructed(all_roles, run.instructions, instructions)
+        return RunDefinition(
+            request=request,
+            flow=flow,
+            flow_version=used.version,
+            flow_file=file_of(used),
+            roles=all_roles[: len(roles)],
+            options=checked,
+            models=models,
+            tools=tools,
+            shape=shape,
+            workers=all_roles[len(roles) :],
+            nested_workers=project.nested_workers,
+            limits=wanted.limits,
+            approve=wanted.approve,
+            approve_rules=dict(wanted.approve_rules),
+            offline=wanted.offline,
+            documents=wanted.documents,
+            detached=detached,
+            held_back=held_back(wanted.limits, shaped=shape is not None),
+            held_back_s=held_back_s(wanted.limits),
+            budgets=wanted.budgets,
+            concurrency=wanted.shared,
+            no_cache=wanted.no_cache,
+            by=by,
+            key_id=key_id,
+            submission=submission,
+            follows=followed(follows) if follows is not None else None,
+            earlier=await files_to_read(self.store, self.artifacts, flow, key_id, follows)
+            if used.reads_artifacts
+            else (),
+            name=run_name(name),
+            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **tags}),
+            instructions=dict(run.instructions),
+            only_tools=run.tools,
+            plan_only=run.plan_only,
+            approve_plan=run.approve_plan,
+        )

@@ -1,0 +1,144 @@
+"""Settings of a single run: further instructions, fewer tools, and whether people see its plan before work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from leadhand.app.arguments import Usual, limits, name, number, text
+from leadhand.app.settings import Settings
+from leadhand.domain.access import LONGEST_INSTRUCTIONS
+from leadhand.domain.errors import UsageError
+from leadhand.domain.limits import usd
+from leadhand.domain.run import EVERY_ROLE, WILDCARDS, Role
+from leadhand.domain.text import did_you_mean
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import shown
+from leadhand.flows.flow import Flow
+from leadhand.tools.decorator import Tool
+
+RunTool = str | Tool[..., Any] | Callable[..., Any]
+"""A tool of a run: its name, or the tool itself."""
+AS_CONFIGURED = Usual()
+"""The budget of a run that is given none: that of its process."""
+RESEARCH_TOOLS = "research"
+"""The toolset by which a research lead keeps its notes and delegates: part of the flow, so no run is without it."""
+_TOOLS = "Pass names of tools that are registered, or the tools themselves: tools=['weather_tool']."
+_INSTRUCTIONS = "Pass a text for every role, or texts by role: instructions={'plan': 'Prefer trains.'}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What one run has besides the settings of its process. None of it allows the run more than the process allows.
+
+    ``instructions`` are added to those of roles, by role; ``"*"`` to those of every role. ``tools`` are the names of
+    the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
+    plan is complete, until a person resumes it. With ``approve_plan``, a person has to approve the plan first.
+    """
+
+    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
+    tools: tuple[str, ...] | None = None
+    plan_only: bool = False
+    approve_plan: bool = False
+
+
+def run_settings(
+    *, instructions: object = None, tools: object = None, plan_only: object = False, approve_plan: object = False
+) -> RunSettings:
+    """Return the settings of one run, as a caller gives them. Raises UsageError for an invalid value."""
+    for flag, value in (("plan_only", plan_only), ("approve_plan", approve_plan)):
+        if not isinstance(value, bool):
+            raise UsageError(f"invalid value for {flag}: {shown(value)}", "Pass True or False.")
+    return RunSettings(
+        instructions=_instructions(instructions),
+        tools=None if tools is None else tuple(_names(tools)),
+        plan_only=plan_only is True,
+        approve_plan=approve_plan is True,
+    )
+
+
+def _instructions(given: object) -> dict[str, str]:
+    if given is None:
+        return {}
+    by_role = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {EVERY_ROLE: given}
+    found: dict[str, str] = {}
+    for role, said in by_role.items():
+        written = text(said, "the instructions", _INSTRUCTIONS).strip()
+        if len(written) > LONGEST_INSTRUCTIONS:
+            what = f"the instructions have {len(written):,} characters; the limit is {LONGEST_INSTRUCTIONS:,}"
+            raise UsageError(what, "Give shorter ones, or put the material into files that tools read.")
+        found |= {text(role, "the name of a role", _INSTRUCTIONS): written} if written else {}
+    return found
+
+
+def _names(given: object) -> Iterable[str]:
+    if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
+        raise UsageError(f"invalid value for tools: {shown(cast('object', given))}", _TOOLS)
+    for each in cast("Iterable[object]", given):
+        name: Any = each.name if isinstance(each, Tool) else getattr(each, "__name__", each)
+        yield text(name, "the name of a tool", _TOOLS)
+
+
+def narrowed(
+    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, roles: Sequence[Role]
+) -> tuple[tuple[ToolSpec, ...], tuple[Role, ...]]:
+    """Return the tools of a run and its roles, with the ``wanted`` tools alone (None: all of them).
+
+    Raises UsageError for a tool that the run would not have anyway.
+    """
+    if wanted is None:
+        return tuple(specs), tuple(roles)
+    names = [tool.name for tool in specs if tool.toolset != RESEARCH_TOOLS]
+    if unknown := [name for name in wanted if name not in names]:
+        what = f"a run cannot use the tool {unknown[0]!r}: it is not registered for this flow"
+        raise UsageError(what, f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}")
+    kept = tuple(tool for tool in specs if tool.name in set(wanted) or tool.toolset == RESEARCH_TOOLS)
+    allowed = WILDCARDS.union(tool.name for tool in kept)
+    return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name in allowed)) for role in roles)
+
+
+def instructed(roles: Sequence[Role], given: Mapping[str, str], own: Mapping[str, str]) -> tuple[Role, ...]:
+    """Return roles with ``own`` instructions in place of theirs, and with what a run is ``given`` after them.
+
+    Raises UsageError for a role that the run does not have.
+    """
+    names = [role.name for role in roles]
+    if unknown := [name for name in given if name not in (EVERY_ROLE, *names)]:
+        what = f"there are instructions for the role {unknown[0]!r}, which this run does not have"
+        raise UsageError(what, f"Its roles are: {', '.join(names)}.{did_you_mean(unknown[0], names)}")
+    found: list[Role] = []
+    for role in roles:
+        more = ("", "") if role.loop == "code" else (given.get(EVERY_ROLE, ""), given.get(role.name, ""))
+        parts = [own.get(role.name, role.instructions), *more]
+        found.append(role.evolve(instructions="\n\n".join(filter(None, parts))))
+    return tuple(found)
+
+
+def check_plan(flow: Flow, run: RunSettings) -> None:
+    """Raise UsageError if a person should see the plan of a run whose flow makes none before work begins."""
+    if (run.plan_only or run.approve_plan) and not flow.plans:
+        how = "Leave out --plan-only and --approve-plan (plan_only and approve_plan in Python and over HTTP)."
+        raise UsageError(f"the flow {flow.name} makes no plan before it begins, so nobody can approve one", how)
+
+
+def asked_settings(usual: Settings, *, model: str | None, budget: float | None, bounded: bool) -> Settings:
+    """Return the settings of one run with another ``model`` and ``budget`` (US dollars; None: no limit).
+
+    ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
+    """
+    wanted = usual
+    if model is not None:
+        asked = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
+        if usual.offline and asked != "offline":
+            how = "Omit the model, or use a Leadhand without offline=True."
+            raise UsageError(f"this Leadhand is offline and cannot use the model {asked}", how)
+        wanted = replace(wanted, model=asked, models={})
+    if isinstance(budget, Usual):
+        return wanted
+    most, changed = usual.limits.budget_nanousd, limits(usual.limits, budget=budget)
+    if bounded and most is not None and (changed.budget_nanousd is None or changed.budget_nanousd > most):
+        said = "no limit" if budget is None else f"${number(budget)}"
+        what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
+        raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
+    return replace(wanted, limits=changed, budget_given=True)
