@@ -38,8 +38,8 @@ class Answering:
     """Methods that answer the open approvals of runs. Pass the id of an approval or the approval itself.
 
     An answer applies to the arguments shown: it raises UsageError if the approval is no longer open or its arguments
-    have changed. The process that drives the run notices it; if none does, :meth:`Run.answer` of a run that was started
-    or resumed here continues it.
+    have changed. The process that drives the run notices it; if none does, :meth:`Run.answer` continues it here, also
+    of a run from :meth:`Leadhand.get`.
     """
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
@@ -175,7 +175,7 @@ class Run(Answering, Generic[ValueT]):
     async def wait(self) -> RunState:
         """Return the state of the run once it has ended, is paused or waits for people.
 
-        A run that was started or resumed here continues if its approvals were answered. Raises the error that stopped
+        A run that was started or resumed here, or answered here, continues if its approvals were answered. Raises the error that stopped
         the run here: StoreError, or Fenced if another process took over the run; and what ``on_approval`` raised.
         """
         while True:
@@ -193,7 +193,8 @@ class Run(Answering, Generic[ValueT]):
 
     async def _continued(self) -> bool:
         """Continue a run that waits although its approvals are answered; return whether it continues."""
-        if not self._drives or self._state.status is not RunStatus.WAITING:
+        mine = self._drives or self.run_id in self._runtime.answered
+        if not mine or self._state.status is not RunStatus.WAITING:
             return False
         if not due(await self._runtime.load(self.run_id)):
             return False

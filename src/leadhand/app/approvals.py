@@ -285,6 +285,7 @@ async def _append(
 ) -> None:
     """Append the answer to the log. Raises UsageError if another answer was appended first; that one counts."""
     (own,) = await runtime.log(asked.run_id).append(answer, blobs=blobs)
+    runtime.answered.add(asked.run_id)
     between = [entry for entry in await runtime.store.read(asked.run_id, after=state.seq) if entry.seq < own.seq]
     if between:
         _check_open(fold(state, between), asked)

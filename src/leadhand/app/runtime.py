@@ -74,6 +74,8 @@ class Runtime:
         self.web = Webs(self.settings, self.store, self._clock)
         self._driving: set[asyncio.Task[RunState]] = set()
         self._held: dict[str, RunState] = {}
+        self.answered: set[str] = set()
+        """The runs whose approvals were answered here, and that this process has not taken over since."""
         self._outputs: dict[str, Output] = {}
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None
@@ -190,6 +192,7 @@ class Runtime:
         if before.finished is None:
             await missing(self.artifacts, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
+        self.answered.discard(run_id)
         if resume_by and before.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(run_id).append(ResumeRequested(by=resume_by))
         return await snapshots.catch_up(self.store, before)
