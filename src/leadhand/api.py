@@ -22,7 +22,8 @@ from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
-from leadhand.domain.listing import RunFilter, RunListing
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
@@ -291,10 +292,9 @@ class Leadhand(Answering):
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        """Return the runs in the database, newest first: those that meet every filter (``status``, ``text`` in the
-        request, ``since``, ``until``, ``asking``, ``tags``, …), at most ``limit``, after ``before`` in this order.
+        """Return the runs in the database, newest first, which meet every filter: at most ``limit``, after ``before``.
 
-        Raises NoSuchRun for an unknown ``before``, UsageError for a limit, status or tag that cannot be used.
+        See :class:`~leadhand.domain.run_filter.RunFilter` for the filters and orders. Raises NoSuchRun and UsageError.
         """
         arguments.check_filters(limit, filters)
         return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)

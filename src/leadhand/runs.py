@@ -175,8 +175,9 @@ class Run(Answering, Generic[ValueT]):
     async def wait(self) -> RunState:
         """Return the state of the run once it has ended, is paused or waits for people.
 
-        A run that was started or resumed here, or answered here, continues if its approvals were answered. Raises the error that stopped
-        the run here: StoreError, or Fenced if another process took over the run; and what ``on_approval`` raised.
+        A run that was started, resumed or answered here continues if its approvals were answered. Raises the error
+        that stopped the run here: StoreError, or Fenced if another process took over the run; and what ``on_approval``
+        raised.
         """
         while True:
             if self._driving is not None:

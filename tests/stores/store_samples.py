@@ -283,6 +283,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.ElementWritten(attempt="plan/a1", index=3, value={"name": "check_weather", "tool": "weather_tool"}),
     events.SubtaskReused(subtask="wo-002.0", begun="wo-001.1"),
     events.AnswerRefused(attempt="plan/a1", reason="there is no tool weather"),
+    events.RunLabelled(by="me", name="nightly", tags={"team": "data"}),
 )
 
 

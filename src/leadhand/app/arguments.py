@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
-from leadhand.domain.listing import RunFilter
 from leadhand.domain.run import RunStatus
+from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models
@@ -171,11 +171,21 @@ def check_filters(limit: object, filters: RunFilter) -> None:
         raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
     if "tags" in filters:
         filters["tags"] = run_tags(filters["tags"])
+    if "sort" in filters:
+        filters["sort"] = run_sort(filters["sort"])
     if (status := filters.get("status")) is not None:
         try:
             filters["status"] = RunStatus(status)
         except ValueError:
             raise UsageError(f"there is no status {shown(status)}", f"Choose from: {', '.join(RunStatus)}.") from None
+
+
+def run_sort(value: object) -> RunSort:
+    """Return what a list of runs is sorted by. Raises UsageError."""
+    try:
+        return RunSort(cast("str", value))
+    except ValueError:
+        raise UsageError(f"runs cannot be sorted by {shown(value)}", f"Choose from: {', '.join(RunSort)}.") from None
 
 
 def check_parts(*, models: object, store: object, on_text: object, on_approval: object) -> None:

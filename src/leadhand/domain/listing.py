@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 from . import events as ev
 from .allowance import METERED, Account, Budget
@@ -16,6 +16,9 @@ from .run import ENDED, EarlierFile, RunStatus
 from .state import ArtifactVersion
 from .value import Value
 
+DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
+"""A run with one of these statuses should have an owner; without an owner it is an orphan."""
+
 
 class RunListing(Value):
     """One line of a list of runs.
@@ -24,7 +27,7 @@ class RunListing(Value):
     ``subtasks`` counts the subtasks of all orders, 0 until the first plan is complete; ``completed`` and ``failed``
     count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens`` and ``nanousd``
     are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none),
-    ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that it was started with.
+    ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that a person gave it last.
     """
 
     run_id: str
@@ -67,17 +70,20 @@ class StoreInfo(Value):
 
 
 class ListingChange(NamedTuple):
-    """The change that an append makes to a list line: a new status (None: unchanged) and additions to the counts."""
+    """The change that an append makes to a list line: a new status and labels (None: unchanged), additions to the
+    counts."""
 
     status: RunStatus | None = None
     subtasks: int = 0
     completed: int = 0
     failed: int = 0
+    labels: ev.RunLabelled | None = None
 
 
 def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
     """Return the change that ``events`` make to the line of their run."""
     status: RunStatus | None = None
+    labels: ev.RunLabelled | None = None
     subtasks = completed = failed = 0
     for event in events:
         match event:
@@ -105,52 +111,16 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
             case ev.AttemptSettled() if event.final and event.counts:
                 completed += event.ok
                 failed += not event.ok
+            case ev.RunLabelled():
+                labels = event
             case _:
                 pass
-    return ListingChange(status=status, subtasks=subtasks, completed=completed, failed=failed)
+    return ListingChange(status=status, subtasks=subtasks, completed=completed, failed=failed, labels=labels)
 
 
 def is_subtask(assignment: str) -> bool:
     """Whether an assignment's id is the key of a subtask of a work order."""
     return assignment.startswith("wo-") and "/" not in assignment
-
-
-class RunFilter(TypedDict, total=False):
-    """The filters of a list of runs; a run must meet each that is given and not None.
-
-    Its ``status``, ``text`` in its request (ignoring case), created at ``since`` or later and before ``until`` (times
-    with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key ``key_id``, that is a
-    follow-up of the run ``follows``, with all of these ``tags``.
-    """
-
-    status: RunStatus | None
-    text: str
-    since: datetime | None
-    until: datetime | None
-    asking: bool
-    detached: bool | None
-    key_id: str | None
-    follows: str | None
-    tags: Mapping[str, str]
-
-
-def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[RunListing]:
-    """Return the runs that meet every filter."""
-    status, since, until = filters.get("status"), filters.get("since"), filters.get("until")
-    text, asking, detached = filters.get("text", "").lower(), filters.get("asking"), filters.get("detached")
-    return [
-        run
-        for run in runs
-        if status in (None, run.status)
-        and text in run.request.lower()
-        and (since is None or run.created_at >= since)
-        and (until is None or run.created_at < until)
-        and (run.asking or not asking)
-        and detached in (None, run.detached)
-        and filters.get("key_id") in (None, run.key_id)
-        and filters.get("follows") in (None, run.follows)
-        and filters.get("tags", {}).items() <= run.tags.items()
-    ]
 
 
 def earlier_file(path: str, written: ev.ArtifactWritten | ArtifactVersion, run_id: str, at: datetime) -> EarlierFile:
@@ -234,7 +204,7 @@ class RunRecord:
         requests, tokens, nanousd = self._budget.run.spent
         return listing.evolve(
             head_seq=len(self.entries),
-            orphan=listing.owner is None and listing.status in (RunStatus.RUNNING, RunStatus.QUEUED),
+            orphan=listing.owner is None and listing.status in DRIVEN,
             asking=0 if listing.status in ENDED else len(self._approvals),
             requests=requests,
             tokens=tokens,
@@ -303,7 +273,10 @@ class RunRecord:
         finished_at = listing.finished_at
         if change.status is not None:
             finished_at = last.at if change.status in ENDED else None
+        labels = change.labels
         self._listing = listing.evolve(
+            name=listing.name if labels is None else labels.name,
+            tags=listing.tags if labels is None else labels.tags,
             status=change.status or listing.status,
             finished_at=finished_at,
             epoch=last.epoch,

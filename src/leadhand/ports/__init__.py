@@ -14,6 +14,7 @@ from .stores import (
     KeyStore,
     Places,
     PlaceStore,
+    SearchIndex,
     UpkeepStore,
     WebhookStore,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "PlaceStore",
     "Places",
     "Previewer",
+    "SearchIndex",
     "StaleAttempt",
     "ToolContext",
     "Toolbox",

@@ -11,8 +11,9 @@ from typing import Protocol, Unpack, runtime_checkable
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.hosts import HostLine
-from leadhand.domain.listing import RunFilter, RunListing, StoreInfo
+from leadhand.domain.listing import RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
+from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.value import Json
 from leadhand.domain.webhooks import Delivery, Webhook
 
@@ -91,7 +92,10 @@ class ContextStore(AnswerCache, Protocol):
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        """Return the runs that meet every filter, newest first; ``before`` is the last run id of the previous page."""
+        """Return the runs that meet every filter, newest first, or the largest of what they are sorted by first.
+
+        ``before`` is the last run id of the previous page. ``ascending`` reverses the order.
+        """
         ...
 
     async def hosts(self) -> list[HostLine]:
@@ -168,6 +172,16 @@ class FileIndex(Protocol):
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
         newest first.
         """
+        ...
+
+
+@runtime_checkable
+class SearchIndex(Protocol):
+    """A context store with an index of the words of runs. Its ``runs(search=…)`` is complete whether or not it is
+    called: this only spares the next search the work. May raise StoreError."""
+
+    async def index_runs(self, run_id: str | None = None) -> int:
+        """Add what is new in the logs of runs at rest to the index, and return of how many; one run with ``run_id``."""
         ...
 
 

@@ -158,6 +158,25 @@ def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[t
         yield run_id, partial(_decoded, run_id, *fields)
 
 
+def entries_of_run(
+    connection: Connection, run_id: str, after: int, types: Sequence[str]
+) -> Iterator[Callable[[], Entry]]:
+    """Yield the entries of these types with a sequence above ``after``, in order, each as a function that decodes it.
+
+    The function raises StoreError for an unreadable entry.
+    """
+    select = (
+        "SELECT seq, at, epoch, type, version, body FROM events WHERE run_id = ? AND seq > ?"
+        f" AND type IN ({', '.join('?' * len(types))}) ORDER BY seq LIMIT {PAGE}"
+    )
+    while rows := connection.execute(select, (run_id, after, *types)):
+        for start in range(0, len(rows), UNPACKED_AT_ONCE):
+            portion = rows[start : start + UNPACKED_AT_ONCE]
+            values = values_of(connection, [row[5] for row in portion])
+            yield from (partial(_decoded, run_id, *row, values=values) for row in portion)
+        after = rows[-1][0]
+
+
 # A page comes as one text: the fields of an entry separated by one control character, entries by another. JSON escapes
 # control characters, so neither can be part of a body.
 FIELD, RECORD = "\x1f", "\x1e"

@@ -69,7 +69,8 @@ class Dialect:
     rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time (empty:
     beginning a transaction does). ``tables`` lists the tables, ``columns`` those of the table ``?``
     with their places in its primary key (0: none), ``size`` returns the bytes of the database. ``alone`` is
-    true if the database belongs to one program only.
+    true if the database belongs to one program only. ``has_word`` is the condition that a row of ``run_texts`` has the
+    word ``?``, or one that begins with it; ``word`` writes the word ``{0}`` for it.
     """
 
     kind: str
@@ -82,6 +83,8 @@ class Dialect:
     tables: str
     columns: str
     size: str
+    has_word: str
+    word: str
     alone: bool
 
 

@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
 
 from leadhand.domain.errors import no_such_run
 from leadhand.domain.events import ArtifactWritten
 from leadhand.domain.hosts import Announcement, HostLine
-from leadhand.domain.listing import RunFilter, RunListing, StoreInfo, earlier_file, newest_files
+from leadhand.domain.listing import DRIVEN, RunListing, StoreInfo, earlier_file, newest_files
 from leadhand.domain.run import ENDED, EarlierFile, RunStatus
+from leadhand.domain.run_filter import STATUS_ORDER, RunFilter, RunSort
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
-
-DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
-"""A run with one of these statuses should have an owner; without an owner it is an orphan."""
+from .search_index import search_conditions
 
 VERSIONS_READ = 5_000
 """The newest versions of files among which those of earlier runs are looked for."""
@@ -37,8 +38,20 @@ ASKING = (
     " AND run_id IN (SELECT run_id FROM open_approvals)"
 )
 
+LARGEST = 2**62
+PLACES = " ".join(f"WHEN {status.value!r} THEN {place}" for status, place in STATUS_ORDER.items())
+BY_STATUS = f"CASE status {PLACES} END"
+
 TAGGED = "replace(tags, ?, '') <> tags"
 """Whether a run has a tag: exact in every database, unlike LIKE."""
+
+
+class RunsAsked(NamedTuple):
+    """Which part of a list of runs is asked for; unfinished runs took the time until ``now``."""
+
+    limit: int
+    before: str | None
+    now: datetime
 
 
 def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
@@ -50,30 +63,59 @@ def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
 
 
 def run_listings(
-    connection: Connection, hold: Hold, filters: RunFilter, limit: int, before: str | None
+    connection: Connection, dialect: Dialect, hold: Hold, asked: RunsAsked, filters: RunFilter
 ) -> list[RunListing]:
     """Return the runs as :meth:`leadhand.ports.ContextStore.runs` does. Raises NoSuchRun if ``before`` is unknown."""
-    if before is not None and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (before,)):
-        raise no_such_run(before)
+    if asked.before is not None and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (asked.before,)):
+        raise no_such_run(asked.before)
+    took = f"(coalesce(finished_at, {stored(asked.now)}) - created_at)"
+    conditions = [*_conditions(filters, took), *search_conditions(filters.get("search", ""), dialect)]
+    ascending = filters.get("ascending", False)
+    key = {
+        RunSort.CREATED: "created_at",
+        RunSort.COST: "spent_nanousd",
+        RunSort.DURATION: took,
+        RunSort.STATUS: BY_STATUS,
+        RunSort.FLOW: "flow",
+    }[filters.get("sort", RunSort.CREATED)]
+    columns = ("created_at", "run_id") if key == "created_at" else (key, "created_at", "run_id")
+    if asked.before is not None:
+        after = f"({', '.join(columns)}) {'>' if ascending else '<'}"
+        place = f"(SELECT {', '.join(columns)} FROM runs WHERE run_id = ?)"
+        conditions.append((f"{after} {place}", [asked.before]))
+    where = " AND ".join([*(condition for condition, _ in conditions), "TRUE"])
+    direction = "ASC" if ascending else "DESC"
+    order = ", ".join(f"{column} {direction}" for column in columns)
+    parameters = [*chain.from_iterable(values for _, values in conditions), asked.limit]
+    return _lines(connection.execute(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT ?", parameters), connection, hold)
+
+
+def _conditions(filters: RunFilter, took: str) -> list[tuple[str, Sequence[object]]]:
+    """Return the conditions of filters with their parameters; ``took`` is the SQL of the duration."""
     status, text, detached = filters.get("status"), filters.get("text"), filters.get("detached")
     literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_") if text else ""
-    conditions = {
+    conditions: dict[str, object] = {
         "status = ?": None if status is None else status.value,
+        "flow = ?": filters.get("flow"),
         "searched LIKE ? ESCAPE '!'": f"%{literally}%" if text else None,
         "created_at >= ?": stored(filters.get("since")),
         "created_at < ?": stored(filters.get("until")),
+        "spent_nanousd >= ?": _times(filters.get("min_cost_usd"), 1_000_000_000),
+        "spent_nanousd <= ?": _times(filters.get("max_cost_usd"), 1_000_000_000),
+        f"{took} >= ?": _times(filters.get("min_duration_s"), 1_000_000),
+        f"{took} <= ?": _times(filters.get("max_duration_s"), 1_000_000),
         "key_id = ?": filters.get("key_id"),
         "follows = ?": filters.get("follows"),
         "detached = ?": None if detached is None else int(detached),
-        "(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)": before,
     }
-    given = {condition: value for condition, value in conditions.items() if value is not None}
-    tagged = [stored_tags({key: value}) for key, value in filters.get("tags", {}).items()]
-    where = " AND ".join([*given, *[TAGGED] * len(tagged), *([ASKING] if filters.get("asking") else []), "TRUE"])
-    rows = connection.execute(
-        f"{SELECT} WHERE {where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*given.values(), *tagged, limit]
-    )
-    return _lines(rows, connection, hold)
+    given = [(condition, (value,)) for condition, value in conditions.items() if value is not None]
+    tagged = [(TAGGED, (stored_tags({key: value}),)) for key, value in filters.get("tags", {}).items()]
+    return [*given, *tagged, *([(ASKING, ())] if filters.get("asking") else [])]
+
+
+def _times(value: float | None, factor: int) -> int | None:
+    """Return a number in the unit of a column, within what a column can hold."""
+    return None if value is None else int(max(min(value * factor, LARGEST), -1))
 
 
 def earlier_files(connection: Connection, dialect: Dialect, flow: str, key_id: str, limit: int) -> list[EarlierFile]:

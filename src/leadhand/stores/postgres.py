@@ -35,6 +35,8 @@ DIALECT = Dialect(
         WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
     """,
     size="SELECT pg_database_size(current_database())",
+    has_word="array_to_tsvector(string_to_array(words, ' ')) @@ CAST(? AS tsquery)",  # as in the index
+    word="'{0}':*",
     alone=False,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from leadhand.domain.allowance import Account, Budget, ceilings, counted
 from leadhand.domain.events import AnyEvent, RunStarted
 from leadhand.domain.listing import REQUEST_SHOWN, listing_change
@@ -13,14 +15,26 @@ from .connection import Row, Table
 
 RUNS = Table(
     "runs",
-    "run_id, flow, request, searched, model, created_at, detached, key_id, follows, name, tags,"
+    "run_id, flow, request, model, created_at, detached, key_id, follows,"
+    " searched, name, tags,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
-FIXED = 11
+FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
+
+
+def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the columns ``searched``, ``name`` and ``tags`` of a run."""
+    name = _storable(name)
+    return f"{name}\n{request}".lower(), name, stored_tags(tags)
+
+
+def _storable(text: str) -> str:
+    """Return a text as a column can hold it: a log can contain a NUL, a column cannot."""
+    return text.replace("\0", "\ufffd")
 
 
 class RunRow:
@@ -32,11 +46,12 @@ class RunRow:
 
     __slots__ = (
         "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "loaded_approvals", "owner", "status", "subtasks",
+        "loaded_approvals", "name", "owner", "searched", "status", "subtasks", "tags",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
-        self.fixed, row = row[:FIXED], row[FIXED:]
+        self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 3], row[FIXED + 3 :]
+        self.searched, self.name, self.tags = labels
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
         (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
         self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
@@ -48,13 +63,12 @@ class RunRow:
     def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
-        # A log can contain a NUL, a column cannot.
-        shown, name = (text.replace("\0", "�") for text in (definition.request[:REQUEST_SHOWN], definition.name))
+        shown = _storable(definition.request[:REQUEST_SHOWN])
         return cls(
             (
-                run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
+                run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
-                name, stored_tags(definition.tags),
+                *label_columns(shown, definition.name, definition.tags),
                 *ceilings(definition.limits.ceiling), *counted(definition.held_back),
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
                 0, 0, 0, 0, 0, 0,
@@ -71,6 +85,8 @@ class RunRow:
         self.subtasks += change.subtasks
         self.completed += change.completed
         self.failed += change.failed
+        if change.labels is not None:
+            self.searched, self.name, self.tags = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
         if change.status is not None:
             self.status = change.status.value
             self.finished_at = at if change.status in ENDED else None
@@ -78,7 +94,7 @@ class RunRow:
     def values(self) -> Row:
         """Return the row in the order of :data:`RUNS`."""
         return (
-            *self.fixed, *self.budget.run.ceiling, *self.budget.held_back,
+            *self.fixed, self.searched, self.name, self.tags, *self.budget.run.ceiling, *self.budget.held_back,
             self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
             self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip

@@ -6,27 +6,29 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 10
+VERSION = 11
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
 """The tables of the first schema: a database that has all of them is Leadhand's."""
 
-LATER_TABLES: dict[int, frozenset[str]] = {
-    1: frozenset(),
+_ADDED: dict[int, frozenset[str]] = {
     2: frozenset({"asking", "api_keys", "agents"}),
-    3: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
-    4: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
-    5: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
-    6: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
-    7: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
-    8: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
-    9: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries"}),
-    10: frozenset(
-        {"open_approvals", "allowances", "api_keys", "agents", "shared_accounts", "webhooks", "deliveries", "places"}
-    ),
+    3: frozenset({"open_approvals", "allowances"}),
+    5: frozenset({"shared_accounts"}),
+    8: frozenset({"webhooks", "deliveries"}),
+    10: frozenset({"places"}),
+    11: frozenset({"run_texts"}),
 }
-"""The tables that each later schema adds."""
+_DROPPED: dict[int, frozenset[str]] = {3: frozenset({"asking"})}
+
+
+def _until(version: int, changes: dict[int, frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*(tables for at, tables in changes.items() if at <= version))
+
+
+LATER_TABLES = {version: _until(version, _ADDED) - _until(version, _DROPPED) for version in range(1, VERSION + 1)}
+"""The tables that a schema has besides those of the first."""
 
 
 def version_of(connection: Connection, database: Database) -> int:

@@ -7,39 +7,39 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, Unpack
 
-from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
 from leadhand.domain.hosts import Announcement, HostLine, QueueInfo
-from leadhand.domain.listing import RunFilter, RunListing, StoreInfo
+from leadhand.domain.listing import RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
+from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.value import Json
-from leadhand.domain.webhooks import Delivery, Webhook
 from leadhand.ports import ArtifactStore, Job, Places
 
-from . import side_tables, upkeep, webhooks
+from . import search_index, side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
-from .codec import encode, read_entries, stored
-from .connection import Database, ReadOnly, Row, close_in_forked_child
+from .codec import encode, read_entries
+from .connection import Database, ReadOnly, close_in_forked_child
 from .followers import Followers, Poller
 from .job_queue import defer, queue_info
-from .listings import earlier_files, host_lines, run_listing, run_listings, store_info
+from .kept_beside import KeptBeside
+from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .messages import Hear, MessageBus
 from .places import Queues, places
 from .schema import check_current
-from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .transfer import Moved, Progress, transfer
 from .upkeep import UNNAMED_S
-from .writer import SideWrite, Writer
+from .writer import Writer
 
 PATIENCE_S = 60.0
 """Seconds that a store waits for a database that is locked or cannot be reached, unless its opener says otherwise."""
@@ -50,7 +50,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlContextStore:
+class SqlContextStore(KeptBeside):
     """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
     The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one. One
@@ -172,7 +172,18 @@ class SqlContextStore:
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        return await self._query(run_listings, self._hold, filters, limit, before)
+        if filters.get("search", "").strip():
+            with suppress(ReadOnly):  # then what is in the index is found
+                await self.index_runs()
+        asked = RunsAsked(limit, before, self._now())
+        return await self._query(run_listings, self._database.dialect, self._hold, asked, filters)
+
+    async def index_runs(self, run_id: str | None = None) -> int:
+        behind: list[search_index.Behind] = await self._query(search_index.runs_behind, run_id)
+        for run in behind:
+            words = await self._query(search_index.new_words, run)
+            await self._write_beside(f"8 {run.run_id}", search_index.write_words, run, words)
+        return len(behind)
 
     async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
         return await self._query(earlier_files, self._database.dialect, flow, key_id, limit)
@@ -271,73 +282,6 @@ class SqlContextStore:
         keep = partial(self._keeper.keep, new=True, instead_of=None if instead_of is None else json.dumps(instead_of))
         return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
 
-    async def add_key(self, key: ApiKey) -> None:
-        insert = f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))
-        scopes, ceilings = ",".join(key.scopes), key.ceilings.model_dump_json()
-        columns = (key.key_id, key.name, key.prefix, key.digest, scopes, ceilings, *times)
-        if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
-            raise key_exists(key)
-
-    async def keys(self) -> list[ApiKey]:
-        rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
-        return [key_of_row(row) for row in rows]
-
-    async def key_of(self, digest: str) -> ApiKey | None:
-        rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?", digest)
-        return key_of_row(rows[0]) if rows else None
-
-    async def revoke_key(self, key_id: str) -> ApiKey:
-        revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
-        rows = await self._change(f"4 {key_id}", revoke, stored(self._now()), key_id)
-        if not rows:
-            raise no_such_key(key_id)
-        return key_of_row(rows[0])
-
-    async def used_key(self, key_id: str, at: datetime) -> None:
-        use = "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)"
-        await self._change(f"4 {key_id}", use, stored(at), key_id, stored(at))
-
-    async def agents(self) -> list[AgentSettings]:
-        return [
-            agent_of_row(name, body) for name, body in await self._rows("SELECT name, body FROM agents ORDER BY name")
-        ]
-
-    async def set_agent(self, agent: AgentSettings) -> None:
-        insert = "INSERT INTO agents (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
-        await self._change(f"5 {agent.name}", insert, agent.name, agent.model_dump_json())
-
-    async def unset_agent(self, name: str) -> None:
-        await self._change(f"5 {name}", "DELETE FROM agents WHERE name = ?", name)
-
-    async def add_webhook(self, webhook: Webhook) -> None:
-        rows = [webhooks.webhook_row(webhook)]
-        await self._write_beside(f"7 {webhook.webhook_id}", webhooks.WEBHOOKS.insert, rows)
-
-    async def webhooks(self) -> list[Webhook]:
-        return [webhooks.webhook_of(row) for row in await self._rows(f"{webhooks.SELECT} ORDER BY created_at DESC")]
-
-    async def delete_webhook(self, webhook_id: str) -> None:
-        for table in ("deliveries", "webhooks"):
-            await self._change(f"7 {webhook_id}", f"DELETE FROM {table} WHERE webhook_id = ?", webhook_id)
-
-    async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
-        columns, order = webhooks.DELIVERIES.columns, "ORDER BY created_at DESC, delivery_id LIMIT ?"
-        select = f"SELECT {columns} FROM deliveries WHERE webhook_id = ? {order}"
-        return [webhooks.delivery_of(row) for row in await self._rows(select, webhook_id, limit)]
-
-    async def take_deliveries(self, limit: int) -> list[tuple[Delivery, Webhook]]:
-        now = self._now()
-        if not await self._rows("SELECT 1 FROM deliveries WHERE next_at <= ? LIMIT 1", stored(now)):
-            return []  # most often, and then nothing is written
-        return await self._write_beside("7", webhooks.take_due, now, limit)
-
-    async def settle_delivery(self, delivery: Delivery) -> None:
-        change = "UPDATE deliveries SET next_at = ?, attempts = ?, delivered = ?, code = ?, error = ?"
-        values = stored(delivery.next_at), delivery.attempts, int(delivery.delivered), delivery.code, delivery.error
-        name = delivery.delivery_id
-        await self._change(f"7 {name}", f"{change} WHERE delivery_id = ?", *values, name)
-
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
         await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
 
@@ -383,12 +327,3 @@ class SqlContextStore:
 
     async def _query(self, query: Callable[..., Any], *arguments: Any) -> Any:
         return await self._readers.ask(lambda connection: query(connection, *arguments))
-
-    async def _rows(self, sql: str, *parameters: object) -> list[Row]:
-        return await self._readers.ask(lambda connection: connection.execute(sql, parameters))
-
-    async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
-
-    async def _change(self, key: str, sql: str, *parameters: object) -> list[Row]:
-        return await self._writer.submit(SideWrite(key=key, write=lambda session: session.execute(sql, parameters)))

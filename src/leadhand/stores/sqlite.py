@@ -36,6 +36,8 @@ DIALECT = Dialect(
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
     columns="SELECT name, pk FROM pragma_table_info(?)",
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    has_word="id IN (SELECT rowid FROM run_words WHERE run_words MATCH ?)",
+    word='"{0}"*',
     alone=True,
 )
 

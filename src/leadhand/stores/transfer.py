@@ -26,7 +26,7 @@ PAGE_ROWS = 1_000
 PORTION_BYTES = 4_000_000
 """About how much is in memory at once; one payload or artifact may be larger."""
 
-NOT_MOVED = frozenset({"meta", "gates", "places", "snapshots", "hosts"})
+NOT_MOVED = frozenset({"meta", "gates", "places", "snapshots", "hosts", "run_texts"})
 """Tables whose rows belong to a database or can be computed again."""
 OF_THE_QUEUE = "procrastinate_"
 """The beginning of the names of tables of jobs: jobs are made again when a run is resumed."""
@@ -123,7 +123,7 @@ def _check_unfinished(reading: Connection, writing: Connection, target: Database
 
 def _tables(connection: Connection, database: Database) -> set[str]:
     found = {str(name) for (name,) in connection.execute(database.dialect.tables)}
-    return {name for name in found if not name.startswith((OF_THE_QUEUE, "sqlite_"))}
+    return {name for name in found if not name.startswith((OF_THE_QUEUE, "sqlite_", "run_words"))}
 
 
 def _pages(connection: Connection, table: Table, key: str) -> Iterator[list[Row]]:

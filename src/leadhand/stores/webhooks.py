@@ -36,7 +36,7 @@ def enqueue(connection: Connection, found: Iterable[tuple[Row, Entry]]) -> None:
     rows: list[Row] = []
     query = f"SELECT webhook_id, events, key_id, every FROM webhooks WHERE {IN_USE}"
     for webhook_id, wanted, key_id, every in connection.execute(query):
-        for (run_id, flow, request, _, _, _, _, owner, *_), entry in events:
+        for (run_id, flow, request, _, _, _, owner, *_), entry in events:
             if not every and owner != key_id:
                 continue
             for name in set(messages(entry.event)) & set(wanted.split(",")):

@@ -260,6 +260,14 @@ class LimitsChanged(Request):
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
 
 
+class RunLabelled(Request):
+    """A person gives the run a name and tags, in place of all that it had."""
+
+    type: Literal["run_labelled"] = "run_labelled"
+    name: str = ""
+    tags: dict[str, str] = {}
+
+
 class RetryRequested(Request):
     """A person asks to retry subtasks (every failed one if none is named); ``args`` replaces the arguments of one.
 
@@ -331,6 +339,7 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | LimitsChanged
+    | RunLabelled
     | ApprovalAnswered
     | EffectAnswered
     | RetryRequested

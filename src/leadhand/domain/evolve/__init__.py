@@ -163,6 +163,10 @@ def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) 
     state.relimited = True
 
 
+def _labelled(state: RunState, _entry: ev.Entry, event: ev.RunLabelled) -> None:
+    state.definition = state.definition.evolve(name=event.name, tags=event.tags)
+
+
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
     state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
@@ -209,6 +213,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.PauseRequested: _pause_requested,
     ev.ResumeRequested: _resume_requested,
     ev.LimitsChanged: _limits_changed,
+    ev.RunLabelled: _labelled,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.EffectAnswered: calls.effect_answered,
     ev.RetryRequested: _requested,

@@ -62,6 +62,7 @@ WORDS: dict[type, Words] = {
     ev.RunResumed: Words("Run resumed", level=_PHASE),
     ev.ProcessSlept: Words("Process was stopped", tone=_ATTENTION, level=_PHASE),
     ev.LimitsChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
+    ev.RunLabelled: Words("Name and tags changed", topics=_PEOPLE),
     ev.RunReopened: Words("Run reopened", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunFinished: Words("Run finished", level=_PHASE),
     ev.WorkOrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
@@ -324,6 +325,8 @@ def words(entry: ev.Entry) -> Words:
             text = f"{event.seconds:,.0f} s do not count as time of the run"
         case "cancel_requested" | "resume_requested" | "limits_changed":
             text = _by(event.by)
+        case "run_labelled":
+            text = _by(event.by, " ".join([event.name, *(f"{key}={value}" for key, value in event.tags.items())]))
         case "request_declined":
             text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"
         case "run_resumed" | "attempt_settled":

@@ -50,9 +50,10 @@ from .samples import started as started
 from .samples import tokens as tokens
 from .samples import tokens_at_most as tokens_at_most
 from .samples import tokens_left as tokens_left
+from .searching import SearchContract
 
 
-class OneStoreContract(LogContract, AllowanceContract, RunsContract, AskingContract, KeepingContract):
+class OneStoreContract(LogContract, AllowanceContract, RunsContract, SearchContract, AskingContract, KeepingContract):
     """The contract of a store for one process. Provide ``store``, on an empty database."""
 
 
