@@ -46,7 +46,15 @@ export const logOut = () => send<void>("DELETE", "/api/session");
 
 export interface RunFilter {
   readonly status?: string;
-  readonly q?: string;
+  readonly flow?: string;
+  readonly search?: string;
+  readonly tag?: readonly string[];
+  readonly min_cost_usd?: string;
+  readonly max_cost_usd?: string;
+  readonly min_duration_s?: string;
+  readonly max_duration_s?: string;
+  readonly sort?: string;
+  readonly ascending?: boolean;
   readonly since?: string;
   readonly asking?: boolean;
   readonly limit?: number;
@@ -96,6 +104,12 @@ export const supplyResult = (
 /** Start a new run that shares the log up to `at`; return its document. */
 export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
   control(runId, "fork", body);
+
+/** Rename a run (null: keep its name), and set tags; null as the value of a tag removes it. */
+export const labelRun = (
+  runId: string,
+  body: { name: string | null; tags: { readonly [key: string]: string | null } },
+) => send<RunDocument>("PATCH", pathOf(runId), body);
 
 /** Delete a run that is over. */
 export const deleteRun = (runId: string) => send<void>("DELETE", pathOf(runId));
@@ -184,10 +198,14 @@ function pathOf(runId: string, rest = ""): string {
 }
 
 /** Return a query string of the values that are set; "" without any. */
-function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+function queryOf(
+  values: Record<string, string | number | boolean | readonly string[] | undefined>,
+): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && value !== "") query.set(name, String(value));
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== undefined && each !== "") query.append(name, String(each));
+    }
   }
   return query.size > 0 ? `?${query}` : "";
 }

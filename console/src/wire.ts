@@ -700,6 +700,7 @@ export interface components {
       | components["schemas"]["PauseRequested"]
       | components["schemas"]["ResumeRequested"]
       | components["schemas"]["LimitsChanged"]
+      | components["schemas"]["RunLabelled"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["EffectAnswered"]
       | components["schemas"]["RetryRequested"]
@@ -871,6 +872,12 @@ export interface components {
     };
     readonly KeysList: {
       readonly keys: readonly components["schemas"]["KeyDocument"][];
+    };
+    readonly Labels: {
+      readonly name?: string | null;
+      readonly tags?: {
+        readonly [key: string]: string | null;
+      };
     };
     readonly Limits: {
       readonly approval_timeout_s: number | null;
@@ -1224,6 +1231,13 @@ export interface components {
       readonly type: "resume_requested";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly RetentionInfo: {
+      readonly checked_at: string | null;
+      readonly deleted: number;
+      readonly expired: number | null;
+      readonly keep_for_s: number | null;
+      readonly keep_runs: number | null;
+    };
     readonly RetryBody: {
       readonly args?: {
         readonly [key: string]: unknown;
@@ -1402,6 +1416,19 @@ export interface components {
       readonly value?: unknown;
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly RunLabelled: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly name: string;
+      readonly seq: number;
+      readonly tags: {
+        readonly [key: string]: string;
+      };
+      /** @constant */
+      readonly type: "run_labelled";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly RunLimits: {
       readonly approval_timeout_s: number | null;
       readonly attempt_timeout_s: number;
@@ -1493,6 +1520,8 @@ export interface components {
       readonly type: "run_resumed";
       readonly words: components["schemas"]["EventWords"];
     };
+    /** @enum {string} */
+    readonly RunSort: "created" | "cost" | "duration" | "status" | "flow";
     readonly RunsPage: {
       readonly next_cursor: string | null;
       readonly runs: readonly components["schemas"]["RunLine"][];
@@ -1694,6 +1723,7 @@ export interface components {
       readonly model: components["schemas"]["ModelInfo"];
       readonly platform: string;
       readonly python: string;
+      readonly retention: components["schemas"]["RetentionInfo"];
       readonly started_at: string;
       readonly streams: number;
       readonly version: string;
@@ -2096,6 +2126,7 @@ export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeyLimits = components["schemas"]["KeyLimits"];
 export type KeysList = components["schemas"]["KeysList"];
+export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
 export type LimitsChanged = components["schemas"]["LimitsChanged"];
@@ -2134,6 +2165,7 @@ export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResultSupplied = components["schemas"]["ResultSupplied"];
 export type ResumeBody = components["schemas"]["ResumeBody"];
 export type ResumeRequested = components["schemas"]["ResumeRequested"];
+export type RetentionInfo = components["schemas"]["RetentionInfo"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
@@ -2144,12 +2176,14 @@ export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
 export type RunFinished = components["schemas"]["RunFinished"];
+export type RunLabelled = components["schemas"]["RunLabelled"];
 export type RunLimits = components["schemas"]["RunLimits"];
 export type RunLine = components["schemas"]["RunLine"];
 export type RunPart = components["schemas"]["RunPart"];
 export type RunPaused = components["schemas"]["RunPaused"];
 export type RunReopened = components["schemas"]["RunReopened"];
 export type RunResumed = components["schemas"]["RunResumed"];
+export type RunSort = components["schemas"]["RunSort"];
 export type RunsPage = components["schemas"]["RunsPage"];
 export type RunStarted = components["schemas"]["RunStarted"];
 export type RunStatus = components["schemas"]["RunStatus"];
@@ -2208,3 +2242,18 @@ export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type WrittenCall = components["schemas"]["WrittenCall"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
+
+/** Every value of RunStatus. */
+export const RUN_STATUSES: readonly RunStatus[] = [
+  "queued",
+  "running",
+  "waiting",
+  "paused",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+];
+
+/** Every value of RunSort. */
+export const RUN_SORTS: readonly RunSort[] = ["created", "cost", "duration", "status", "flow"];

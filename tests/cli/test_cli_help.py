@@ -63,9 +63,11 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--keep-for", "--keep-runs"}
     | {"--approve", "--documents", "--tools", "--flows", "--concurrency", *FILES},
-    "runs list": COMMON | {"--status", "--text", "--tag", "--limit", "--json"},
+    "runs list": COMMON
+    | {"--status", "--flow", "--text", "--search", "--tag", "--sort", "--reverse", "--limit", "--json"}
+    | {"--min-cost", "--max-cost", "--min-duration", "--max-duration"},
     "runs show": COMMON | {"--json", "--call", "--seq", "--order", "--failed", "--full"},
     "runs open": COMMON | {"--url"},
     "runs watch": COMMON | OUTPUT,
@@ -78,7 +80,8 @@ FLAGS: dict[str, set[str]] = {
     "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows", *FILES},
     "runs export": COMMON | {"--jsonl", "--json", "--md", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
-    "runs prune": COMMON | {"--older-than", "--dry-run"},
+    "runs label": COMMON | {"--name", "--tag", "--untag"},
+    "runs prune": COMMON | {"--older-than", "--keep-runs", "--dry-run", "--project"},
     "approvals list": COMMON | {"--json"},
     "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows", *FILES},
     "approvals deny": COMMON | {"--reason", "--flows", *FILES},

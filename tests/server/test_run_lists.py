@@ -50,6 +50,57 @@ async def test_filters_on_status_text_and_questions(api: Door) -> None:
     assert line["asking"] == 1
 
 
+async def test_runs_are_searched_in_answers_arguments_and_errors(api: Door) -> None:
+    for request in ("measure Paris", "measure Oslo, measure Lyon"):
+        await api.over(await api.started(request))
+    (line,) = (await api.get("/api/runs", params={"search": "oslo"})).json()["runs"]
+    gap = (await api.run(line["run_id"]))["gaps"][0]["reason"]
+
+    assert await listed(api, search=gap) == ["measure Oslo, measure Lyon"]
+    assert await listed(api, search="paris") == ["measure Paris"]
+    assert await listed(api, search="paris oslo") == []
+    assert await listed(api, search="measure", sort="created", ascending=True) == [
+        "measure Paris",
+        "measure Oslo, measure Lyon",
+    ]
+    assert await listed(api, flow="work-order", max_duration_s=3600, limit=1) == ["measure Oslo, measure Lyon"]
+    assert await listed(api, flow="report") == await listed(api, min_cost_usd=1) == []
+    for wrong in ({"sort": "colour"}, {"search": "a\0"}, {"search": "a" * 201}, {"min_cost_usd": "much"}):
+        assert (await api.get("/api/runs", params=wrong)).status_code == 422, wrong
+
+
+async def test_pages_of_a_sorted_list_have_every_run_once(api: Door) -> None:
+    for number in range(5):
+        await api.over(await api.started(f"measure place_{number}"))
+    found: list[str] = []
+    params: dict[str, Any] = {"sort": "cost", "limit": 2}
+    while True:
+        page = (await api.get("/api/runs", params=params)).json()
+        found += [run["request"] for run in page["runs"]]
+        if page["next_cursor"] is None:
+            break
+        params["cursor"] = page["next_cursor"]
+    assert sorted(found) == [f"measure place_{number}" for number in range(5)]
+
+
+async def test_a_run_is_renamed_and_tagged_after_its_end(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    before = await api.over(run_id)
+    url = f"/api/runs/{run_id}"
+    changed = (await api.http.patch(url, json={"name": " Nightly ", "tags": {"team": "data", "env": "prod"}})).json()
+    assert (changed["name"], changed["tags"]) == ("Nightly", {"team": "data", "env": "prod"})
+    assert (changed["status"], changed["answer"]) == (before["status"], before["answer"])
+    changed = (await api.http.patch(url, json={"tags": {"env": None}})).json()
+    assert (changed["name"], changed["tags"]) == ("Nightly", {"team": "data"})
+    last = changed["last_seq"]
+    assert (await api.http.patch(url, json={"name": None, "tags": {"team": "data"}})).json()["last_seq"] == last
+    assert await listed(api, search="nightly") == await listed(api, q="NIGHT") == ["measure Paris"]
+    assert await listed(api, tag="team=data") == ["measure Paris"]
+    for wrong in ({"name": "a\nb"}, {"tags": {"no space": "x"}}, {"label": "x"}):
+        assert (await api.http.patch(url, json=wrong)).status_code == 422, wrong
+    assert (await api.http.patch("/api/runs/run_nothere", json={"name": "x"})).status_code == 404
+
+
 async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
     for number, tags in enumerate(({"team": "data", "env": "prod"}, {"team": "data"}, {})):
         body = {"request": f"measure place_{number}", "name": "Nightly" if tags else "", "tags": tags}

@@ -50,6 +50,8 @@ async def test_a_key_finds_no_run_of_another_key(keys: Keys, office: Office) -> 
         missing = await keys.post("stranger", f"/api/runs/{run_id}/{verb}", body)
         assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run"), verb
     assert (await keys.get("stranger", "/api/runs")).json()["runs"] == []
+    assert (await keys.get("stranger", "/api/runs?search=dover")).json()["runs"] == []
+    assert len((await keys.get("runner", "/api/runs?search=dover")).json()["runs"]) == 1
     pages = [await keys.get("stranger", f"/api/runs?cursor={each}") for each in (run_id, "run_nobody")]
     assert [(page.status_code, page.json()["code"]) for page in pages] == [(422, "invalid")] * 2
     assert (await keys.get("stranger", "/api/approvals")).json()["approvals"] == []

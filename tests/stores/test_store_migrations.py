@@ -58,7 +58,10 @@ DO $$ DECLARE each RECORD; BEGIN
 END $$
 """
 BACK_TO_6_ON_A_SERVER = (DROP_QUEUE, "DROP TABLE hosts", "DROP INDEX events_starting")
+BACK_TO_10 = ("DROP TABLE run_texts", "UPDATE meta SET version = 10")
+"""In an SQLite database, its index has to be dropped, too."""
 BACK_TO_8 = (
+    *BACK_TO_10,
     "ALTER TABLE runs DROP COLUMN name",
     "ALTER TABLE runs DROP COLUMN tags",
     "UPDATE meta SET version = 8",
@@ -95,9 +98,22 @@ BACK_TO_1 = (*BACK_TO_2, "DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE
 
 def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1) -> None:
     """Remove from a database what later schemas added."""
+    if url.startswith("sqlite"):
+        run_sql(url, "DROP TABLE run_words")
     on_server = BACK_TO_6_ON_A_SERVER if url.startswith("postgresql") and statements != BACK_TO_8 else ()
     for statement in (*on_server, *statements):
         run_sql(url, statement)
+
+
+async def test_runs_of_the_tenth_schema_are_found(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started("Weather in Paris", name="Nightly"))
+        await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="rain at the harbour")])
+    run_sql(url, "UPDATE runs SET searched = 'weather in paris'")
+    make_old(url, run_sql, BACK_TO_10)
+    async with aclosing(await open_store(url)) as store:
+        assert [run.run_id for run in await store.runs(search="harbour")] == ["run-1"]
+        assert [run.run_id for run in await store.runs(text="nightly")] == ["run-1"]
 
 
 async def test_runs_of_the_eighth_schema_have_no_tags(url: str, run_sql: RunSql) -> None:

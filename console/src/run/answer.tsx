@@ -5,7 +5,9 @@ import { useMemo } from "preact/hooks";
 import type { CitedSource, Gap, RunDocument } from "../wire.ts";
 import { type Annotate, AS_IT_IS, Markdown } from "../markdown.tsx";
 import { withQuery } from "../router.ts";
+import type { Json } from "../json.ts";
 import { Copy } from "../ui/copy.tsx";
+import { JsonView } from "../ui/json_view.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { useFirstItems } from "./first_items.tsx";
@@ -93,6 +95,7 @@ function FinalAnswer(
     <article class="answer" aria-label="Answer">
       <AnswerTools text={text} />
       <Markdown text={text} top={2} annotate={annotate} />
+      {document.value !== null && <TypedAnswer value={document.value} />}
       {sources.length > 0 && (
         <section aria-labelledby="sources-title">
           <h3 id="sources-title">Sources</h3>
@@ -104,6 +107,16 @@ function FinalAnswer(
       )}
       {gaps.length > 0 && <Gaps gaps={gaps} store={store} />}
     </article>
+  );
+}
+
+/** The answer as data, of a run with an output schema. */
+function TypedAnswer({ value }: { value: Json }) {
+  return (
+    <section aria-labelledby="value-title">
+      <h3 id="value-title">Value</h3>
+      <JsonView value={value} label="value" />
+    </section>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { now } from "../clock.ts";
 import { count, duration, money, shortened } from "../formats.ts";
+import { Tags } from "../runs/tags.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import type { RunDocument } from "../wire.ts";
 import { endsOf, type Lane, type Model } from "./model.ts";
@@ -27,6 +28,8 @@ export function Head({ store }: { store: RunStore }) {
           <span class="muted">
             {run.flow} · {run.model}
           </span>
+          {document?.name && <strong dir="auto">{document.name}</strong>}
+          {document && <Tags tags={document.tags} />}
           <Related document={document} />
         </p>
         <Waits store={store} />

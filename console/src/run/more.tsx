@@ -1,4 +1,4 @@
-// What is rarely done with a run: copy its id, export it, delete it.
+// What is rarely done with a run: copy its id, export it, name and tag it, delete it.
 
 import { useState } from "preact/hooks";
 import { deleteRun, exportPath } from "../api.ts";
@@ -8,9 +8,15 @@ import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
 import { Copy } from "../ui/copy.tsx";
 import { Confirm } from "../ui/dialog.tsx";
+import { lazy } from "../ui/lazy.tsx";
+import type { RunStore } from "./store.ts";
 
-export function More({ runId }: { runId: string }) {
-  const [deleting, setDeleting] = useState(false);
+const LabelsDialog = lazy("LabelsDialog");
+
+export function More({ store }: { store: RunStore }) {
+  const { runId } = store;
+  const run = store.document.value;
+  const [open, setOpen] = useState<"delete" | "labels" | null>(null);
   return (
     <details class="menu">
       <summary class="button">More</summary>
@@ -25,10 +31,22 @@ export function More({ runId }: { runId: string }) {
           Export as JSONL
         </a>
         {may("run") && (
-          <Button small kind="danger" onClick={() => setDeleting(true)}>Delete…</Button>
+          <>
+            <Button small disabled={run === null} onClick={() => setOpen("labels")}>
+              Name and tags…
+            </Button>
+            <Button small kind="danger" onClick={() => setOpen("delete")}>Delete…</Button>
+          </>
         )}
       </div>
-      {deleting && <Delete runIds={[runId]} onClose={() => setDeleting(false)} />}
+      {open === "delete" && <Delete runIds={[runId]} onClose={() => setOpen(null)} />}
+      {open === "labels" && run && (
+        <LabelsDialog
+          run={run}
+          onDone={store.update.bind(store)}
+          onClose={() => setOpen(null)}
+        />
+      )}
     </details>
   );
 }

@@ -52,7 +52,7 @@ export function RunActions({ store }: { store: RunStore }) {
   const [open, setOpen] = useState<"fork" | "cancel" | null>(null);
   const toggling = useAction(() => pauseOrResume(store));
   const repeating = useAction(() => runAgain(store));
-  if (!may("run")) return <More runId={runId} />;
+  if (!may("run")) return <More store={store} />;
   const model = store.live;
   const { current } = model.view.counts;
   const over = isOver(status);
@@ -84,7 +84,7 @@ export function RunActions({ store }: { store: RunStore }) {
         {current.retriable > 0 && !saysMissing(store) && <RetryFailed store={store} />}
         <Button disabled={model.seq < 2} onClick={() => setOpen("fork")}>Fork…</Button>
         {!over && <Button kind="danger" onClick={() => setOpen("cancel")}>Cancel…</Button>}
-        <More runId={runId} />
+        <More store={store} />
       </div>
       <ProblemNote problem={toggling.problem ?? repeating.problem} />
       {open === "fork" && <Fork store={store} onClose={dialog.onClose} />}

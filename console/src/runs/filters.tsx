@@ -1,21 +1,21 @@
-// Filters for the list of runs: status, text, time, and open approvals.
+// Search, filters and order of the list of runs; the URL holds them.
 
-import { STATUSES } from "../ui/status.tsx";
-import { capitalized } from "../formats.ts";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { getFlows } from "../api.ts";
+import { capitalized, flowName } from "../formats.ts";
 import { place, setQuery } from "../router.ts";
 import { Button } from "../ui/button.tsx";
+import { useLoaded } from "../ui/loading.ts";
 import { SearchField } from "../ui/search_field.tsx";
+import { RUN_STATUSES } from "../wire.ts";
+import { ORDERS, tagsIn } from "./filter.ts";
 import { SPANS } from "./listing.ts";
 
-interface Filter {
-  readonly status: string;
-  readonly q: string;
-  readonly since: string;
-  readonly asking: boolean;
-}
-
-export function Filters({ filter }: { filter: Filter }) {
-  const charted = place.value.query.has("chart");
+export function Filters() {
+  const { query } = place.value;
+  const given = (name: string) => query.get(name) ?? "";
+  const charted = query.has("chart");
   return (
     <form
       class="filters"
@@ -24,45 +24,36 @@ export function Filters({ filter }: { filter: Filter }) {
       onSubmit={(event) => event.preventDefault()}
     >
       <label class="filter text">
-        <span class="unseen">Filter by text</span>
+        <span class="unseen">Search runs</span>
         <SearchField
           id="runs-text"
-          placeholder="Filter by text"
-          value={filter.q}
-          onChange={(q) => setQuery({ q })}
+          placeholder="Search requests, answers, errors, arguments"
+          value={given("search")}
+          onChange={(search) => setQuery({ search })}
         />
       </label>
-      <label class="filter">
-        <span class="unseen">Status</span>
-        <select
-          value={filter.status}
-          onChange={(event) => setQuery({ status: event.currentTarget.value })}
-        >
-          <option value="">Any status</option>
-          {STATUSES.map((status) => (
-            <option key={status} value={status}>{capitalized(status)}</option>
-          ))}
-        </select>
-      </label>
-      <label class="filter">
-        <span class="unseen">Started</span>
-        <select
-          value={filter.since}
-          onChange={(event) => setQuery({ since: event.currentTarget.value })}
-        >
-          <option value="">Any time</option>
-          {Object.entries(SPANS).map(([span, { label }]) => (
-            <option key={span} value={span}>{label}</option>
-          ))}
-          {filter.since && !SPANS[filter.since] && (
-            <option value={filter.since}>Since {filter.since}</option>
-          )}
-        </select>
-      </label>
+      <Choice name="status" label="Status" all="Any status">
+        {RUN_STATUSES.map((status) => (
+          <option key={status} value={status}>{capitalized(status)}</option>
+        ))}
+      </Choice>
+      <Choice name="since" label="Started" all="Any time">
+        {Object.entries(SPANS).map(([span, { label }]) => (
+          <option key={span} value={span}>{label}</option>
+        ))}
+        {given("since") && !SPANS[given("since")] && (
+          <option value={given("since")}>Since {given("since")}</option>
+        )}
+      </Choice>
+      <Choice name="sort" label="Order">
+        {Object.entries(ORDERS).map(([order, label]) => (
+          <option key={order} value={order}>{label}</option>
+        ))}
+      </Choice>
       <label class="filter check">
         <input
           type="checkbox"
-          checked={filter.asking}
+          checked={query.has("asking")}
           onChange={(event) => setQuery({ asking: event.currentTarget.checked ? "1" : null })}
         />
         Needs approval
@@ -74,6 +65,87 @@ export function Filters({ filter }: { filter: Filter }) {
       >
         Chart
       </Button>
+      <Further />
+      {tagsIn(query).map((tag) => (
+        <Button
+          key={tag}
+          small
+          title={`Stop filtering by ${tag}`}
+          onClick={() => setQuery({ tag: tagsIn(query).filter((each) => each !== tag).join("\n") })}
+        >
+          {tag} <span aria-hidden="true">×</span>
+        </Button>
+      ))}
     </form>
   );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly label: string;
+  readonly all?: string;
+  readonly children: ComponentChildren;
+}
+
+function Choice({ name, label, all, children }: ChoiceProps) {
+  return (
+    <label class="filter">
+      <span class="unseen">{label}</span>
+      <select
+        value={place.value.query.get(name) ?? ""}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
+      >
+        {all && <option value="">{all}</option>}
+        {children}
+      </select>
+    </label>
+  );
+}
+
+const AMOUNTS = {
+  min_cost_usd: "Cost from ($)",
+  max_cost_usd: "Cost to ($)",
+  min_duration_s: "Duration from (s)",
+  max_duration_s: "Duration to (s)",
+} as const;
+
+/** The filters that are rarely used: flow, cost and duration. Open while one of them is set. */
+function Further() {
+  const { query } = place.value;
+  const [open, setOpen] = useState(
+    ["flow", ...Object.keys(AMOUNTS)].some((name) => query.get(name)),
+  );
+  return (
+    <details
+      class="further"
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>More filters</summary>
+      {open && (
+        <div class="further-fields">
+          <Choice name="flow" label="Flow" all="Any flow">
+            <FlowNames />
+          </Choice>
+          {Object.entries(AMOUNTS).map(([name, label]) => (
+            <label key={name} class="amount">
+              {label}
+              <SearchField
+                inputMode="decimal"
+                value={query.get(name) ?? ""}
+                onChange={(text) =>
+                  setQuery({ [name]: Number.isFinite(Number(text)) ? text.trim() : "" })}
+              />
+            </label>
+          ))}
+        </div>
+      )}
+    </details>
+  );
+}
+
+function FlowNames() {
+  const { value } = useLoaded(getFlows, { key: "flows" });
+  const names = value === null ? [] : value.flows.map(({ name }) => name);
+  return <>{names.map((name) => <option key={name} value={name}>{flowName(name)}</option>)}</>;
 }

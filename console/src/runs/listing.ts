@@ -14,16 +14,17 @@ export const EMPTY: Listing = { lines: [], cursor: null, further: false };
 
 /**
  * Return the list after the newest page was fetched again. The page replaces all lines of the time that it covers, so
- * that a run that no longer matches the filter is removed. Older lines stay, if pages after the first were fetched.
+ * that a run that no longer matches the filter is removed. Older lines stay, if pages after the first were fetched. In a
+ * list that is `sorted` in another way, every other line stays.
  */
-export function refreshed(listing: Listing, newest: RunsPage): Listing {
+export function refreshed(listing: Listing, newest: RunsPage, sorted = false): Listing {
   const end = newest.runs.at(-1);
   if (!listing.further || newest.next_cursor === null || end === undefined) {
     return { lines: newest.runs, cursor: newest.next_cursor, further: false };
   }
   const fresh = new Set(newest.runs.map((line) => line.run_id));
   const older = listing.lines.filter((line) =>
-    !fresh.has(line.run_id) && line.created_at <= end.created_at
+    !fresh.has(line.run_id) && (sorted || line.created_at <= end.created_at)
   );
   return { lines: [...newest.runs, ...older], cursor: listing.cursor, further: true };
 }

@@ -1,7 +1,7 @@
 // Runs: the form that starts a run, and the list of runs. The URL holds the filter.
 
 import { useEffect, useState } from "preact/hooks";
-import { getRuns, type RunFilter } from "../api.ts";
+import { getRuns } from "../api.ts";
 import { now } from "../clock.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
@@ -16,7 +16,8 @@ import { Bulk } from "./bulk.tsx";
 import { Composer } from "./composer.tsx";
 import { Examples } from "./examples.tsx";
 import { Filters } from "./filters.tsx";
-import { EMPTY, extended, type Listing, refreshed, startOf } from "./listing.ts";
+import { EMPTY, extended, type Listing, refreshed } from "./listing.ts";
+import { filterOf, isNarrowed, NARROWING } from "./filter.ts";
 import { RunsTable } from "./runs_table.tsx";
 
 const EVERY_MS = 2000;
@@ -28,24 +29,14 @@ const RunsChart = lazy("RunsChart");
 export function RunsScreen() {
   useTitle("Runs");
   const url = place.value.query;
-  const filter = {
-    status: url.get("status") ?? "",
-    q: url.get("q") ?? "",
-    since: url.get("since") ?? "",
-    asking: url.has("asking"),
-  };
-  const key = JSON.stringify(filter);
+  const key = [...NARROWING, "sort"].map((name) => url.get(name) ?? "").join("\n");
+  const sorted = url.has("sort");
   const [state, setState] = useState({ key, listing: EMPTY });
   const listingOf = (current: typeof state): Listing =>
     current.key === key ? current.listing : EMPTY;
   const listing = listingOf(state);
 
-  const query = (): RunFilter => ({
-    status: filter.status,
-    q: filter.q,
-    since: startOf(filter.since, now.peek()),
-    ...(filter.asking && { asking: true }),
-  });
+  const query = () => filterOf(url, now.peek());
   const limit = Math.min(MAX_POLLED, Math.max(PAGE, listing.lines.length));
   const newest = useLoaded((options) => getRuns({ ...query(), limit }, options), {
     key,
@@ -53,7 +44,7 @@ export function RunsScreen() {
   });
   useEffect(() => {
     const page = newest.value;
-    if (page) setState((last) => ({ key, listing: refreshed(listingOf(last), page) }));
+    if (page) setState((last) => ({ key, listing: refreshed(listingOf(last), page, sorted) }));
   }, [newest.value]);
 
   const more = useAction(async () => {
@@ -67,7 +58,7 @@ export function RunsScreen() {
     setChosen((last) => new Set(on ? [...last, runId] : [...last].filter((id) => id !== runId)));
   }
   useRunsShortcuts();
-  const filtered = Boolean(filter.status || filter.q || filter.since || filter.asking);
+  const filtered = isNarrowed(url);
   const empty = newest.value !== null && listing.lines.length === 0 &&
     newest.value.runs.length === 0;
   return (
@@ -76,7 +67,7 @@ export function RunsScreen() {
       {may("run") && <Composer compact={!(empty && !filtered) && !url.has("new")} />}
       {empty && !filtered ? <Examples /> : (
         <section aria-label="All runs" class="runs-list">
-          <Filters filter={filter} />
+          <Filters />
           <ProblemNote problem={newest.problem} />
           {empty && (
             <div class="empty">
@@ -111,7 +102,7 @@ export function RunsScreen() {
 }
 
 function clearFilter(): void {
-  setQuery({ status: null, q: null, since: null, asking: null });
+  setQuery(Object.fromEntries(NARROWING.map((name) => [name, null])));
 }
 
 const ROW = ".runs-table a.run-link";
@@ -122,7 +113,7 @@ function useRunsShortcuts(): void {
     j: { label: "Next run", action: () => moveFocus(ROW, 1) },
     k: { label: "Previous run", action: () => moveFocus(ROW, -1) },
     Enter: { label: "Open the run", action: () => focus(ROW) },
-    "/": { label: "Filter by text", action: () => focus("#runs-text") },
+    "/": { label: "Search runs", action: () => focus("#runs-text") },
     n: { label: "New request", action: () => focus(".composer textarea") },
     Escape: {
       label: "Leave the field, then clear the filter",

@@ -5,6 +5,7 @@ import { isOver } from "../run/view.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 import type { RunLine } from "../wire.ts";
+import { Tags } from "./tags.tsx";
 
 /** The service sends the first 200 characters of a request; a longer request ends with an ellipsis. */
 const SHOWN = 199;
@@ -61,7 +62,7 @@ function Row({ line, chosen, onChoose }: RowProps) {
         <label>
           <input
             type="checkbox"
-            aria-label={`Select ${shortened(line.request, 60)}`}
+            aria-label={`Select ${shortened(line.name || line.request, 60)}`}
             checked={chosen}
             onChange={(event) => onChoose(event.currentTarget.checked)}
           />
@@ -72,8 +73,9 @@ function Row({ line, chosen, onChoose }: RowProps) {
       </td>
       <td class="run-request">
         <a class="run-link" dir="auto" href={`/runs/${line.run_id}`}>
-          {shortened(line.request, SHOWN)}
+          {line.name || shortened(line.request, SHOWN)}
         </a>
+        <Tags tags={line.tags} />
         {flow && <span class="badge wide-only">{flow}</span>}
         {line.asking > 0 && (
           <span class="badge asks">

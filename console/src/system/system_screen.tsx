@@ -3,7 +3,7 @@
 import { getSystem } from "../api.ts";
 import { Hosts } from "./hosts.tsx";
 import type { CheckLine, SystemDocument } from "../wire.ts";
-import { bytes, count } from "../formats.ts";
+import { bytes, count, duration } from "../formats.ts";
 import { Fact } from "../ui/fact.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -88,6 +88,23 @@ function Service({ system }: { system: SystemDocument }) {
   );
 }
 
+const DAY_S = 86_400;
+
+/** Return which finished runs are kept, in words. */
+function kept({ keep_for_s, keep_runs, expired, deleted }: SystemDocument["retention"]): string {
+  const limits = [
+    ...(keep_for_s === null
+      ? []
+      : [keep_for_s % DAY_S ? duration(keep_for_s) : count(keep_for_s / DAY_S, "day")]),
+    ...(keep_runs === null ? [] : [`at most ${count(keep_runs, "finished run")}`]),
+  ];
+  if (limits.length === 0) return "All runs are kept";
+  const done = `${count(deleted, "run")} deleted${
+    expired ? `, ${expired.toLocaleString("en")} to delete` : ""
+  }`;
+  return `${limits.join(", ")} (${done})`;
+}
+
 function Database({ system }: { system: SystemDocument }) {
   const { database } = system;
   return (
@@ -100,6 +117,7 @@ function Database({ system }: { system: SystemDocument }) {
         <Fact name="Type">{database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
         <Fact name="Schema">version {database.schema}</Fact>
         {database.bytes !== null && <Fact name="Size">{bytes(database.bytes)}</Fact>}
+        <Fact name="Retention">{kept(system.retention)}</Fact>
         <Fact name="Runs">
           <ul class="system-runs">
             {Object.entries(database.runs).map(([status, number]) => (

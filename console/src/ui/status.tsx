@@ -3,22 +3,12 @@
 import { capitalized } from "../formats.ts";
 import type { Effect, RunStatus } from "../wire.ts";
 
-/** The states of runs. */
-export const STATUSES: readonly RunStatus[] = [
-  "queued",
-  "running",
-  "waiting",
-  "paused",
-  "succeeded",
-  "partial",
-  "failed",
-  "cancelled",
-];
-
 type Tone = "idle" | "busy" | "asks" | "good" | "bad";
 
-/** Glyph and tone of every state. Tones are colors of parts.css. */
-const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] } = {
+type Mark = readonly [glyph: string, tone: Tone];
+
+/** Glyph and tone of every state of a run, and of the states of assignments, calls and todos. Tones are colors of parts.css. */
+const MARKS: { readonly [status in RunStatus]: Mark } & { readonly [status: string]: Mark } = {
   queued: ["○", "idle"],
   pending: ["○", "idle"],
   running: ["◐", "busy"],

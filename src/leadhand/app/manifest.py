@@ -58,6 +58,13 @@ class ApprovalSettings(Value):
     rules: dict[str, Policy] = {}
 
 
+class RetentionSettings(Value):
+    """Which finished runs are kept: for this time after their end (``30d``), and at most so many."""
+
+    keep_for: str | None = Field(default=None, pattern=r"^[0-9]{1,9}[mhdw]$")
+    keep_runs: int | None = Field(default=None, ge=1)
+
+
 class ProjectManifest(Value):
     """Everything that a project sets. Paths are relative to the directory of the manifest.
 
@@ -82,6 +89,7 @@ class ProjectManifest(Value):
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()
     approve: ApprovalSettings = ApprovalSettings()
+    retention: RetentionSettings = RetentionSettings()
     stages: dict[str, dict[str, Any]] = {}
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
-from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.errors import ConfigurationError, StoreError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore, UpkeepStore
 
 
@@ -44,12 +40,3 @@ def _delete_directory(directory: Path) -> None:
         raise StoreError(
             f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
         ) from error
-
-
-async def finished_before(store: ContextStore, moment: datetime) -> list[RunListing]:
-    """Return the runs that finished before a moment, newest first."""
-    return [
-        listing
-        async for listing in all_runs(store, until=moment)
-        if listing.status in ENDED and listing.finished_at is not None and listing.finished_at < moment
-    ]

@@ -92,7 +92,14 @@ COMMANDS = (
         "leadhand serve --open",
         "leadhand serve --host 0.0.0.0 --port 8000",
     ),
-    _command("runs list", "List runs, newest first."),
+    _command(
+        "runs list",
+        "List runs, newest first.",
+        "A search finds the runs that have all of its words, or words that begin with them. Of a run that is running,"
+        " only the name and request are searched.",
+        'leadhand runs list --search "SKU-0042 timeout"',
+        "leadhand runs list --sort cost --tag team=data --status failed",
+    ),
     _command(
         "runs show",
         "Show a run: what is missing, status, assignments, artifacts and answer.",
@@ -166,9 +173,17 @@ COMMANDS = (
         module="upkeep",
     ),
     _command(
+        "runs label",
+        "Name a run, and set or remove tags.",
+        "",
+        "leadhand runs label 01jd3vq8xk2m --name nightly --tag team=data --untag draft",
+        module="upkeep",
+    ),
+    _command(
         "runs prune",
-        "Delete runs that finished some time ago.",
-        "This cannot be undone. Runs that have not finished are kept.",
+        "Delete finished runs that are old or too many.",
+        "This cannot be undone. Runs that have not finished are kept. Without --older-than and --keep-runs, [retention]"
+        " in leadhand.toml says which runs are kept; leadhand serve applies it once an hour.",
         "leadhand runs prune --older-than 30d --dry-run",
         "leadhand runs prune --older-than 30d",
         module="upkeep",

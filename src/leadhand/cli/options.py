@@ -56,6 +56,11 @@ ProjectFile = Annotated[
     str | None,
     Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
 ]
+KeepFor = Annotated[
+    str | None,
+    Flag("Keep finished runs for this long: 12h, 30d or 8w. The server deletes older ones, once an hour.", "AGE"),
+]
+KeepRuns = Annotated[int | None, Flag("Keep at most this many finished runs. The server deletes older ones.", "N")]
 Continue = Annotated[
     str | None,
     Flag(

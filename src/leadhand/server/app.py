@@ -96,6 +96,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
             await host.start(HostKind.SERVER)
         resumer.start()
         deliverer.start()
+        service.upkeep.start()
         try:
             yield
         finally:
@@ -104,6 +105,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
                 await host.drain(0.0)
                 await host.aclose()
             await deliverer.aclose()
+            await service.upkeep.aclose()
             await service.aclose()
             service.hang_up()
             service.drafts.close()
@@ -124,7 +126,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
         app.add_middleware(
             Cors,
             allow_origins=list(doors.origins),
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
             expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
         )

@@ -220,6 +220,16 @@ class HostsDocument(Document):
     queue: QueueInfo
 
 
+class RetentionInfo(Document):
+    """Which finished runs this server keeps, and what it has deleted."""
+
+    keep_for_s: int | None = Field(description="Seconds after their end that runs are kept; null for no limit.")
+    keep_runs: int | None = Field(description="How many finished runs are kept; null for no limit.")
+    expired: int | None = Field(description="Runs that will be deleted next; null for a key that may not read all.")
+    deleted: int = Field(description="Runs that this process has deleted.")
+    checked_at: Moment | None = Field(description="When this process last looked for runs to delete.")
+
+
 class SystemDocument(Document):
     """The versions, the database, the hosts and the checks of this server."""
 
@@ -233,6 +243,7 @@ class SystemDocument(Document):
     streams: int = Field(description="Open event streams.")
     driving: int = Field(description="Runs that this process drives.")
     console: bool = Field(description="Whether this server has the web console.")
+    retention: RetentionInfo
     checks: tuple[CheckLine, ...]
 
 

@@ -37,6 +37,7 @@ from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
+from leadhand.server.upkeep import Upkeep
 from leadhand.server.waits import Waits
 from leadhand.server.workers import Workers
 
@@ -64,6 +65,7 @@ class Service:
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
+        self.upkeep = Upkeep(runtime)
         self._noting: set[asyncio.Task[None]] = set()
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By name, for requests to this server that take turns."""

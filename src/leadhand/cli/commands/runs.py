@@ -38,6 +38,7 @@ from leadhand.domain.document import run_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 
@@ -55,8 +56,21 @@ async def runs_list(
             choices=tuple(RunStatus),
         ),
     ] = None,
-    text: Annotated[str, Flag("List runs with this text in their request.")] = "",
+    flow: Annotated[str | None, Flag("List runs of this flow.", "NAME")] = None,
+    text: Annotated[str, Flag("List runs with this text in their name or request.")] = "",
+    search: Annotated[
+        str, Flag("List runs with these words in their request, answer, errors or tool arguments.", "WORDS")
+    ] = "",
     tag: Annotated[tuple[str, ...], Flag("List runs with this tag. Repeatable.", "KEY=VALUE")] = (),
+    min_cost: Annotated[float | None, Flag("List runs that cost at least this much.", "USD")] = None,
+    max_cost: Annotated[float | None, Flag("List runs that cost at most this much.", "USD")] = None,
+    min_duration: Annotated[float | None, Flag("List runs that took at least this long.", "SECONDS")] = None,
+    max_duration: Annotated[float | None, Flag("List runs that took at most this long.", "SECONDS")] = None,
+    sort: Annotated[
+        str,
+        Flag("Sort by created, cost, duration, status or flow, the largest first.", "ORDER", choices=tuple(RunSort)),
+    ] = "created",
+    reverse: Annotated[bool, Flag("Reverse the order.")] = False,
     limit: Annotated[int, Flag("Maximum number of runs.", "N")] = 20,
     json: Json = False,
     store: StoreFlags = StoreFlags(),
@@ -65,14 +79,27 @@ async def runs_list(
     only = None if status is None else one_of("--status", RunStatus, status)
     if limit < 1:
         raise UsageError(f"invalid value for --limit: {limit}", "Give 1 or more.")
-    tags = parse_tags(tag, "--tag")
+    filters: RunFilter = {
+        "status": only,
+        "flow": flow,
+        "text": text,
+        "search": search,
+        "tags": parse_tags(tag, "--tag"),
+        "min_cost_usd": min_cost,
+        "max_cost_usd": max_cost,
+        "min_duration_s": min_duration,
+        "max_duration_s": max_duration,
+    }
+    any_given = any(value not in (None, "", {}) for value in filters.values())
+    filters["sort"] = order = one_of("--sort", RunSort, sort)
+    filters["ascending"] = reverse
     async with open_reader(store) as runtime:
-        listings = await runtime.store.runs(status=only, text=text, tags=tags, limit=limit)
+        listings = await runtime.store.runs(**filters, limit=limit)
         if json:
             write_json([run_line(listing).as_json() for listing in listings])
             return
         if not listings:
-            if only or text or tags:
+            if any_given:
                 say("No runs match. List all runs: leadhand runs list")
             else:
                 say('No runs yet. Start one: leadhand run "What is the weather in Paris?"')
@@ -80,7 +107,8 @@ async def runs_list(
         now = datetime.now(UTC)
         write_table(HEADINGS, [_row(listing, now) for listing in listings])
         if len(listings) == limit:
-            say(f"Showing the newest {limit:,}. Use --limit to list more.")
+            which = "newest" if order is RunSort.CREATED and not reverse else "first"
+            say(f"Showing the {which} {limit:,}. Use --limit to list more.")
         if err_is_terminal():
             await mention_orphans(runtime, store)
 

@@ -7,10 +7,13 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
+from leadhand.app.retention import retention
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
     Flag,
+    KeepFor,
+    KeepRuns,
     LimitFlags,
     ModelFlags,
     Tools,
@@ -47,6 +50,8 @@ async def serve(
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
     ] = (),
+    keep_for: KeepFor = None,
+    keep_runs: KeepRuns = None,
     concurrency: Annotated[
         int | None,
         Flag("Run at most N assignments of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
@@ -65,6 +70,7 @@ async def serve(
     origins = tuple(_origin(each) for each in cors)
     prefix = _prefix(root_path)
     approving = approval_settings(approve)
+    kept = retention(keep_for, keep_runs)
     import logging
     import webbrowser
 
@@ -86,6 +92,7 @@ async def serve(
         documents=documents,
         on_text=live.write,
         concurrency=concurrency,
+        retention=kept,
         **approving,
     )
     async with lead:

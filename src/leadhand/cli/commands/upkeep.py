@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 import time
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leadhand.app.formatting import age, count, one_line
+from leadhand.app.arguments import parse_tags
+from leadhand.app.config_files import find_manifest
+from leadhand.app.formatting import age, count
+from leadhand.app.keys import user
+from leadhand.app.labels import label_run
+from leadhand.app.manifest import RetentionSettings, load_project
+from leadhand.app.retention import duration, retention
 from leadhand.app.settings import tilde
-from leadhand.app.upkeep import delete_runs, finished_before, upkeep_store
-from leadhand.cli.options import RUN, Debug, Flag, StoreFlags, open_reader
+from leadhand.app.upkeep import delete_runs, upkeep_store
+from leadhand.cli.options import NO_PROJECT, RUN, Debug, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
@@ -24,10 +30,8 @@ from leadhand.domain.run import ENDED
 if TYPE_CHECKING:
     from leadhand.stores.transfer import Moved
 
-UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 REPORT_S = 5.0
 """Seconds between lines that say how far a migration is."""
-LONGEST_AGE_S = 365_000 * 86_400
 
 
 async def runs_delete(
@@ -55,17 +59,49 @@ async def runs_delete(
     say(f"{found} is deleted.")
 
 
-async def runs_prune(
+async def runs_label(
+    run_id: RunId,
+    /,
     *,
-    older_than: Annotated[str, Flag("Delete runs that finished longer ago: 90m, 12h, 30d or 8w.", "AGE")],
-    dry_run: Annotated[bool, Flag("List the runs; delete nothing.")] = False,
+    name: Annotated[str | None, Flag("Name the run; an empty name removes it.", "TEXT")] = None,
+    tag: Annotated[tuple[str, ...], Flag("Set this tag. Repeatable.", "KEY=VALUE")] = (),
+    untag: Annotated[tuple[str, ...], Flag("Remove the tag with this key. Repeatable.", "KEY")] = (),
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Delete runs that finished some time ago."""
-    now = datetime.now(UTC)
-    limit = now - _age(older_than)
+    """Name a run, and set or remove tags."""
+    tags: dict[str, str | None] = {**dict.fromkeys(untag), **parse_tags(tag, "--tag")}
+    if name is None and not tags:
+        raise UsageError("nothing to change", "Give --name, --tag or --untag.")
     async with open_reader(store) as runtime:
-        old = await finished_before(runtime.store, limit)
+        found = (await find_run(runtime.store, run_id)).run_id
+        await label_run(runtime, found, name=name, tags=tags, by=user())
+        line = await runtime.store.run(found)
+    labels = " ".join(f"{key}={value}" for key, value in line.tags.items())
+    say(f"{found}: {line.name or 'no name'}; {labels or 'no tags'}.")
+
+
+async def runs_prune(
+    *,
+    older_than: Annotated[str | None, Flag("Delete runs that finished longer ago: 90m, 12h, 30d or 8w.", "AGE")] = None,
+    keep_runs: Annotated[int | None, Flag("Delete all finished runs but the newest N.", "N")] = None,
+    dry_run: Annotated[bool, Flag("List the runs; delete nothing.")] = False,
+    project: ProjectFile = None,
+    store: StoreFlags = StoreFlags(),
+) -> None:
+    """Delete finished runs that are old or too many; by default, those that the project does not keep."""
+    now = datetime.now(UTC)
+    if older_than is None and keep_runs is None:
+        found = None if project == NO_PROJECT else find_manifest(Path.cwd() if project is None else Path(project))
+        settings = load_project(found).manifest.retention if found is not None else RetentionSettings()
+        kept = retention(settings.keep_for, settings.keep_runs)
+        if not kept:
+            how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
+            raise UsageError("nothing says which runs to delete", how)
+    else:
+        age_given = None if older_than is None else duration(older_than, "--older-than")
+        kept = replace(retention(None, keep_runs), keep_for=age_given)
+    async with open_reader(store) as runtime:
+        old = await kept.expired(runtime.store, now)
         if dry_run:
             rows = [(each.run_id, status_words(each), age(each.created_at, now), each.request) for each in old]
             if rows:
@@ -74,13 +110,6 @@ async def runs_prune(
             return
         await delete_runs(runtime, [each.run_id for each in old])
     say(f"{count(len(old), 'run')} deleted.")
-
-
-def _age(given: str) -> timedelta:
-    found = re.fullmatch(r"([0-9]{1,100})([mhdw])", given.strip().lower(), re.ASCII)
-    if found is None:
-        raise UsageError(f"invalid value for --older-than: {one_line(given)}", "Give a number and m, h, d or w: 30d.")
-    return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], LONGEST_AGE_S))
 
 
 async def backup(

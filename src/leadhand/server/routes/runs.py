@@ -9,21 +9,23 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from leadhand import __version__
+from leadhand.app import labels
 from leadhand.app.arguments import parse_tags
 from leadhand.domain.access import Scope
 from leadhand.domain.document import RunDocument, run_line
 from leadhand.domain.errors import NoSuchRun, RunOwned
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.run_filter import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, invalid, responses
 from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
 from leadhand.server.schemas import RunsPage
 from leadhand.server.service import Service
-from leadhand.server.start_request import Submission, loosens
+from leadhand.server.start_request import Body, Submission, loosens
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 
@@ -37,6 +39,19 @@ def _moment(given: str) -> datetime:
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
+SEARCH = (
+    "Only runs with all of these words, or words that begin with them, in their request, answer, gaps, errors or tool"
+    " arguments. While a run is running, only its name and request are searched."
+)
+
+
+class Labels(Body):
+    """A name and tags to give a run."""
+
+    name: str | None = Field(None, description="The new name; empty removes it. Null keeps the name.")
+    tags: dict[str, str | None] = Field(
+        {}, description="The tags to set; null removes one. Other tags are kept.", examples=[{"team": "data"}]
+    )
 
 
 @router.post("", status_code=202, responses=responses(401, 403, 413, 422, 429, 503))
@@ -72,21 +87,37 @@ async def list_runs(
     access: TheAccess,
     principal: Reader,
     status: Annotated[RunStatus | None, Query(description="Only runs with this status.")] = None,
-    q: Annotated[str, Query(max_length=200, description="Only runs whose request contains this text.")] = "",
+    flow: Annotated[str | None, Query(max_length=100, description="Only runs of this flow.")] = None,
+    q: Annotated[str, Query(max_length=200, description="Only runs whose name or request contains this text.")] = "",
+    search: Annotated[str, Query(max_length=200, description=SEARCH)] = "",
     since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
     until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
     asking: Annotated[bool, Query(description="Only runs with open approvals.")] = False,
     tag: Annotated[list[str], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
+    min_cost_usd: Annotated[float | None, Query(description="Only runs that cost at least this much.")] = None,
+    max_cost_usd: Annotated[float | None, Query(description="Only runs that cost at most this much.")] = None,
+    min_duration_s: Annotated[float | None, Query(description="Only runs that took at least this long.")] = None,
+    max_duration_s: Annotated[float | None, Query(description="Only runs that took at most this long.")] = None,
+    sort: Annotated[RunSort, Query(description="What the list is sorted by, the largest first.")] = RunSort.CREATED,
+    ascending: Annotated[bool, Query(description="The smallest, or the oldest, first.")] = False,
     limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
 ) -> RunsPage:
-    """The runs that the caller may read, newest first."""
+    """The runs that the caller may read, newest first or sorted. All pages of a list need the same order."""
     try:
         if cursor is not None:
             await access.check_run(principal, _readable(cursor), Scope.READ)
         listings = await service.runtime.store.runs(
             status=status,
+            flow=_readable(flow),
             text=_readable(q),
+            search=_readable(search),
+            min_cost_usd=min_cost_usd,
+            max_cost_usd=max_cost_usd,
+            min_duration_s=min_duration_s,
+            max_duration_s=max_duration_s,
+            sort=sort,
+            ascending=ascending,
             since=_with_zone(since, "since"),
             until=_with_zone(until, "until"),
             asking=asking,
@@ -156,6 +187,13 @@ async def _wait(service: Service, access: Access, principal: Principal, run_id: 
     if seconds:
         with access.rates.stream(principal.key_id):
             await service.waits.until_rest(run_id, seconds)
+
+
+@router.patch("/{run_id}", responses=responses(401, 403, 404, 413, 422, 429, 503))
+async def label_run(run_id: RunId, body: Labels, service: TheService, principal: Runner) -> RunDocument:
+    """Name a run, and set or remove tags. A run can be labelled at any time, also after its end."""
+    await labels.label_run(service.runtime, run_id, name=body.name, tags=body.tags, by=principal.name)
+    return await service.runtime.document(run_id)
 
 
 @router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request, Response
 
@@ -14,7 +15,16 @@ from leadhand.server.contract import Route
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Reader, ReaderOfAll, TheService
-from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, HostsDocument, ModelInfo, SystemDocument
+from leadhand.server.schemas import (
+    CheckLine,
+    DatabaseInfo,
+    Health,
+    HostsDocument,
+    ModelInfo,
+    RetentionInfo,
+    SystemDocument,
+)
+from leadhand.server.service import Service
 
 router = APIRouter(route_class=Route, tags=["operators"])
 
@@ -78,9 +88,22 @@ async def system(request: Request, service: TheService, principal: Reader) -> Sy
         streams=service.feeds.clients,
         driving=len(service.driver.driving),
         console=request.app.state.console,
+        retention=await _retention(service, all_runs=all_runs),
         checks=tuple(
             CheckLine(name=each.check, ok=each.level == "ok", what=each.what, how=each.how)
             for each in found
             if all_runs or each.check != "runs"
         ),
+    )
+
+
+async def _retention(service: Service, *, all_runs: bool) -> RetentionInfo:
+    upkeep, kept = service.upkeep, service.runtime.settings.retention
+    expired = await kept.expired(service.runtime.store, datetime.now(UTC)) if all_runs and kept else []
+    return RetentionInfo(
+        keep_for_s=None if kept.keep_for is None else int(kept.keep_for.total_seconds()),
+        keep_runs=kept.keep_runs,
+        expired=len(expired) if all_runs else None,
+        deleted=upkeep.deleted,
+        checked_at=upkeep.deleted_at,
     )

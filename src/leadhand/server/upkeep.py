@@ -1,0 +1,80 @@
+"""The upkeep that a server does: it indexes runs for searches, and deletes those that are no longer kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+from leadhand.app.runtime import Runtime
+from leadhand.app.upkeep import delete_runs
+from leadhand.domain.errors import LeadhandError, StoreError
+from leadhand.ports import KeyStore, SearchIndex, UpkeepStore
+
+LOGGER = logging.getLogger("leadhand.server")
+INDEX_EVERY_S = 30.0
+DELETE_EVERY_S = 3_600.0
+
+
+class Upkeep:
+    """The upkeep of a server: indexes runs that have come to rest, and once an hour deletes those that are not kept."""
+
+    def __init__(self, runtime: Runtime, *, every_s: float = INDEX_EVERY_S) -> None:
+        self.kept = runtime.settings.retention
+        self.deleted = 0
+        """How many runs this process has deleted."""
+        self.deleted_at: datetime | None = None
+        """When it last looked for runs to delete."""
+        self._runtime = runtime
+        self._every_s = every_s
+        self._task: asyncio.Task[None] | None = None
+        self._failed = False
+
+    def start(self) -> None:
+        """Start the task."""
+        self._task = asyncio.get_running_loop().create_task(self._look_on(), name="upkeep")
+
+    async def aclose(self) -> None:
+        """Stop the task."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _look_on(self) -> None:
+        while True:
+            try:
+                await self.look()
+                self._failed = False
+            except StoreError as error:
+                if not self._failed:
+                    LOGGER.warning("runs are not indexed or deleted while the database does not answer: %s", error.what)
+                self._failed = True
+            await asyncio.sleep(self._every_s)
+
+    async def look(self) -> None:
+        """Delete what is not kept, if it is time, and index what is new. Raises StoreError."""
+        store, now = self._runtime.store, datetime.now(UTC)
+        due = self.deleted_at is None or (now - self.deleted_at).total_seconds() >= DELETE_EVERY_S
+        if self.kept and due and isinstance(store, UpkeepStore):
+            self.deleted_at = now
+            await self._delete(now)
+        if isinstance(store, SearchIndex):
+            await store.index_runs()
+
+    async def _delete(self, now: datetime) -> None:
+        store = self._runtime.store
+        # Servers that share a database take turns: another has just looked.
+        if isinstance(store, KeyStore) and not await store.cache_new("retention", None, DELETE_EVERY_S / 2):
+            return
+        expired = await self.kept.expired(store, now)
+        if not expired:
+            return
+        try:
+            await delete_runs(self._runtime, [run.run_id for run in expired])
+        except StoreError:
+            raise
+        except LeadhandError as error:  # a run was deleted or reopened in the meantime
+            LOGGER.warning("not all runs that are too old were deleted: %s", error.what)
+            return
+        self.deleted += len(expired)
+        LOGGER.info("deleted %d runs that are no longer kept", len(expired))
