@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.domain import events as ev
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, reviews, subtask
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx2
 import pytest
 from cli.terminals import ESCAPES, spawn
-from server.streams import PATIENCE_S, Text, first, streamed
+from server.streams import Text, first, streamed
 
 from cluster.machines import Cluster, until
 from leadhand.dispatch.cluster.live_text import LiveText
