@@ -103,7 +103,7 @@ export interface components {
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
       /** @enum {string} */
-      readonly kind: "call" | "effect";
+      readonly kind: "call" | "effect" | "plan";
       readonly origins: {
         readonly [key: string]: string;
       };
@@ -146,7 +146,7 @@ export interface components {
       readonly expires_at: string | null;
       readonly id: string;
       /** @enum {string} */
-      readonly kind: "call" | "effect";
+      readonly kind: "call" | "effect" | "plan";
       readonly name: string;
       readonly origins: {
         readonly [key: string]: string;
@@ -179,7 +179,7 @@ export interface components {
       readonly effect: string;
       readonly expires_at?: string;
       /** @enum {string} */
-      readonly kind: "call" | "effect";
+      readonly kind: "call" | "effect" | "plan";
       readonly reason?: string;
       readonly seq: number;
       /** @enum {string} */
@@ -409,6 +409,11 @@ export interface components {
       readonly type: "attempt_started";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly CachedFrom: {
+      readonly at: string;
+      readonly call_id: string;
+      readonly run_id: string;
+    };
     readonly CallAnswered: {
       readonly at: string;
       readonly call_id: string;
@@ -491,6 +496,12 @@ export interface components {
       readonly event_id: string;
       readonly title: string;
       readonly url: string;
+    };
+    readonly Concurrency: {
+      readonly assignments: readonly components["schemas"]["SharedLimit"][];
+      readonly models: {
+        readonly [key: string]: number;
+      };
     };
     readonly ContextEvent: {
       readonly agent: string;
@@ -916,6 +927,9 @@ export interface components {
       readonly held_back_s: number;
       readonly limits: components["schemas"]["Limits"];
       readonly seq: number;
+      readonly turns?: {
+        readonly [key: string]: number;
+      };
       /** @constant */
       readonly type: "limits_changed";
       readonly words: components["schemas"]["EventWords"];
@@ -1019,6 +1033,7 @@ export interface components {
       readonly budget?: number | null;
       readonly max_requests?: number | null;
       readonly max_tokens?: number | null;
+      readonly max_turns?: number | null;
       readonly timeout?: number | null;
     };
     readonly NewWebhook: {
@@ -1294,6 +1309,7 @@ export interface components {
     readonly Role: {
       readonly budget: number | null;
       readonly code?: string;
+      readonly continues?: boolean;
       readonly counts: boolean;
       readonly delegates?: readonly string[];
       readonly description?: string;
@@ -1325,11 +1341,13 @@ export interface components {
     };
     readonly RunDefinition: {
       readonly approve: components["schemas"]["ApprovalPolicy"];
+      readonly approve_plan?: boolean;
       readonly approve_rules: {
         readonly [key: string]: components["schemas"]["ApprovalPolicy"];
       };
       readonly budgets?: readonly components["schemas"]["SharedBudget"][];
       readonly by: string;
+      readonly concurrency?: components["schemas"]["Concurrency"];
       readonly detached: boolean;
       readonly documents?: string;
       readonly earlier?: readonly components["schemas"]["EarlierFile"][];
@@ -1340,15 +1358,21 @@ export interface components {
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
       readonly held_back_s: number;
+      readonly instructions?: {
+        readonly [key: string]: string;
+      };
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
       readonly nested_workers?: boolean;
+      readonly no_cache?: boolean;
       readonly offline: boolean;
+      readonly only_tools?: readonly string[] | null;
       readonly options: {
         readonly [key: string]: unknown;
       };
+      readonly plan_only?: boolean;
       readonly request: string;
       readonly roles: readonly components["schemas"]["Role"][];
       readonly shape?: components["schemas"]["Role"] | null;
@@ -1362,6 +1386,7 @@ export interface components {
     readonly RunDocument: {
       readonly answer: string | null;
       readonly approvals: readonly components["schemas"]["Approval"][];
+      readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
       readonly assignments: readonly components["schemas"]["AssignmentLine"][];
       readonly context_store: components["schemas"]["ContextStore"];
@@ -1375,6 +1400,9 @@ export interface components {
       readonly follows: components["schemas"]["FollowedRun"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly instructions: {
+        readonly [key: string]: string;
+      };
       readonly last_seq: number;
       readonly limits: components["schemas"]["RunLimits"];
       readonly model: string;
@@ -1384,6 +1412,7 @@ export interface components {
       readonly name: string;
       readonly offline: boolean;
       readonly owner: string | null;
+      readonly plan_only: boolean;
       readonly request: string;
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
@@ -1395,6 +1424,7 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly todos: readonly components["schemas"]["Todo"][];
+      readonly tools: readonly string[];
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
@@ -1598,6 +1628,10 @@ export interface components {
       readonly nanousd: number;
       readonly scope: string;
     };
+    readonly SharedLimit: {
+      readonly most: number;
+      readonly scope: string;
+    };
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
@@ -1784,6 +1818,7 @@ export interface components {
       )[];
       readonly at: string;
       readonly attempt: string;
+      readonly cached?: components["schemas"]["CachedFrom"] | null;
       readonly call_id: string;
       readonly duration_ms: number;
       readonly epoch: number;
@@ -1801,6 +1836,8 @@ export interface components {
     };
     readonly ToolDocument: {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
+      readonly cache_s?: number | null;
+      readonly concurrency?: number | null;
       readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
@@ -1815,9 +1852,11 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly polling: boolean;
+      readonly rate?: string;
       readonly retries: number;
       readonly timeout_s: number;
       readonly toolset: string;
+      readonly version?: string;
     };
     readonly ToolError: {
       readonly at: string;
@@ -1831,6 +1870,8 @@ export interface components {
     };
     readonly ToolSpec: {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
+      readonly cache_s?: number | null;
+      readonly concurrency?: number | null;
       readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
@@ -1843,9 +1884,11 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly polling: boolean;
+      readonly rate?: string;
       readonly retries: number;
       readonly timeout_s: number;
       readonly toolset: string;
+      readonly version?: string;
     };
     readonly ToolTrial: {
       readonly data?: components["schemas"]["TrialData"] | null;
@@ -2072,6 +2115,7 @@ export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
 export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type CachedFrom = components["schemas"]["CachedFrom"];
 export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
@@ -2082,6 +2126,7 @@ export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedSource = components["schemas"]["CitedSource"];
+export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
@@ -2195,6 +2240,7 @@ export type SentPrompt = components["schemas"]["SentPrompt"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
+export type SharedLimit = components["schemas"]["SharedLimit"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];

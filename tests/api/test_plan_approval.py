@@ -46,7 +46,8 @@ async def test_no_work_begins_before_the_plan_is_approved(home: Path) -> None:
         assert (await run.wait()).status is RunStatus.WAITING
         assert CALLED == []
         types = await types_of(run)
-        assert "work_order_issued" not in types and "tool_call_began" not in types
+        assert "work_order_issued" not in types
+        assert "tool_call_began" not in types
 
         (asked,) = await lead.approvals()
         assert asked.approval.kind == "plan"
@@ -155,7 +156,8 @@ async def test_plan_only_stops_with_the_plan_and_a_resume_carries_it_out(home: P
     async with lead_on(home, plan_of("tide")) as lead:
         answer = await lead.run("look", plan_only=True)
         assert (answer.status, CALLED) == (RunStatus.WAITING, [])
-        assert answer.plan is not None and answer.plan["subtasks"][0]["tool"] == "look"
+        assert answer.plan is not None
+        assert answer.plan["subtasks"][0]["tool"] == "look"
     async with lead_on(home, plan_of("never asked")) as other:
         answer = await (await other.resume(answer.run_id)).answer()
     assert (answer.status, CALLED) == (RunStatus.SUCCEEDED, ["tide"])
@@ -182,7 +184,8 @@ async def test_a_report_shows_its_plan_before_research_begins(home: Path) -> Non
         answer = await lead.report("event sourcing", approve_plan=True)
         assert answer.status is RunStatus.WAITING
         assert {each["role"] for each in answer.document["assignments"]} == {"planner"}
-        assert answer.plan is not None and answer.plan["sections"]
+        assert answer.plan is not None
+        assert answer.plan["sections"]
         run = await lead.get(answer.run_id)
         await run.approve((await run.approvals())[0])
         answer = await run.answer()

@@ -16,10 +16,10 @@ from leadhand.server import service
 
 async def begin(home: Path, database: str, key_id: str) -> None:
     service.LONGEST_TURN_S = 600.0
-    async with door(home, offline=True, **({"database": database} if database else {})) as opened:
-        async with opened.service._turn(key_id):
-            print("began", flush=True)
-            await asyncio.Event().wait()
+    place = {"database": database} if database else {}
+    async with door(home, offline=True, **place) as opened, opened.service._turn(key_id):
+        print("began", flush=True)
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class ToolCache:
         return f"tool {hashlib.sha256(text.encode()).hexdigest()}"
 
     async def find(self, name: str, log: RunLog) -> tuple[ToolReturn, CachedFrom] | None:
-        """Return a result, and the call that it comes from; None if there is none, or its data are gone."""
+        """Return a result, and the call that it comes from; None if no result is kept, or its data are gone."""
         try:
             kept = _Kept.model_validate(await self._store.cached(name))
             raw = await log.unpack(kept.raw)
