@@ -55,6 +55,12 @@ pytest.register_assert_rewrite(
 )
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Use one process more than there are cores: tests wait for processes, pages and timers."""
+    return (yield) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect tests without the garbage collector: nothing of what is imported goes away."""

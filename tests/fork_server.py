@@ -25,15 +25,22 @@ import time
 import types
 from typing import Any
 
+from fastapi.routing import iter_route_contexts
+
 import leadhand.cli.commands
 import leadhand.cli.terminal
 from leadhand.cli.app import main as command_line
+from leadhand.server.app import routed
 
 IMPORTED = (
-    "leadhand.server.app",
+    "aiohttp",
+    "anyio._backends._asyncio",
     "leadhand.app.cluster",
+    "leadhand.server.serving",
     "leadhand.stores.postgres",
     "leadhand.testing.scripted_model",
+    "leadhand.testing.store_contract.samples",  # imports pytest
+    "uvicorn.lifespan.on",
 )
 
 
@@ -123,6 +130,7 @@ def main() -> list[str] | None:
             importlib.import_module(module.name)
     for name in IMPORTED:
         importlib.import_module(name)
+    list(iter_route_contexts(routed().routes))  # FastAPI analyses them once
     with tempfile.TemporaryDirectory() as home, contextlib.redirect_stderr(io.StringIO()):
         command_line(["run", "--offline", "--project", "none", "--home", home, "weather in Paris"])
     gc.collect()

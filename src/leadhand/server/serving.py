@@ -66,6 +66,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_graceful_shutdown=ENDS_WITHIN_S,
                 lifespan="on",
+                ws="none",  # a server that offers WebSockets imports their library
                 proxy_headers=False,
             )
         )
