@@ -14,6 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.engine.redaction import Redactor
+from leadhand.tools.web import library
 from leadhand.tools.web.extraction import decoded, extracted
 from leadhand.tools.web.fetching import PageFetcher
 from leadhand.tools.web.library import KEPT_S, WebLibrary
@@ -117,7 +118,10 @@ async def internet() -> AsyncIterator[Internet]:
         await made.server.close()
 
 
-async def test_a_search_reads_the_pages_and_falls_back_to_snippets(internet: Internet) -> None:
+async def test_a_search_reads_the_pages_and_falls_back_to_snippets(
+    internet: Internet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "EXCERPT_WITHIN_S", 60.0)  # the first page imports trafilatura
     internet.open(TAVILY_API_KEY="tvly-secret", BRAVE_API_KEY="brave-secret")
     pages = await internet.library.search("heat", 5)
     assert internet.asked[0].headers["Authorization"] == "Bearer tvly-secret"
