@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "./json.ts";
 import type {
   AgentBody,
   AgentDocument,
+  AgentsList,
   AnswerBody,
   ApprovalCard,
   ArtifactLine,
@@ -135,8 +136,7 @@ export const callTool = (
   name: string,
   call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
 ) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
-export const getAgents = (options?: RequestOptions) =>
-  get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", options);
+export const getAgents = (options?: RequestOptions) => get<AgentsList>("/api/agents", options);
 /** Set a role for new runs; a missing field is the default. */
 export const setAgent = (name: string, body: AgentBody) =>
   send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, body);

@@ -5,6 +5,7 @@ export interface components {
   schemas: {
     readonly AgentBody: {
       readonly after?: string | null;
+      readonly agent?: string | null;
       readonly before?: string | null;
       readonly budget?: number | null;
       readonly gives?:
@@ -22,6 +23,15 @@ export interface components {
       readonly at: string;
       readonly by: string;
     };
+    readonly AgentClass: {
+      readonly after: string | null;
+      readonly before: string | null;
+      readonly description: string;
+      readonly gives: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
+      readonly name: string;
+      readonly needs: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
+      readonly source: string;
+    };
     readonly AgentDefaults: {
       readonly instructions: string;
       readonly model: string;
@@ -29,6 +39,7 @@ export interface components {
     readonly AgentDocument: {
       readonly added?: boolean | null;
       readonly after?: string | null;
+      readonly agent?: string | null;
       readonly before?: string | null;
       readonly budget?: number | null;
       readonly changed: components["schemas"]["AgentChange"] | null;
@@ -52,6 +63,7 @@ export interface components {
     };
     readonly AgentsList: {
       readonly agents: readonly components["schemas"]["AgentDocument"][];
+      readonly classes: readonly components["schemas"]["AgentClass"][];
     };
     readonly Allowance: {
       readonly ceiling: components["schemas"]["Ceiling"];
@@ -491,6 +503,15 @@ export interface components {
       readonly name: string;
       readonly ok: boolean;
       readonly what: string;
+    };
+    readonly CitedPassage: {
+      readonly id: string;
+      readonly link: string;
+      readonly published: string;
+      readonly source: string;
+      readonly text: string;
+      readonly title: string;
+      readonly url: string;
     };
     readonly CitedSource: {
       readonly event_id: string;
@@ -1006,6 +1027,7 @@ export interface components {
     };
     readonly NewAgentBody: {
       readonly after?: string | null;
+      readonly agent?: string | null;
       readonly before?: string | null;
       readonly budget?: number | null;
       readonly gives?:
@@ -1134,6 +1156,10 @@ export interface components {
       readonly text: string;
       readonly written?: number;
     };
+    readonly PlannedSection: {
+      readonly heading: string;
+      readonly question: string;
+    };
     readonly Preview: {
       readonly limits: components["schemas"]["WorkerLimits"];
       readonly text: string;
@@ -1161,6 +1187,11 @@ export interface components {
       readonly type: "process_slept";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly ProgressLine: {
+      readonly agent: string;
+      readonly message: string;
+      readonly timestamp: string;
+    };
     readonly PromoteBody: {
       readonly run_id?: string | null;
     };
@@ -1186,6 +1217,57 @@ export interface components {
       readonly oldest_s: number;
       readonly runs: readonly string[];
     };
+    readonly ReportDraft: {
+      readonly error: string | null;
+      readonly findings: readonly components["schemas"]["ReportFinding"][];
+      readonly key: string;
+      readonly number: number;
+      readonly research: readonly string[];
+      readonly reviews: readonly components["schemas"]["StageReview"][];
+      readonly revises: string | null;
+      readonly statements: readonly components["schemas"]["ReportStatement"][];
+      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly text: string | null;
+      readonly unreviewed: readonly string[];
+      readonly verdict: ("APPROVED" | "NEEDS_REVISION") | null;
+    };
+    readonly ReportFeedback: {
+      readonly findings: readonly components["schemas"]["ReportFinding"][];
+      readonly unreviewed: readonly string[];
+      readonly verdict: ("APPROVED" | "NEEDS_REVISION") | null;
+    };
+    readonly ReportFinding: {
+      readonly by: string;
+      readonly problem: string;
+      readonly sentence: number | null;
+      readonly text: string | null;
+    };
+    readonly ReportPlan: {
+      readonly sections: readonly components["schemas"]["PlannedSection"][];
+      readonly title: string;
+    };
+    readonly ReportStatement: {
+      readonly index: number;
+      readonly passages: readonly string[];
+      readonly problems: readonly string[];
+      readonly status: components["schemas"]["SupportStatus"];
+      readonly text: string;
+    };
+    readonly ReportTask: {
+      readonly draft: string | null;
+      readonly drafts: readonly components["schemas"]["ReportDraft"][];
+      readonly events: readonly components["schemas"]["ProgressLine"][];
+      readonly feedback: components["schemas"]["ReportFeedback"] | null;
+      readonly final_report: string | null;
+      readonly passages: {
+        readonly [key: string]: components["schemas"]["CitedPassage"];
+      };
+      readonly plan: components["schemas"]["ReportPlan"] | null;
+      readonly research: readonly components["schemas"]["ResearchedQuestion"][];
+      readonly revisions: number;
+      readonly stages: readonly components["schemas"]["StageState"][];
+      readonly statements: readonly components["schemas"]["ReportStatement"][];
+    };
     readonly RequestDeclined: {
       readonly at: string;
       readonly epoch: number;
@@ -1195,6 +1277,20 @@ export interface components {
       /** @constant */
       readonly type: "request_declined";
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly ResearchedQuestion: {
+      readonly error: string | null;
+      readonly findings: readonly components["schemas"]["ResearchFinding"][];
+      readonly heading: string;
+      readonly key: string;
+      readonly passages: readonly string[];
+      readonly question: string;
+      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly summary: string;
+    };
+    readonly ResearchFinding: {
+      readonly passages: readonly string[];
+      readonly statement: string;
     };
     readonly ResultCheck: {
       readonly at_least?: number | null;
@@ -1420,9 +1516,7 @@ export interface components {
       readonly tags: {
         readonly [key: string]: string;
       };
-      readonly task: {
-        readonly [key: string]: unknown;
-      } | null;
+      readonly task: components["schemas"]["ReportTask"] | null;
       readonly todos: readonly components["schemas"]["Todo"][];
       readonly tools: readonly string[];
       readonly usage: components["schemas"]["RunUsage"];
@@ -1665,6 +1759,18 @@ export interface components {
       readonly tokens: number;
       readonly unpriced: boolean;
     };
+    readonly StageReview: {
+      readonly answer: unknown;
+      readonly error: string | null;
+      readonly key: string;
+      readonly stage: string;
+      readonly status: components["schemas"]["AssignmentStatus"];
+    };
+    readonly StageState: {
+      readonly assignments: readonly string[];
+      readonly name: string;
+      readonly status: components["schemas"]["AssignmentStatus"];
+    };
     readonly Submission: {
       readonly allow_unknown_price?: boolean;
       readonly approve?: ("ask" | "auto" | "never") | null;
@@ -1748,6 +1854,8 @@ export interface components {
       readonly subtask: string;
       readonly summary: string;
     };
+    /** @enum {string} */
+    readonly SupportStatus: "supported" | "unsupported" | "own_reasoning";
     readonly SystemDocument: {
       readonly checks: readonly components["schemas"]["CheckLine"][];
       readonly console: boolean;
@@ -2082,6 +2190,7 @@ export interface components {
 }
 export type AgentBody = components["schemas"]["AgentBody"];
 export type AgentChange = components["schemas"]["AgentChange"];
+export type AgentClass = components["schemas"]["AgentClass"];
 export type AgentDefaults = components["schemas"]["AgentDefaults"];
 export type AgentDocument = components["schemas"]["AgentDocument"];
 export type AgentsList = components["schemas"]["AgentsList"];
@@ -2125,6 +2234,7 @@ export type CancelRequested = components["schemas"]["CancelRequested"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
+export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
 export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
@@ -2196,14 +2306,24 @@ export type OrderPart = components["schemas"]["OrderPart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
+export type PlannedSection = components["schemas"]["PlannedSection"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type ProcessSlept = components["schemas"]["ProcessSlept"];
+export type ProgressLine = components["schemas"]["ProgressLine"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type QueueInfo = components["schemas"]["QueueInfo"];
+export type ReportDraft = components["schemas"]["ReportDraft"];
+export type ReportFeedback = components["schemas"]["ReportFeedback"];
+export type ReportFinding = components["schemas"]["ReportFinding"];
+export type ReportPlan = components["schemas"]["ReportPlan"];
+export type ReportStatement = components["schemas"]["ReportStatement"];
+export type ReportTask = components["schemas"]["ReportTask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
+export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
+export type ResearchFinding = components["schemas"]["ResearchFinding"];
 export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
@@ -2245,6 +2365,8 @@ export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];
+export type StageReview = components["schemas"]["StageReview"];
+export type StageState = components["schemas"]["StageState"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
@@ -2252,6 +2374,7 @@ export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
+export type SupportStatus = components["schemas"]["SupportStatus"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];

@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from browser.conftest import OpenServer, Visit
 from browser.judging import PHONE, check_accessible, check_width
+from leadhand.report import Agent, AgentResult, Task, Verdict
 
 UNSURE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "25 kW is the power of a boiler"}]}
 
@@ -85,3 +86,58 @@ async def _check_revision(page: Page) -> None:
     await check_accessible(page, "color-contrast", within="[role=tabpanel]")
     await page.set_viewport_size(PHONE)
     await check_width(page)
+
+
+class FactChecker(Agent):
+    """Check that the draft has figures."""
+
+    async def run(self, task: Task) -> AgentResult:
+        self.emit("looked for figures")
+        return AgentResult(verdict=Verdict.APPROVED)
+
+
+class ShortWriter(Agent):
+    """Write one sentence."""
+
+    gives = ("draft",)
+
+    async def run(self, task: Task) -> AgentResult:
+        return AgentResult(updates={"draft": "# Heat pumps\n\nA heat pump in a house of 1930 needs 9 kW [p1]."})
+
+
+async def test_python_classes_are_chosen_for_all_reports_and_for_one(serve: OpenServer, visit: Visit) -> None:
+    served = await serve(models=model(), tools=[search], agents=[FactChecker, ShortWriter])
+    visitor = await visit(served.url)
+    page = await visitor.open("/agents?role=report.writer")
+
+    await page.get_by_role("button", name="Edit report.writer").click()
+    form = page.get_by_role("form", name="Edit report.writer")
+    await form.get_by_label("Carried out by").select_option(label="Class short-writer")
+    await expect(form).to_contain_text("Write one sentence. From ")
+    await check_accessible(page)
+    await form.get_by_role("button", name="Save").click()
+    writer = page.get_by_role("region", name="Report").get_by_role("listitem").filter(has_text="Write one sentence.")
+    await expect(writer).to_contain_text("Class short-writer from ")
+
+    await page.get_by_role("link", name="Runs").click()
+    await page.get_by_label("Flow").select_option(label="Report")
+    await page.get_by_label("Topic").fill("Heat pumps in old houses")
+    await page.get_by_role("button", name="Add stage").click()
+    stage = page.get_by_role("group", name="Stage 1")
+    await stage.get_by_label("Carried out by").select_option(label="Class fact-checker")
+    await expect(stage.get_by_label("Name")).to_have_value("fact-checker")
+    await expect(stage).to_contain_text("Check that the draft has figures.")
+    await page.get_by_role("button", name="Start").click()
+
+    await expect(page.get_by_role("list", name="Stages").get_by_role("listitem")).to_contain_text(
+        ["Plan", "Research", "Draft", "fact-checker", "Review", "Final report"]
+    )
+    report = page.get_by_role("article", name="Final report")
+    await expect(report).to_contain_text("needs 9 kW")
+    await expect(report).not_to_contain_text("18,000")
+    runs = (await served.get("/api/runs"))["runs"]
+    events = (await served.get(f"/api/runs/{runs[0]['run_id']}/events", limit=1_000))["events"]
+    named = {
+        role["name"]: role["code"].rpartition(":")[2] for role in events[0]["definition"]["roles"] if role.get("code")
+    }
+    assert named == {"writer": "ShortWriter", "fact-checker": "FactChecker"}

@@ -16,8 +16,8 @@ from leadhand.server import service
 
 async def begin(home: Path, database: str, key_id: str) -> None:
     service.LONGEST_TURN_S = 600.0
-    place = {"database": database} if database else {}
-    async with door(home, offline=True, **place) as opened, opened.service._turn(key_id):
+    given = {"database": database} if database else {}
+    async with door(home, offline=True, **given) as opened, opened.service._turn(key_id):
         print("began", flush=True)
         await asyncio.Event().wait()
 

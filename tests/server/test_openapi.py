@@ -100,8 +100,8 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
 
 @pytest.mark.parametrize("name", ["RunDocument", "RunLine", "ApprovalCard", "ToolDocument", "SystemDocument"])
 def test_no_document_holds_objects_of_unknown_shape(name: str, document: Document) -> None:
-    """Arguments, results and JSON schemas alone may hold anything: they belong to tools. A task belongs to its flow."""
-    free = {"args", "content", "raw", "value", "parameters", "equals", "expected_output", "task"}
+    """Arguments, results, the answers of workers and JSON schemas alone may hold anything."""
+    free = {"args", "content", "raw", "value", "parameters", "equals", "expected_output", "answer"}
     shapes = document["components"]["schemas"]
     assert [path for path in _open_objects(shapes, name, name) if path.rpartition(".")[2] not in free] == []
 

@@ -208,3 +208,62 @@ async def test_a_report_uses_the_classes_that_the_server_was_started_with_and_no
     assert [each["problem"] for each in task["drafts"][0]["findings"] if each["by"] == "checker"] == ["say more"]
     assert [each["verdict"] for each in task["drafts"]] == ["NEEDS_REVISION", "APPROVED"]
     assert not (tmp_path / "ran").exists()
+
+
+class PlainWriter(Agent):
+    """Write the findings down as they are."""
+
+    name = "plain-writer"
+    gives = ("draft",)
+
+    async def run(self, task: Task) -> AgentResult:
+        lines = [f"{each['statement']} [p1]" for item in task.research for each in item["findings"]]
+        return AgentResult(updates={"draft": "# Findings\n\n" + "\n\n".join(lines)})
+
+
+async def test_a_class_of_the_server_is_added_as_a_stage_or_replaces_one(home: Path) -> None:
+    async with door(home, offline=True, agents=[Checker, PlainWriter]) as api:
+        classes = {each["name"]: each for each in (await api.get("/api/agents")).json()["classes"]}
+        assert list(classes) == ["checker", "plain-writer"]
+        assert classes["plain-writer"]["description"] == "Write the findings down as they are."
+        assert classes["plain-writer"]["source"].endswith("test_report_stages_over_http.py:PlainWriter")
+        assert (classes["plain-writer"]["gives"], classes["checker"]["after"]) == (["draft"], None)
+
+        added = await api.post("/api/agents", {"name": "report.check", "agent": "checker", "after": "reviewer"})
+        assert added.status_code == 201, added.text
+        assert (added.json()["agent"], added.json()["role"]) == ("checker", "Ask for one revision.")
+        assert (await api.http.put("/api/agents/report.writer", json={"agent": "plain-writer"})).status_code == 200
+        assert (await agents(api))["report.writer"]["role"] == "Write the findings down as they are."
+
+        run = await report(api)
+        assert roles(run) == ["planner", "researcher", "writer", "reviewer", "check"]
+        assert [role.code.rpartition(":")[2] for role in run.roles if role.code] == ["PlainWriter", "Checker"]
+
+        assert (await api.http.delete("/api/agents/report.writer")).status_code == 204
+        assert [role.name for role in (await report(api)).roles if role.code] == ["check"]
+
+
+async def test_a_name_that_is_no_class_of_the_server_imports_nothing(home: Path, tmp_path: Path) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    async with door(home, offline=True, agents=[Checker]) as api:
+        for named in (str(evil)[-90:], "evil:Checker", "os.system", "chekcer"):
+            body = {"name": "report.check", "agent": named}
+            refused = await api.post("/api/agents", body)
+            assert refused.status_code == 422, refused.text
+            assert [each["where"] for each in refused.json()["errors"]] == ["body.agent"]
+        assert "Did you mean checker?" in refused.json()["how"]
+        assert "report.check" not in await agents(api)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_stage_whose_class_the_server_no_longer_has_is_shown_and_can_be_removed(home: Path) -> None:
+    async with door(home, offline=True, agents=[Checker]) as api:
+        assert (await api.post("/api/agents", {"name": "report.check", "agent": "checker"})).status_code == 201
+    async with door(home, offline=True) as api:
+        assert (await agents(api))["report.check"]["role"] == "This server has no class checker."
+        refused = await api.post("/api/runs", {"request": "Heat pumps in old houses", "flow": "report"})
+        assert refused.status_code == 422
+        assert "checker" in refused.json()["detail"]
+        assert (await api.http.delete("/api/agents/report.check")).status_code == 204
+        assert "report.check" not in await agents(api)

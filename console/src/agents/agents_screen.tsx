@@ -10,7 +10,7 @@ import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
-import type { AgentDocument } from "../wire.ts";
+import type { AgentClass, AgentDocument } from "../wire.ts";
 import { stageOf } from "./role_change.ts";
 import { RoleForm } from "./role_form.tsx";
 import { RoleView } from "./roles.tsx";
@@ -25,7 +25,13 @@ export function AgentsScreen() {
       <ProblemNote problem={problem} />
       {value === null && !problem && <Waiting what="agents" />}
       {[...flows].map(([flow, agents]) => (
-        <FlowRoles key={flow} flow={flow} agents={agents} onChanged={reload} />
+        <FlowRoles
+          key={flow}
+          flow={flow}
+          agents={agents}
+          classes={value?.classes ?? []}
+          onChanged={reload}
+        />
       ))}
     </div>
   );
@@ -34,10 +40,11 @@ export function AgentsScreen() {
 interface FlowProps {
   readonly flow: string;
   readonly agents: readonly AgentDocument[];
+  readonly classes: readonly AgentClass[];
   readonly onChanged: () => void;
 }
 
-function FlowRoles({ flow, agents, onChanged }: FlowProps) {
+function FlowRoles({ flow, agents, classes, onChanged }: FlowProps) {
   const [adding, setAdding] = useState(false);
   const selected = place.value.query.get("role");
   const stages = agents.map(({ name }) => stageOf(name)).filter((name) => name !== null);
@@ -48,6 +55,7 @@ function FlowRoles({ flow, agents, onChanged }: FlowProps) {
       agent={agent}
       open={agent.name === selected}
       stages={stages.filter((stage) => stage !== stageOf(agent.name))}
+      classes={classes}
       onChanged={onChanged}
     />
   ));
@@ -68,6 +76,7 @@ function FlowRoles({ flow, agents, onChanged }: FlowProps) {
             <RoleForm
               agent={null}
               stages={stages}
+              classes={classes}
               onSaved={(name) => {
                 setAdding(false);
                 setQuery({ role: name });

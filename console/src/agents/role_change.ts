@@ -22,11 +22,13 @@ export const GIVES = [
 
 type Limit = typeof LIMITS[number][0];
 
-/** The fields of the form, as typed. Roles of work orders have only the first two. */
+/** The fields of the form, as typed. Roles of work orders have only the model and the instructions. */
 export interface RoleFields {
+  /** The Python class that carries the stage out; "" for a model. */
+  readonly agent: string;
   readonly model: string;
   readonly instructions: string;
-  /** "after writer" or "before reviewer"; "" for a stage with a fixed place. */
+  /** "after writer" or "before reviewer"; "" for a stage with a fixed place, or with that of its class. */
   readonly position: string;
   readonly gives: string;
   /** Names, separated by commas or spaces. */
@@ -35,6 +37,7 @@ export interface RoleFields {
 }
 
 export const NEW_STAGE: RoleFields = {
+  agent: "",
   model: "",
   instructions: "",
   position: "after writer",
@@ -56,6 +59,7 @@ export function lengthOf(text: string): number {
 export function fieldsOf(agent: AgentDocument): RoleFields {
   const limits = LIMITS.map(([name]) => [name, agent[name] ?? ""] as const);
   return {
+    agent: agent.agent ?? "",
     model: agent.model,
     instructions: agent.instructions,
     position: agent.before
@@ -87,11 +91,12 @@ export function bodyOf(
   const limits = Object.entries(fields.limits).filter(([, typed]) => typed.trim() !== "")
     .map(([name, typed]) => [name, Number(typed)]);
   return {
+    ...(fields.agent && { agent: fields.agent }),
     ...(model !== null && { model }),
     ...(instructions !== null && { instructions }),
     ...(off && { off }),
     ...(added && side && beside && { [side]: beside }),
-    ...(added && { gives: [fields.gives] as AgentBody["gives"] }),
+    ...(added && !fields.agent && { gives: [fields.gives] as AgentBody["gives"] }),
     ...(tools.length > 0 && { tools }),
     ...Object.fromEntries(limits),
   };

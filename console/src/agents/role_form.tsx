@@ -7,7 +7,8 @@ import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { Choice, Form, TextArea, TextField, useInitialFocus } from "../ui/field.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import type { AgentDocument } from "../wire.ts";
+import type { AgentClass, AgentDocument } from "../wire.ts";
+import { carriers } from "./carriers.ts";
 import {
   bodyOf,
   fieldsOf,
@@ -26,13 +27,15 @@ interface RoleFormProps {
   readonly agent: AgentDocument | null;
   /** The stages beside which an added one can be placed. */
   readonly stages: readonly string[];
+  /** The Python classes that can carry out a stage. */
+  readonly classes: readonly AgentClass[];
   /** Called with the name of the role. */
   readonly onSaved: (name: string) => void;
   readonly onBack: () => void;
 }
 
 /** The text stays when the service refuses it. */
-export function RoleForm({ agent, stages, onSaved, onBack }: RoleFormProps) {
+export function RoleForm({ agent, stages, classes, onSaved, onBack }: RoleFormProps) {
   const [name, setName] = useState("");
   const [fields, setFields] = useState<RoleFields>(agent === null ? NEW_STAGE : fieldsOf(agent));
   const change = (changed: keyof RoleFields) => (value: string) =>
@@ -62,6 +65,15 @@ export function RoleForm({ agent, stages, onSaved, onBack }: RoleFormProps) {
     : null;
   const added = agent === null || agent.added;
   const isStage = agent === null || stageOf(agent.name) !== null;
+  const chosen = classes.find((each) => each.name === fields.agent);
+  const choose = (value: string) => {
+    setFields((last) => ({
+      ...last,
+      agent: value,
+      position: placeFor(value, last.position, added),
+    }));
+    if (name.trim() === "") setName(value);
+  };
   return (
     <Form
       class="role-form"
@@ -86,23 +98,33 @@ export function RoleForm({ agent, stages, onSaved, onBack }: RoleFormProps) {
             onInput={setName}
           />
         )}
+        {isStage && (classes.length > 0 || fields.agent) && (
+          <Choice
+            label="Carried out by"
+            hint={chosen && `${chosen.description || "No docstring."} From ${chosen.source}.`}
+            error={error("agent")}
+            choices={carriers(classes, fields.agent)}
+            value={fields.agent}
+            onInput={choose}
+          />
+        )}
         {added && (
-          <>
-            <Choice
-              label="Position"
-              error={error("after") ?? error("before")}
-              choices={positions(stages, fields.position)}
-              value={fields.position}
-              onInput={change("position")}
-            />
-            <Choice
-              label="Result"
-              error={error("gives")}
-              choices={GIVES}
-              value={fields.gives}
-              onInput={change("gives")}
-            />
-          </>
+          <Choice
+            label="Position"
+            error={error("after") ?? error("before")}
+            choices={positions(stages, fields.position, fields.agent !== "")}
+            value={fields.position}
+            onInput={change("position")}
+          />
+        )}
+        {added && !fields.agent && (
+          <Choice
+            label="Result"
+            error={error("gives")}
+            choices={GIVES}
+            value={fields.gives}
+            onInput={change("gives")}
+          />
         )}
         <TextField
           label="Model"
@@ -117,13 +139,13 @@ export function RoleForm({ agent, stages, onSaved, onBack }: RoleFormProps) {
       </div>
       <TextArea
         label="Instructions"
-        hint={`Markdown. ${agent === null ? "" : "Empty: the default. "}${
+        hint={`Markdown. ${agent === null && !fields.agent ? "" : "Empty: the default. "}${
           length.toLocaleString("en")
         } of ${count(MAX_INSTRUCTIONS, "character")}.`}
         error={tooLong ?? error("instructions")}
         class="code"
         rows={agent === null ? 6 : 16}
-        required={agent === null}
+        required={agent === null && !fields.agent}
         value={fields.instructions}
         onInput={change("instructions")}
       />
@@ -169,9 +191,20 @@ export function RoleForm({ agent, stages, onSaved, onBack }: RoleFormProps) {
   );
 }
 
+/** Return the place of a stage once its class was chosen: the class has one, a model needs one. */
+function placeFor(agent: string, position: string, added: boolean | null | undefined): string {
+  if (!added) return position;
+  return agent ? "" : position || "after writer";
+}
+
 /** Return the places of an added stage: after each other stage, and where it is now. */
-function positions(stages: readonly string[], current: string): (readonly [string, string])[] {
+function positions(
+  stages: readonly string[],
+  current: string,
+  ofClass: boolean,
+): (readonly [string, string])[] {
   const after = stages.map((stage) => `after ${stage}`);
   const all = after.includes(current) || current === "" ? after : [current, ...after];
-  return all.map((each) => [each, each[0]!.toUpperCase() + each.slice(1)]);
+  const named = all.map((each) => [each, each[0]!.toUpperCase() + each.slice(1)] as const);
+  return ofClass ? [["", "Where the class says"], ...named] : named;
 }

@@ -3,7 +3,7 @@
 import type { Ref } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setAgent, unsetAgent } from "../api.ts";
-import type { AgentDocument } from "../wire.ts";
+import type { AgentClass, AgentDocument } from "../wire.ts";
 import { Markdown } from "../markdown.tsx";
 import { setQuery } from "../router.ts";
 import { may } from "../session.ts";
@@ -20,11 +20,12 @@ interface RoleProps {
   readonly open: boolean;
   /** The stages beside which an added one can be placed. */
   readonly stages: readonly string[];
+  readonly classes: readonly AgentClass[];
   /** Called once the role was changed or reset. */
   readonly onChanged: () => void;
 }
 
-export function RoleView({ agent, open, stages, onChanged }: RoleProps) {
+export function RoleView({ agent, open, stages, classes, onChanged }: RoleProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const [editing, setEditing] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
@@ -61,6 +62,7 @@ export function RoleView({ agent, open, stages, onChanged }: RoleProps) {
             <RoleForm
               agent={agent}
               stages={stages}
+              classes={classes}
               onSaved={() => {
                 setEditing(false);
                 onChanged();
@@ -71,7 +73,7 @@ export function RoleView({ agent, open, stages, onChanged }: RoleProps) {
           : (
             <>
               <Markdown text={agent.instructions} />
-              <StageFacts agent={agent} />
+              <StageFacts agent={agent} classes={classes} />
               {may("admin") && (
                 <Actions
                   agent={agent}
@@ -87,15 +89,23 @@ export function RoleView({ agent, open, stages, onChanged }: RoleProps) {
   );
 }
 
-/** What an added stage returns and may call, and where it stands. */
-function StageFacts({ agent }: { agent: AgentDocument }) {
+interface FactsProps {
+  readonly agent: AgentDocument;
+  readonly classes: readonly AgentClass[];
+}
+
+/** What an added stage returns and may call, where it stands, and the class of a stage that has one. */
+function StageFacts({ agent, classes }: FactsProps) {
   const { added, before, after, gives, tools } = agent;
-  if (!added) return null;
+  const source = classes.find(({ name }) => name === agent.agent)?.source;
+  const code = agent.agent && `Class ${agent.agent}${source ? ` from ${source}` : ""}`;
+  if (!added) return code ? <p class="muted small">{code}</p> : null;
   const words = GIVES.filter(([name]) => gives?.includes(name)).map(([, word]) => word);
   return (
     <p class="muted small">
       {before ? `Before ${before}` : `After ${after}`} · Result: {words.join(", ").toLowerCase()}
       {tools && tools.length > 0 && ` · Tools: ${tools.join(", ")}`}
+      {code && ` · ${code}`}
     </p>
   );
 }

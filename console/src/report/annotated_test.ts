@@ -23,6 +23,7 @@ const passage = (id: string, title: string) => ({
   title,
   text: "",
   url: "",
+  source: "",
   published: "",
   link: "",
 });

@@ -25,7 +25,9 @@ function serialize(node: unknown): string {
 }
 
 const PASSAGES: { [id: string]: Passage } = Object.fromEntries(
-  ["a", "b"].map((id) => [id, { id, text: "", title: id, url: "", published: "", link: "" }]),
+  ["a", "b"].map((
+    id,
+  ) => [id, { id, text: "", title: id, url: "", source: "", published: "", link: "" }]),
 );
 
 function shown(draft: string, ...given: [string, Support, ...string[]][]): string {

@@ -101,7 +101,9 @@ function typed(value: Json, { control }: Parameter): string {
 function isPlain(value: Json): value is Json & StageDraft[] {
   return Array.isArray(value) &&
     value.every((stage) =>
-      Object.keys(stage as object).every((name) => ["name", "after", "instructions"].includes(name))
+      Object.keys(stage as object).every((name) =>
+        ["name", "after", "instructions", "agent"].includes(name)
+      )
     );
 }
 

@@ -5,11 +5,14 @@ import { saved } from "../saved.ts";
 import type { Typed } from "../tools/schema.ts";
 import type { Submission } from "../wire.ts";
 
-/** A stage that is added to one report, as typed. */
+/** A stage that is added to one report, or replaced in it, as typed. */
 export interface StageDraft {
   readonly name: string;
+  /** "": where its class says. */
   readonly after: string;
   readonly instructions: string;
+  /** The Python class that carries the stage out. */
+  readonly agent?: string;
 }
 
 /** The fields of the form as typed; "" for an empty field. */

@@ -1,6 +1,7 @@
 // The fields of a flow's options, below the request; for a report, also the stages that are added to it.
 
 import { getAgents } from "../api.ts";
+import { carriers } from "../agents/carriers.ts";
 import { stageOf } from "../agents/role_change.ts";
 import type { Problem } from "../problem.ts";
 import { ParameterField } from "../tools/parameter_field.tsx";
@@ -51,6 +52,7 @@ export function FlowOptions({ flow, problem, unread }: FlowOptionsProps) {
 /** The stages that are added to this report only. */
 function Stages({ problem }: { problem: Problem | null }) {
   const { value } = useLoaded(getAgents, { key: "agents" });
+  const classes = value?.classes ?? [];
   const { stages } = draft.value;
   const set = (stages: readonly StageDraft[]) => {
     draft.value = { ...draft.peek(), stages };
@@ -77,22 +79,42 @@ function Stages({ problem }: { problem: Problem | null }) {
               value={stage.name}
               onInput={change("name")}
             />
+            {(classes.length > 0 || stage.agent) && (
+              <Choice
+                label="Carried out by"
+                hint={classes.find(({ name }) => name === stage.agent)?.description}
+                choices={carriers(classes, stage.agent ?? "")}
+                error={error("agent")}
+                value={stage.agent ?? ""}
+                onInput={(agent) =>
+                  set(stages.map((each, at) =>
+                    at === index
+                      ? { ...each, agent, name: each.name || agent, after: agent ? "" : "writer" }
+                      : each
+                  ))}
+              />
+            )}
             <Choice
               label="After"
-              choices={[...known, ...before].map((name) => [name, name] as const)}
+              choices={[
+                ...(stage.agent ? [["", "Where the class says"] as const] : []),
+                ...[...known, ...before].map((name) => [name, name] as const),
+              ]}
               error={error("after")}
               value={stage.after}
               onInput={change("after")}
             />
-            <TextArea
-              label="Instructions"
-              required
-              rows={2}
-              placeholder="Check that every date in the draft is in a cited passage."
-              error={error("instructions")}
-              value={stage.instructions}
-              onInput={change("instructions")}
-            />
+            {!stage.agent && (
+              <TextArea
+                label="Instructions"
+                required
+                rows={2}
+                placeholder="Check that every date in the draft is in a cited passage."
+                error={error("instructions")}
+                value={stage.instructions}
+                onInput={change("instructions")}
+              />
+            )}
             <Button
               small
               kind="quiet"

@@ -25,10 +25,10 @@ export function optionsOf(
   if (flow === undefined) return { options: {}, errors: {} };
   const { args, errors } = argumentsFrom(parametersOfFlow(flow), draft.options);
   if (flow.name !== "report" || draft.stages.length === 0) return { options: args, errors };
-  const agents = draft.stages.map(({ name, after, instructions }): Json => ({
-    name: name.trim(),
-    after,
-    instructions,
-  }));
+  const agents = draft.stages.map(({ name, after, instructions, agent }): Json =>
+    agent
+      ? { name: name.trim(), agent, ...(after && { after }) }
+      : { name: name.trim(), after, instructions }
+  );
   return { options: { ...args, agents }, errors };
 }

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
 from leadhand.domain.commands import FlowError
+from leadhand.domain.document.report_task import ReportTask
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
 from leadhand.domain.state import RunState
@@ -69,6 +70,11 @@ class FlowRegistry:
         versions[flow.version] = flow
         if flow.offline:
             self._rules.append(flow.offline)
+
+    @property
+    def agents(self) -> Mapping[str, BoundAgent]:
+        """The Python classes of this process that carry out stages of reports, by name."""
+        return self._agents
 
     def _find(self, name: str) -> dict[int, Flow]:
         """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
@@ -192,8 +198,8 @@ class FlowRegistry:
                 continue
         return tuple(found)
 
-    def task(self, state: RunState) -> dict[str, Any] | None:
-        """Return what the flow of a run shows of its work; None if it shows nothing, or is not in this process."""
+    def task(self, state: RunState) -> ReportTask | None:
+        """Return the work on a report; None if the run is no report, or its flow is not in this process."""
         try:
             return FlowPolicy(self.of(state.definition), state.definition).task(state)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it

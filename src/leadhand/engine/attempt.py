@@ -277,7 +277,7 @@ class Attempt:
         return {**object_of(self._work.shape), "required": [self._work.role.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
-        """Return why a turn was not accepted, or what asks for the rest of a text; again for a turn of the log."""
+        """Return why a turn was not accepted, or what asks for the rest of a text; of a turn from the log too."""
         if not turn.objection and turn.cut:
             turn.objection = next_part(turn)
         if not turn.objection:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, cast, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.domain.document.report_task import ReportTask
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
@@ -116,7 +117,7 @@ class Flow:
         return None
 
     def task(self, run: RunView[Any]) -> dict[str, Any] | None:
-        """Return what the run document shows as ``task``: the work of the run in the words of the flow."""
+        """Return the ``task`` of the run document: a :class:`ReportTask` as JSON, without its events."""
         return None
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
@@ -207,9 +208,10 @@ class FlowPolicy:
             result = Result(text, value, tuple(calls))
             return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
 
-    def task(self, state: RunState) -> dict[str, Any] | None:
+    def task(self, state: RunState) -> ReportTask | None:
         with self._calling("task"):
-            return self.flow.task(self.view(state))
+            task = self.flow.task(self.view(state))
+            return None if task is None else ReportTask.model_validate({**task, "events": ()})
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         with self._calling("proposed_calls"):

@@ -14,12 +14,14 @@ from leadhand.app.flows import DEFAULT, REPORT
 from leadhand.app.runtime import Runtime
 from leadhand.domain.access import AgentSettings
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.text import did_you_mean
 from leadhand.domain.value import is_list, is_object, one_line
+from leadhand.flows.report.agents import BoundAgent, completed
 from leadhand.flows.report.options import PLANNER, RESEARCHER, REVIEWER, WRITER, Stage, ordered
 from leadhand.flows.work_order.roles import instructions as shipped
 from leadhand.ports import AgentStore
 from leadhand.server.problems import Problem, no_such
-from leadhand.server.schemas import AgentChange, AgentDefaults, AgentDocument
+from leadhand.server.schemas import AgentChange, AgentClass, AgentDefaults, AgentDocument
 
 
 class Role(NamedTuple):
@@ -51,7 +53,19 @@ ADDED = {
     "research": "Adds research.",
 }
 """What a stage that was added does, by what it gives."""
-FIELDS = {"off", "after", "before", "needs", "gives", "tools", "max_turns", "max_requests", "max_tokens", "budget"}
+FIELDS = {
+    "agent",
+    "off",
+    "after",
+    "before",
+    "needs",
+    "gives",
+    "tools",
+    "max_turns",
+    "max_requests",
+    "max_tokens",
+    "budget",
+}
 """What the document of a stage has besides that of a role."""
 
 
@@ -98,7 +112,12 @@ class Agents:
             known = {spec.name for spec in self._runtime.toolbox.known()}
             if missing := [name for name in new.stage.get("tools") or () if name not in known]:
                 raise UsageError(f"there is no tool {missing[0]!r}", "GET /api/tools lists the tools.", field="tools")
-            ordered(_stages({**await self._kept(), new.name: new}))  # raises for stages that do not fit together
+            if (named := new.stage.get("agent")) is not None and named not in self._classes:
+                how = "Declare it in leadhand.toml (agents = […]), or start the server with --agent."
+                known = f" There are: {', '.join(self._classes)}.{did_you_mean(named, self._classes)}"
+                how = f"{how}{known if self._classes else ''}"
+                raise UsageError(f"there is no class {named!r} for stages on this server", how, field="agent")
+            self._ordered(_stages({**await self._kept(), new.name: new}))  # raises for those that do not fit together
         elif new.stage:
             given = next(iter(new.stage))
             raise UsageError(
@@ -144,6 +163,30 @@ class Agents:
         kept = [stage.model_dump(mode="json", exclude_unset=True) for stage in _stages(await self._kept())]
         return {**given, "agents": _merged(kept, own, review=given.get("review"))} if kept else given
 
+    def classes(self) -> tuple[AgentClass, ...]:
+        """The classes of this process that can carry out stages."""
+        return tuple(
+            AgentClass(
+                name=name,
+                description=bound.description,
+                source=bound.source,
+                after=bound.agent.after,
+                before=bound.agent.before,
+                needs=tuple(bound.agent.needs),
+                gives=tuple(bound.agent.gives),
+            )
+            for name, bound in self._classes.items()
+        )
+
+    @property
+    def _classes(self) -> Mapping[str, BoundAgent]:
+        return self._runtime.flows.agents
+
+    def _ordered(self, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+        """Return the stages of a report in order, completed with what their classes say."""
+        given = {"agents": [stage.model_dump(mode="json", exclude_unset=True) for stage in stages]}
+        return ordered([Stage.model_validate(each) for each in completed(given, self._classes)["agents"]])
+
     async def documents(self) -> tuple[AgentDocument, ...]:
         """The documents of all roles, by flow; stages in the order in which they run."""
         kept = await self._kept()
@@ -162,11 +205,13 @@ class Agents:
         instructions = {role.name: role.instructions for role in self._runtime.flows.roles(REPORT, {})}
         stages = _stages(kept)
         off = {stage.name for stage in stages if stage.off}
-        for stage in ordered([stage.evolve(off=False) for stage in stages]):
-            does = STAGES.get(stage.name) or ADDED[stage.gives[0]]
-            ships = AgentDefaults(
-                model=self._runtime.choice.models.of(stage.name), instructions=instructions.get(stage.name, "")
-            )
+        for stage in self._ordered([stage.model_copy(update={"off": False}) for stage in stages]):
+            does, shipped = STAGES.get(stage.name) or ADDED[stage.gives[0]], instructions.get(stage.name, "")
+            if stage.agent is not None:
+                bound = self._classes.get(stage.agent)
+                does = bound.description if bound is not None else f"This server has no class {stage.agent}."
+                shipped = "" if bound is None else bound.placed({}).get("instructions", "")
+            ships = AgentDefaults(model=self._runtime.choice.models.of(stage.name), instructions=shipped)
             fields = stage.evolve(off=stage.name in off).model_dump(include=FIELDS)
             name = f"{PREFIX}{stage.name}"
             yield _document(name, does, REPORT, ships, kept.get(name), added=not stage.is_built_in, **fields)

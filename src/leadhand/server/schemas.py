@@ -112,6 +112,9 @@ class AgentDocument(Document):
     ships: AgentDefaults = Field(description="The defaults.")
     changed: AgentChange | None = Field(description="Who changed the role, and when; null if the defaults apply.")
     added: bool | None = Field(default=None, exclude_if=unset, description="Whether somebody added the stage.")
+    agent: str | None = Field(
+        default=None, exclude_if=unset, description="The Python class that carries the stage out: see `classes`."
+    )
     off: bool | None = Field(default=None, exclude_if=unset, description="Whether new runs leave the stage out.")
     after: str | None = Field(default=None, exclude_if=unset)
     before: str | None = Field(default=None, exclude_if=unset)
@@ -124,10 +127,23 @@ class AgentDocument(Document):
     budget: float | None = Field(default=None, exclude_if=unset)
 
 
+class AgentClass(Document):
+    """A Python class of this server that can carry out a stage of a report."""
+
+    name: str
+    description: str = Field(description="The docstring of the class.")
+    source: str = Field(description="Where the class comes from, as file or module and name.")
+    after: str | None = Field(description="The stage that it follows, unless the stage says otherwise.")
+    before: str | None
+    needs: tuple[TaskField, ...]
+    gives: tuple[TaskField, ...]
+
+
 class AgentsList(Document):
     """The roles of runs that are started here, by flow; stages in the order in which they run."""
 
     agents: tuple[AgentDocument, ...]
+    classes: tuple[AgentClass, ...] = Field(description="What can carry out a stage besides a model.")
 
 
 class FlowDocument(Document):

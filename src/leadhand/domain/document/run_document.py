@@ -20,10 +20,10 @@ from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.value import Json
 
 from . import shapes
 from .progress_lines import progress_lines
+from .report_task import ProgressLine, ReportTask
 
 
 def run_document(
@@ -31,13 +31,13 @@ def run_document(
     entries: Iterable[Entry],
     *,
     owner: str | None,
-    task: dict[str, Json] | None = None,
+    task: ReportTask | None = None,
     followed_by: Iterable[str] = (),
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if no host does. ``task`` is what the flow of the run shows of
-    it; its progress is added from the log. ``followed_by`` are the runs that follow it up.
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is the work on a
+    report; its progress is added from the log. ``followed_by`` are the runs that follow it up.
     """
     entries = list(entries)
     definition, finished, follows = state.definition, state.finished, state.definition.follows
@@ -67,7 +67,7 @@ def run_document(
         context_store=shapes.ContextStore(
             events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))
         ),
-        task=None if task is None else {**task, "events": _progress(state, entries)},
+        task=None if task is None else task.model_copy(update={"events": _progress(state, entries)}),
         todos=state.todos,
         artifacts=artifact_lines(state),
         approvals=tuple(state.approvals.values()),
@@ -121,8 +121,9 @@ def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine
     )
 
 
-def _progress(state: RunState, entries: Iterable[Entry]) -> list[dict[str, Json]]:
-    return list(progress_lines({key: each.assignment for key, each in state.assignments.items()}, entries))
+def _progress(state: RunState, entries: Iterable[Entry]) -> tuple[ProgressLine, ...]:
+    lines = progress_lines({key: each.assignment for key, each in state.assignments.items()}, entries)
+    return tuple(map(ProgressLine.model_validate, lines))
 
 
 def work_order(order: OrderState) -> shapes.IssuedOrder:

@@ -16,6 +16,8 @@ from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, Value, unset
 
+from .report_task import ReportTask
+
 
 @overload
 def iso(moment: datetime) -> str: ...
@@ -212,7 +214,7 @@ class RunDocument(Document):
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore
-    task: dict[str, Json] | None = Field(description="The work in the words of the flow, for a flow that has some.")
+    task: ReportTask | None = Field(description="The work on a report; null for a run of another flow.")
     todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
     approvals: tuple[Approval, ...]

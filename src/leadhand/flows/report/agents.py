@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -161,6 +162,12 @@ class BoundAgent:
     def new(self) -> Agent:
         """Return an instance that shares nothing with others."""
         return self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
+
+    @property
+    def description(self) -> str:
+        """The docstring of the class, with its indentation removed."""
+        kind = self.agent if isinstance(self.agent, type) else type(self.agent)
+        return inspect.cleandoc(kind.__doc__ or "")
 
     def placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a stage, completed with the attributes of the agent."""

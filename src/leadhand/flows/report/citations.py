@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 
 from leadhand.domain.citations import CITATION
+from leadhand.domain.document.report_task import SupportStatus as Status
 from leadhand.domain.explaining import Evidence
 from leadhand.domain.figures import stated
 from leadhand.domain.passages import Passage
@@ -23,17 +23,6 @@ from .measures import fractions, measures, months_in, unheld, without_fractions
 from .sentences import MARK, Kind, Sentence, named_in, sentences_of
 from .vocabulary import ATTRIBUTED
 from .words import Words
-
-
-class Status(StrEnum):
-    """What a sentence of a report rests on."""
-
-    SUPPORTED = "supported"
-    """It cites passages, and code found nothing in it that they do not hold."""
-    UNSUPPORTED = "unsupported"
-    """It cites what does not exist, states what its passages do not hold, or states a fact and cites nothing."""
-    OWN_REASONING = "own_reasoning"
-    """It cites nothing and needs no source: a heading, a transition, a conclusion from what is supported."""
 
 
 class Statement(Value):

@@ -31,6 +31,11 @@ class AgentBody(Body):
         min_length=1,
         max_length=LONGEST_INSTRUCTIONS,
     )
+    agent: str | None = Field(
+        None,
+        description="The Python class that carries the stage out: a name among the classes of GET /api/agents.",
+        max_length=100,
+    )
     off: bool = Field(False, description="Leave the stage out of new runs.")
     after: str | None = Field(None, description="The stage that an added one follows. Default: the writer.")
     before: str | None = Field(None, description="The stage that an added one precedes, instead of after.")
@@ -59,7 +64,7 @@ class AgentBody(Body):
 @router.get("/agents", responses=responses(401, 403, 421, 429, 503))
 async def list_agents(service: TheService, _: Reader) -> AgentsList:
     """The roles of runs that are started here, by flow, with their models and instructions."""
-    return AgentsList(agents=await service.agents.documents())
+    return AgentsList(agents=await service.agents.documents(), classes=service.agents.classes())
 
 
 class NewAgentBody(AgentBody):
