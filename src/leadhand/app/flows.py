@@ -199,7 +199,7 @@ class FlowRegistry:
         return tuple(found)
 
     def task(self, state: RunState) -> ReportTask | None:
-        """Return the work on a report; None if the run is no report, or its flow is not in this process."""
+        """Return the work on a report; None if the run has none, or its flow is not in this process."""
         try:
             return FlowPolicy(self.of(state.definition), state.definition).task(state)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
