@@ -136,6 +136,8 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 """A range whose scale follows its end: between 1.2 and 1.3 million."""
+_SHARING = 5
+"""Letters of a number that may share a scale: not 210,000 of "by 210,000 to 1.92 million"."""
 _SPELLED = re.compile(
     rf"\b(?:{_TENS})(?:[\s-]+(?:and\s+)?(?:{_TENS}|{_SCALE}))*\b|\ba\s(?:{_SCALE})(?:\s(?:{_SCALE}))*\b", re.IGNORECASE
 )
@@ -314,7 +316,7 @@ def _numbers(text: str) -> Iterator[Figure]:
         number, unit = found["n"] or found["n2"], (found["u"] or found["u2"] or "").lower()
         if found["o"]:
             continue
-        further = None if unit in _SUFFIXES else _RANGE.match(text, found.start())
+        further = None if unit in _SUFFIXES or len(number) > _SHARING else _RANGE.match(text, found.start())
         scale = _SUFFIXES.get(further[1].lower() if further is not None else unit, 1)
         # "5 m" is five metres as often as five million
         scales = (1, scale) if unit in ("m", "b", "k", "mil", "mille") else (scale,)

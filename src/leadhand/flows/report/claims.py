@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .measures import alike
-from .vocabulary import ALL, CONTRAST, NEGATIONS, PARTLY, PERIODS, REPORTED, VAGUE
+from .measures import Measure, alike, fractions
+from .vocabulary import ALL, CONTRAST, MOST, NEGATIONS, PARTLY, PERIODS, REPORTED, VAGUE
 from .words import PART, Words, stems
 
 _EACH = re.compile(r"\b(?:each|every|per|a|jede\w*|pro|je|chaque|par|cada|por)\s+$", re.IGNORECASE)
@@ -20,12 +20,20 @@ _NEITHER = re.compile(r"\b(?:both|neither|single|any|kein\w*|aucun\w*|ning\w+)\b
 def other_rates(said: Words, passages: Sequence[Words]) -> Iterator[str]:
     """Say which figures are for a period that the passages do not state: 480 million a year instead of in total."""
     for figure in said.measures:
-        if figure.per is None or figure.per[0] != "time":
+        if figure.per is None:
             continue
-        size = figure.per[1]
-        places = [(each, other) for each in passages for other in each.measures if alike(figure, other)]
-        if places and not any(other.per or _during(size, other.at, passage) for passage, other in places):
-            yield f"{figure.text} is not for this period of time"
+        kind, size = figure.per
+        plain = figure._replace(per=None, bound=0)
+        places = [(each, other) for each in passages for other in each.measures if alike(plain, other._replace(per=None))]
+        if kind == "time":
+            if places and not any(_is_for(figure, other) or _during(size, other.at, each) for each, other in places):
+                yield f"{figure.text} is not for this period of time"
+        elif places and all(other.per and other.per[0] == kind and other.per[1] != size for _, other in places):
+            yield f"{figure.text} is for another amount"
+
+
+def _is_for(figure: Measure, other: Measure) -> bool:
+    return other.per is not None and (other.per[0] != "time" or figure.per == other.per)
 
 
 def _during(size: float, at: int, passage: Words) -> bool:
@@ -57,6 +65,11 @@ def miscounted(said: Words, passages: Sequence[Words]) -> Iterator[str]:
 def widened(said: Words, passages: Sequence[Words]) -> Iterator[str]:
     """Say where a sentence speaks of all, and the sentence of a passage with its words of some."""
     universal = ALL.search(said.text)
+    most = MOST.search(said.text)
+    for part in _nearest(said, passages) if most is not None else ():
+        shares = [each for each in [*part.measures, *fractions(part.text)] if each.kind == "share"]
+        if most is not None and shares and all(each.readings[0][0] < 50 for each in shares):
+            yield f"“{most[0]}” instead of “{shares[0].text}”"
     if universal is None or PARTLY.search(said.text):
         return
     noun = _NOUN.match(said.text, universal.end())

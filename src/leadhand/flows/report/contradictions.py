@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from leadhand.domain.figures import MONTHS, WEEKDAYS
 
 from .measures import alike, fractions
-from .vocabulary import COUNTRIES, EMPTY, NEGATIONS, OPPOSITES, ORDINARY, UNITS
+from .vocabulary import BOUNDS, CHANGES, COUNTRIES, EMPTY, NEGATIONS, OPPOSITES, ORDINARY, UNITS
 from .words import PART, Placed, Words, fold, stems
 
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]*(?:[’'-][A-ZÀ-ÖØ-ÞĀ-Ž]?[^\W\d_]+)*"
@@ -107,6 +108,9 @@ def swapped(said: Words, passages: Sequence[Words]) -> Iterator[str]:
         ([] if said.figures else said.years, [(each, each.years) for each in passages]),
     ):
         for figure in mine:
+            exact = figure._replace(measure=figure.measure._replace(bound=0, hedged=False))
+            if any(alike(exact.measure, each.measure) for _, placed in theirs for each in placed):
+                figure = exact  # “at least 16” is 16 where the passage has it, and no 18
             verdicts = [verdict for passage, placed in theirs for verdict in _suspects(figure, mine, placed, passage)]
             if figure.context and verdicts and all(verdicts):
                 yield f"{figure.measure.text} does not belong to “{verdicts[0]}”"
@@ -153,6 +157,58 @@ def _suspects(figure: Placed, said: Sequence[Placed], placed: Sequence[Placed], 
         yield wrong
 
 
+def reverted(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where a sentence has the figures before and after a change the other way round."""
+    known = {pair for each in passages for pair in _changes(each.text)}
+    for before, after in _changes(said.text):
+        if (after, before) in known and (before, after) not in known:
+            yield f"from {before} to {after} is the opposite of the change"
+
+
+def _changes(text: str) -> Iterator[tuple[str, str]]:
+    for pattern, forward in CHANGES:
+        for match in pattern.finditer(text):
+            one, other = (re.sub(r"\s", "", each) for each in match.groups())
+            yield (one, other) if forward else (other, one)
+
+
+def exchanged(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where two names, or two things that are compared, trade places around the same word."""
+    if said.figures or said.language == "de":  # there, all nouns have a capital letter
+        return  # names may be listed in another order, each with its figure: see :func:`swapped`
+    names = [(at, token) for at, token in said.tokens if token in said.names]
+    for part in _parts(said, passages):
+        places = {token: at for at, token in part.tokens if token in part.names and _count(part, token) == 1}
+        for (low, one), (high, other) in combinations(names, 2):
+            if one == other or one not in places or other not in places or places[one] < places[other]:
+                continue
+            mine = {token for at, token in said.tokens if low < at < high} - said.names - EMPTY
+            theirs = {token for at, token in part.tokens if places[other] < at < places[one]} - part.names - EMPTY
+            passive = bool(_PASSIVE.search(said.text[low:high])) != bool(
+                _PASSIVE.search(part.text[places[other] : places[one]])
+            )
+            if mine & theirs and not passive:
+                yield f"“{min(mine & theirs)}” is said of the other one"
+                return
+
+
+_PASSIVE = re.compile(r"\b(?:by|von|vom|durch|par|por)\b", re.IGNORECASE)
+
+
+def _count(words: Words, token: str) -> int:
+    return sum(each == token for _, each in words.tokens)
+
+
+def _parts(said: Words, passages: Sequence[Words]) -> list[Words]:
+    """The sentences of passages that have most of the words of a sentence in the same language."""
+    return [
+        part
+        for passage in passages
+        for part in passage.parts
+        if part.language == said.language and 2 * len(part.stems & said.stems) >= len(said.stems) > 1
+    ]
+
+
 def _sort(token: str, passage: Words) -> str:
     return "year" if token[0].isdigit() else "name" if token in passage.names else "word"
 
@@ -181,10 +237,12 @@ def opposed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
     negation = NEGATIONS.get(said.language)
     if negation is None or len(common) < _COPIED * len(said.stems):
         return
-    here = bool(negation.search(said.text))
-    clauses = [each for each in _CLAUSE.split(best.text) if negation.search(each)]
+    text, theirs = BOUNDS.sub(" ", said.text), BOUNDS.sub(" ", best.text)
+    here = bool(negation.search(text))
+    clauses = [each for each in _CLAUSE.split(theirs) if negation.search(each)]
     near_copy = [each for each in clauses if _is_in(frozenset(stems(each)), said.stems)]
-    if here != bool(near_copy) and (near_copy or not negation.search(best.text)):
+    apart = not any(frozenset(stems(each)) & said.stems for each in clauses)
+    if here != bool(near_copy) and (near_copy or apart):
         yield "a negation was added or left out"
 
 

@@ -20,7 +20,7 @@ _CUBIC = re.compile(r"[\s\u00a0]*(?:cubic met|mètres? cubes?|metros? cúbicos?)
 _DIGITS = re.compile(r"[\d.,'’\u00a0\u202f ]*\d")
 _SQUARE = re.compile(r"[\s\u00a0]*(?:square (?:met|m)|sq\.? ?m|mètres? carrés?|metros? cuadrados?)", re.IGNORECASE)
 _TO_NEXT = re.compile(
-    r"\s*(?:%|°C?|[€$£])?\s*(?:-|–|to|bis|bis zu|and|und|à|et|a|y|or|oder|ou)\s*(?:about |bis |[€$£]\s?)?(?=\d)",
+    r"\s*(?:%|°C?|[€$£])?\s*(?:-|–|to|bis|bis zu|auf|and|und|à|et|a|y|or|oder|ou)\s*(?:about |bis |[€$£]\s?)?(?=\d)",
     re.IGNORECASE,
 )
 _CENT = re.compile(r"[\s\u00a0]+(?:per cent|pour cent|por ciento|por cien|v\. ?H\.)", re.IGNORECASE)
@@ -31,9 +31,8 @@ _LESS = re.compile(
     r"\b(\d{1,2}(?:[.,]\d+)?)\s?(?:%|percent|prozent)\s+(?:less|fewer|lower|weniger|moins|menos)\b", re.IGNORECASE
 )
 """What is 55 % less is 45 % of what it was."""
-_IN_TEN = re.compile(
-    rf"\b([1-9]|{'|'.join(NUMBERS)}) (?:in|out of|von|sur|de cada) (?:10|ten|zehn|dix|diez)\b", re.IGNORECASE
-)
+_FEW = rf"[1-9]|10|{'|'.join(NUMBERS)}|une|una|eine[rs]?"
+_IN_TEN = re.compile(rf"\b({_FEW})(?: [^\W\d_]+)? (?:in|out of|von|sur|de cada) ({_FEW})\b", re.IGNORECASE)
 _ONE_UNIT = re.compile(
     r"\b(?:an?|one|eine?[mnrs]?|une?|una?)\s+(hour|day|week|month|year|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|"
     r"année|hora|día|mes|año)\b",
@@ -145,7 +144,9 @@ def _rate(text: str, end: int) -> tuple[str, float] | None:
 def fractions(text: str) -> list[Measure]:
     """Return the shares that a text states in words: a third, two thirds."""
     said = [(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
-    said += [(match, 10.0 * (NUMBERS.get(match[1].casefold()) or int(match[1]))) for match in _IN_TEN.finditer(text)]
+    for match in _IN_TEN.finditer(text):
+        part, whole = (NUMBERS.get(each.casefold()) or int(each if each.isdecimal() else 1) for each in match.groups())
+        said += [(match, 100 * part / whole)] if part < whole else []
     return [_fraction(match, share) for match, share in said]
 
 
@@ -263,6 +264,9 @@ def _from_few(pool: Sequence[Measure], text: str) -> Iterator[_Worked]:
             share, (whole, like) = (first, (second, other)) if one.kind == "share" else (second, (first, one))
             part = whole * share / 100
             yield from (_Worked(like.kind, part, like.size), _Worked(like.kind, whole - part, like.size))
+        if {one.kind, other.kind} == {"share", "points"}:
+            share, points = (first, second) if one.kind == "share" else (second, first)
+            yield from (_Worked("share", share - points), _Worked("share", share + points))
         if one.kind != other.kind and "" in (one.kind, other.kind) and _EACH.search(text):
             yield (
                 _Worked(one.kind, first / second, one.size)

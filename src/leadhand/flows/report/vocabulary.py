@@ -98,6 +98,21 @@ COUNTRIES = [tuple(line.split()) for line in _COUNTRIES.strip().splitlines()]
 """Beginnings of the names of a country and of its people."""
 
 
+_VERBS = """
+    begin began begun; lose lost; fall fell fallen; rise rose risen; grow grew grown; build built; pay paid; sell sold; buy bought
+    take took taken; give gave given; hold held; win won; find found; leave left; make made; send sent; spend spent; tell told
+    write wrote written; break broke broken; drive drove driven; choose chose chosen; shut shuts; come came; become became
+    steigen stieg stiegen gestiegen; sinken sank sanken gesunken; fallen fiel fielen gefallen; brechen brach brachen gebrochen
+    halten hielt hielten gehalten; liegen lag lagen gelegen; geben gab gaben gegeben; nehmen nahm nahmen genommen
+"""
+IRREGULAR = {
+    form: forms.split()[0]
+    for forms in _VERBS.strip().replace("\n", ";").split(";")
+    for form in forms.split()[1:]
+}
+"""Forms of irregular verbs, with their first form."""
+
+
 # What says the opposite.
 def _any_of(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(words.strip().split('|'))})\b", re.IGNORECASE)
@@ -112,22 +127,24 @@ _OPPOSITES = """
     |weaken\\w*|plung\\w+|slump\\w*|halv\\w+|narrow\\w*|slow(?:s|ed|ing)|down|gesunken|sank|sanken|sink\\w*|senk\\w*
     |gesenkt|fielen|fiel|gefallen|abgenommen|abnahm\\w*|schrumpf\\w*|zurückgegangen|verringer\\w*|réduit\\w*
     |réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|chut\\w+|disminuy\\w*|baj[oóa]\\w*|cay\\w*|descend\\w+
-    buy(?:s|ing)?|bought|acquir\\w+|purchas\\w+|kauf\\w*|erwarb\\w*|erworben|achet\\w+|compr[aó]\\w*|adquir\\w+
-    sell(?:s|ing)?|sold|verkauf\\w*|vend\\w+
     import\\w*|eingeführt
     export\\w*|ausgeführt
-    above|more (?:\\w+ ){0,6}?than|de plus que|más que|exceed\\w*|at least|mindestens|mehr als|minimum|au moins
+    above|more (?:\\w+ ){0,6}?than|plus que|más que|exceed\\w*|at least|mindestens|mehr als|minimum|au moins
     |plus de|al menos|más de|como mínimo
-    below|(?:less|fewer) (?:\\w+ ){0,6}?than|de moins que|menos que|at most|höchstens|weniger als|maximal|maximum
-    |au plus|moins de|menos de|como máximo
+    below|(?<!no )(?:less|fewer) (?:\\w+ ){0,6}?than|moins que|menos que|at most|höchstens|(?<!\\w )weniger als(?= \\d)|maximal
+    |maximum|au plus|moins de|menos de|como máximo
+    east\\w*|ost\\w*|östlich\\w*|l['’]est|este
+    west\\w*|l['’]ouest|oeste
+    north\\w*|nord\\w*|nördlich\\w*|norte
+    south\\w*|süd\\w*|sud|sur(?= de\\b)
     times (?:as (?:much|many)|more)
     times (?:less|fewer)
     before|avant|antes de
     after|après|después de
     cheaper|günstiger|billiger|moins chère?s?|más barat[ao]s?
     more expensive|dearer|costlier|teurer|plus chère?s?|más car[ao]s?
-    faster|schneller|plus rapides?|más rápid[ao]s?
-    slower|langsamer|plus lente?s?|más lent[ao]s?
+    faster|as fast|schneller|plus rapides?|más rápid[ao]s?
+    slower|as (?:slow|long)|langsamer|plus lente?s?|más lent[ao]s?
     later|später|plus tard|más tarde
     earlier|früher|plus tôt|más temprano
     louder|lauter|plus bruyante?s?|más ruidos[ao]s?
@@ -151,23 +168,57 @@ NEGATIONS = {
     "fr": _any_of(r"pas|jamais|aucune?|ni"),
     "es": _any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
 }
+BOUNDS = _any_of(
+    r"not? (?:\w+ )?(?:exceed\w*|more than|less than|fewer than)|no (?:more|less|fewer) than|nicht (?:mehr|weniger) als|"
+    r"nicht über|(?:ne|n['’]a|n['’]ont) (?:pas )?dépass\w+(?: pas)?|pas plus d[e’']|no (?:supera\w*|más de|menos de|excede\w*)"
+)
+"""Bounds with the words of a negation: "no more than 40"."""
 ALL = _any_of(
     r"all|every\w*|each|always|none|nobody|no one|whole|entire\w*|alle[nrs]?|jede[nrsm]?|sämtliche\w*|immer|niemand|"
     r"tous|toutes|toujours|personne|tout le monde|todos|todas|siempre|nadie"
+)
+_PARTS = (
+    r"|\d+ (?:of|out of|von|sur|de) (?:\w+ )?(?:\w+['’]s )?\w*\d+|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    r" (?:in|out of|of) (?:the |its |their |her |his )?(?:\w+['’]s )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
+    r"|(?:of|von|sur|de) [^.,;\d]{0,40}\d+[^.,;\d]{0,40}, (?:only )?\d+|jede\w? (?:zweite|dritte|vierte|fünfte|sechste|zehnte)\w*"
+    r"|(?:a|one|two|three|four|ein|zwei|drei|un|une|deux|trois|dos|tres) (?:half|halves|thirds?|quarters?|fifths?|tenths?|drittel"
+    r"|viertel|fünftel|zehntel|tiers|quarts?|tercios?|cuartos?)|per cent|\d+(?:[.,]\d+)?\s?%(?!\w)(?=\W)"
 )
 PARTLY = _any_of(
     r"some|most|many|several|few|only|just|part of|not all|not every\w*|nearly all|almost all|majority|half|mostly|"
     r"often|sometimes|up to|einige|manche|viele|meisten|mehrere|nur|teil der|nicht alle|fast alle|oft|hälfte|quelques|"
     r"certain\w*|plupart|beaucoup|souvent|moitié|algun\w+|much[ao]s|mayor[ií]a|vari[ao]s|sol[oa]|mitad|"
-    r"\d+ (?:of|out of|von|sur|de) (?:the |den |les |los |las )?\d+|\d+(?:[.,]\d+)?\s?(?:%|percent|prozent)|percent"
+    rf"\d+ (?:of|out of|von|sur|de) (?:the |den |les |los |las )?\d+|\d+(?:[.,]\d+)?\s?(?:percent|prozent)|percent{_PARTS}"
 )
 """Words for everything of a sort, and for a part of it."""
+MOST = _any_of(
+    r"most(?= (?:of|\w+s)\b)|majority|mehrheit|die meisten|plupart|majorité|mayoría|more than half|mehr als die hälfte"
+)
+"""Words for more than half."""
 CONTRAST = re.compile(
     r"(?:,\s*(?:not|nicht|pas|no)|\b(?:rather than|instead of|statt|anstatt|au lieu d[e’']|en vez de|en lugar de))\s+"
-    r"([^.,;:]{3,60})",
+    r"([^.,;:]{3,60}?)(?=[.,;:]|$|\s(?:as|when|since|because|that|wie|als|da|comme|como|cuando)\b)",
     re.IGNORECASE,
 )
 """What is excluded: "by the foundation, not by the ministry"."""
+
+
+# What was before, and what came after it.
+_FIGURE = r"(?<![\w.,])[€$£]?(\d+(?:[.,\s]\d+)*)"
+_GAP = r"[^\d.;:]{0,30}?"
+CHANGES = tuple(
+    (re.compile(pattern, re.IGNORECASE), forward)
+    for pattern, forward in (
+        (rf"\b(?:from|von|de|desde) {_FIGURE}{_GAP}\b(?:to|auf|à|a) {_FIGURE}", True),
+        (
+            rf"{_FIGURE}{_GAP}\b(?:instead of|rather than|statt|anstatt|au lieu d[e’']|en vez de|(?:up|down) from|desde)"
+            rf" ?{_GAP}{_FIGURE}",
+            False,
+        ),
+        (rf"{_FIGURE}{_GAP}\bcontre {_FIGURE}(?=[^.;]*\b(?:précédent|auparavant|avant|prévu)\w*)", False),
+    )
+)
+"""Where a text names a figure before and one after a change, and whether they are in this order."""
 
 
 # Who says something.
@@ -233,6 +284,8 @@ def _sizes(table: str) -> dict[str, tuple[str, float]]:
 PERIODS = {
     word: seconds
     for seconds, words in (
+        (1.0, "second sekunde seconde segundo"),
+        (60.0, "minute minuto"),
         (3600.0, "hour hourly stunde stündlich heure hora"),
         (
             86400.0,
@@ -251,12 +304,12 @@ UNITS = _sizes("""
     celsius: °c celsius kelvin 1
     fahrenheit: °f fahrenheit 1
     degrees: ° degrees degree grad degrés grados 1
-    euro: € eur euro euros 1; cent cents ct 0.01
+    euro: € eur euro euros 1; cent cents ct centimes céntimos 0.01
     dollar: $ usd dollar dollars dólares 1
     pound: £ gbp pound pounds 1
     franc: chf francs franken 1
     yen: ¥ yen 1
-    energy: wh 0.001; kwh kilowattstunden 1; mwh megawattstunden 1e3; gwh 1e6; twh 1e9; mj 0.2777778; gj 277.7778
+    energy: wh 0.001; kwh kilowattstunde kilowattstunden 1; mwh megawattstunde megawattstunden 1e3; gwh 1e6; twh 1e9; mj 0.2777778; gj 277.7778
     power: w watt watts 0.001; kw kilowatt kilowatts 1; mw megawatt megawatts 1e3; gw gigawatt gigawatts 1e6
     time: ms 0.001; s sec second seconds sekunden secondes segundos 1; min mins minute minutes minuten minutos h:min 60
     time: h hr hrs hour hours std stunde stunden heure heures hora horas 3600
@@ -268,7 +321,7 @@ UNITS = _sizes("""
     length: mm millimetres millimeters millimeter 0.001; cm centimetres centimeters zentimeter 0.01
     length: m metre metres meter metern meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
     length: km kilometre kilometres kilometer kilometern kilometers kilomètres kilómetros 1e3
-    length: mi mile miles meilen millas 1609.344
+    length: mi mile miles meilen millas 1609.344; nautical nmi sm seemeilen 1852
     area: acre acres 4046.86
     area: m² m2 qm quadratmeter quadratmetern 1; ha hectare hectares hektar hectáreas 1e4; km² km2 1e6
     mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilogramm kilogramme kilo kilos 1; lb lbs 0.45359237
@@ -277,6 +330,7 @@ UNITS = _sizes("""
     volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
     speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn knots 1.852
     data: kb kilobytes 1e3; mb megabyte megabytes 1e6; gb gigabyte gigabytes 1e9; tb terabyte terabytes 1e12
+    bits: kbit kilobits 1e3; mbit megabit megabits 1e6; gbit gigabit gigabits 1e9; tbit terabit terabits 1e12
     data: pb petabyte petabytes 1e15
     pixels: megapixel megapixels mp 1; gigapixel gigapixels 1e3
     rupee: ₹ inr rupee rupees rupien roupies rupias 1

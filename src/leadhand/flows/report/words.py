@@ -13,7 +13,7 @@ from leadhand.domain.figures import stated
 
 from .measures import Measure, implied, measures, months_in
 from .sentences import sentences_of
-from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, SCALES, UNITS
+from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, IRREGULAR, SCALES, UNITS
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _TOKEN = re.compile(r"[^\W\d_]{3,}|(?<![\w.,])(?:1[5-9]|20)\d\d(?![\w]|[.,]\d)")
@@ -270,7 +270,8 @@ def stems(text: str) -> Iterator[str]:
 
 
 def stem(word: str) -> str:
-    return fold(word)[:6]
+    folded = fold(word)
+    return IRREGULAR.get(folded, folded)[:6]
 
 
 def fold(text: str) -> str:
