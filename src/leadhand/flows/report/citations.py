@@ -159,7 +159,7 @@ class _Draft:
     def _problems(self, keys: Sequence[str], text: str, kind: Kind) -> list[str]:
         """What a sentence states and the passages it cites do not hold."""
         words = [self._read(key) for key in keys]
-        said = Words(text, self._language)
+        said = self._said(keys, text)
         absent = self._absent(keys, text)
         named = ", ".join(f"[{self._keys[key]}]" for key in keys[:_SHOWN])
         found = [f"{', '.join(absent[:_SHOWN])}: not in {named}{self._elsewhere(absent, text)}"] if absent else []
@@ -172,13 +172,19 @@ class _Draft:
             found += [f"{each}, as {named} states it" for find in _READERS for each in find(said, words)]
         return found
 
+    def _said(self, keys: Sequence[str], text: str) -> Words:
+        """The words of a sentence; if it is too short to tell, in the language of a passage with its words."""
+        said = Words(text, self._language)
+        near = (each for each in map(self._read, keys) if _near(each.stems & said.stems, said.stems))
+        return Words(text, next((each.language for each in near), self._language))
+
     def _absent(self, keys: Sequence[str], text: str) -> list[str]:
         """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
         evidence = self._evidence_of(tuple(keys))
-        language = Words(text).language
+        words = self._said(keys, text)
         if len(re.findall(r"\d+", text)) > _MOST_FIGURES:
             return [f"more than {_MOST_FIGURES} figures in one sentence"]
-        said = [*measures(without_fractions(text), language), *fractions(text)]
+        said = [*measures(without_fractions(text), words.language), *fractions(text)]
         held = [each for key in keys for each in self._read(key).all_measures]
         own = unheld(said, held, text, [pool for key in keys for pool in self._read(key).together])
         read = {figure.text for figure in stated(text).figures}
@@ -265,6 +271,10 @@ class _Draft:
                 ]
             )
         return self._evidence[keys]
+
+
+def _near(common: frozenset[str], stems: frozenset[str]) -> bool:
+    return len(common) >= 3 and 2 * len(common) >= len(stems)
 
 
 def _unstopped(text: str) -> str:

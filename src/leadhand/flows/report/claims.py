@@ -13,7 +13,11 @@ from .words import PART, Words, stems
 _EACH = re.compile(r"\b(?:each|every|per|a|jede\w*|pro|je|chaque|par|cada|por)\s+$", re.IGNORECASE)
 _NOUN = re.compile(r"\s+(?:of )?(?:the |der |den |les |los |las )?([^\W\d_]{3,})")
 _OF_SUCH = r"(?:\s+(?:with|without|from|in|of|aged|who|that|mit|ohne|aus|von|avec|sans|de|con|sin)\b([^.,;]*))?"
+_WHOLE = r"\b(?:of|von|sur|de) [^.;\d]{0,40}"
+"""Before the number of all, of which others are parts: "of the 24 lifts, 9 still run"."""
 _ADVERB = re.compile(r"(?:ly|lich|lichen|al|els|el|rio)$")
+_CLAUSE_WORDS = 2
+"""Words that a sentence shares with a clause of a passage, from which on it speaks of that clause."""
 _NEITHER = re.compile(r"\b(?:both|neither|single|any|kein\w*|aucun\w*|ning\w+)\b", re.IGNORECASE)
 
 
@@ -24,7 +28,9 @@ def other_rates(said: Words, passages: Sequence[Words]) -> Iterator[str]:
             continue
         kind, size = figure.per
         plain = figure._replace(per=None, bound=0)
-        places = [(each, other) for each in passages for other in each.measures if alike(plain, other._replace(per=None))]
+        places = [
+            (each, other) for each in passages for other in each.measures if alike(plain, other._replace(per=None))
+        ]
         if kind == "time":
             if places and not any(_is_for(figure, other) or _during(size, other.at, each) for each, other in places):
                 yield f"{figure.text} is not for this period of time"
@@ -53,12 +59,21 @@ def _during(size: float, at: int, passage: Words) -> bool:
 
 
 def miscounted(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say which figures of a sentence count what the passages count with another figure."""
+    """Say which figures of a sentence count what the passages count with another figure, or another share in words."""
+    mine = [each for each in fractions(said.text) if not each.bound]
+    for part in _nearest(said, passages) if mine else ():
+        theirs = fractions(part.text)
+        if theirs and not any(alike(each, other) for each in mine for other in theirs):
+            yield f"“{mine[0].text}” instead of “{theirs[0].text}”"
     counted = [each for passage in passages for each in passage.counts]
     for figure, noun in said.counts:
         own = [its for each, its in counted if alike(figure, each)]
         others = [its for each, its in counted if not alike(figure, each)]
-        if noun and not figure.hedged and own and noun not in own and noun in others:
+        whole = (each.text for each, its in counted if its == noun and not alike(figure, each))
+        parts = any(
+            re.search(rf"{_WHOLE}{re.escape(text)}", each.text, re.IGNORECASE) for text in whole for each in passages
+        )
+        if noun and not figure.hedged and own and noun not in own and noun in others and not parts:
             yield f"{figure.text} is not the number of “{noun}”"
 
 
@@ -74,7 +89,9 @@ def widened(said: Words, passages: Sequence[Words]) -> Iterator[str]:
         return
     noun = _NOUN.match(said.text, universal.end())
     for part in _nearest(said, passages):
-        if ALL.search(PARTLY.sub("", part.text)) or _NEITHER.search(part.text):
+        clause = max(PART.split(part.text), key=lambda each: len(frozenset(stems(each)) & said.stems))
+        text = clause if len(frozenset(stems(clause)) & said.stems) >= _CLAUSE_WORDS else part.text
+        if ALL.search(PARTLY.sub("", text)) or _NEITHER.search(text):
             continue
         partial = PARTLY.search(part.text)
         if partial is None and noun is not None:

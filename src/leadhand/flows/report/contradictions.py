@@ -8,8 +8,9 @@ from itertools import combinations
 
 from leadhand.domain.figures import MONTHS, WEEKDAYS
 
+from .grammar import BOUNDS, CHANGES, EXCEEDS, INDEFINITE
 from .measures import alike, fractions
-from .vocabulary import BOUNDS, CHANGES, COUNTRIES, EMPTY, NEGATIONS, OPPOSITES, ORDINARY, UNITS
+from .vocabulary import COUNTRIES, EMPTY, NEGATIONS, OPPOSITES, ORDINARY, UNITS
 from .words import PART, Placed, Words, fold, stems
 
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]*(?:[’'-][A-ZÀ-ÖØ-ÞĀ-Ž]?[^\W\d_]+)*"
@@ -235,12 +236,15 @@ def opposed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
                 yield f"“{mine}” is the opposite" if about else f"“{mine}” is the opposite of “{theirs}”"
             return
     negation = NEGATIONS.get(said.language)
-    if negation is None or len(common) < _COPIED * len(said.stems):
+    mine = frozenset(stems(INDEFINITE.sub(" ", said.text)))
+    if negation is None or len(common & mine) < _COPIED * len(mine):
         return
     text, theirs = BOUNDS.sub(" ", said.text), BOUNDS.sub(" ", best.text)
+    if EXCEEDS.search(text) or EXCEEDS.search(theirs):  # one of them exceeds what the other does not
+        text, theirs = said.text, best.text
     here = bool(negation.search(text))
     clauses = [each for each in _CLAUSE.split(theirs) if negation.search(each)]
-    near_copy = [each for each in clauses if _is_in(frozenset(stems(each)), said.stems)]
+    near_copy = [each for each in clauses if _is_in(frozenset(stems(negation.sub(" ", each))), mine)]
     apart = not any(frozenset(stems(each)) & said.stems for each in clauses)
     if here != bool(near_copy) and (near_copy or apart):
         yield "a negation was added or left out"
@@ -264,6 +268,8 @@ def _turned_about(said: str, passage: str) -> bool:
 def _is_in(clause: frozenset[str], said: frozenset[str]) -> bool:
     """Whether a sentence has the words of a clause, or consists of them for the most part."""
     common = len(clause & said)
+    if 0 < common == len(clause) and len(said) <= common + 1:
+        return True
     return common >= 2 and (common >= 0.8 * len(clause) or 2 * common >= len(said))
 
 

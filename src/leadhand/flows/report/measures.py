@@ -44,8 +44,13 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 """What follows the figure of a rate: "trains per day", "Tonnen im Jahr"."""
+_RATE_BEFORE = re.compile(
+    r"\b(?:per|each|every|pro|je|jede[nrs]?|par|chaque|cada|al|por)\s+([^\W\d_]+)\b[^.;,\d]{0,60}$", re.IGNORECASE
+)
+"""What precedes the figure of a rate: "Pro Tag passieren 54 Schiffe"."""
 _ALONE = re.compile(
-    r"\s*(?:$|[.,;:)–—|](?!\d)|(?:in|on|for|per|a|by|from|to|and|im|auf|für|aus|je|und|en|par|pour|por|para|si|y|et)\b)",
+    r"\s*(?:$|[.,;:)–—|](?!\d)|(?:in|on|for|per|a|by|from|to|and|im|auf|für|aus|je|und|en|par|pour|por|para|si|y|et"
+    r"|more|less|fewer|mehr|weniger|de plus|de moins|más|menos)\b)",
     re.IGNORECASE,
 )
 _EACH = re.compile(
@@ -122,7 +127,7 @@ def measures(text: str, language: str = "") -> list[Measure]:
                 hedged,
                 word=figure.unit == "word",
                 bound=_bound(text, figure.at),
-                per=_rate(text, end),
+                per=_rate(text, end) or _rate_before(text, figure.at),
                 alone=_ALONE.match(text, end) is not None,
             )
         )
@@ -141,6 +146,12 @@ def _rate(text: str, end: int) -> tuple[str, float] | None:
     return unit if unit is not None and unit[0] in ("time", "mass", "energy", "volume") else None
 
 
+def _rate_before(text: str, at: int) -> tuple[str, float] | None:
+    match = _RATE_BEFORE.search(text[max(0, at - 90) : at])
+    word = match[1].casefold() if match is not None else ""
+    return ("time", PERIODS[word]) if word in PERIODS else None
+
+
 def fractions(text: str) -> list[Measure]:
     """Return the shares that a text states in words: a third, two thirds."""
     said = [(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
@@ -157,7 +168,7 @@ def without_fractions(text: str) -> str:
     return text
 
 
-def implied(text: str) -> list[Measure]:
+def implied(text: str, language: str = "") -> list[Measure]:
     """Return what a passage holds besides its figures: one in five, a year, the time between two times or years."""
     found = fractions(text)
     for match in _OUT_OF.finditer(text):
@@ -171,7 +182,7 @@ def implied(text: str) -> list[Measure]:
         kind, size = UNITS[match[1].casefold()]
         found.append(Measure(match[0], ((1.0, 1.0),), kind, size, match.start(), fraction=True))
     found += [Measure(match[0], ((1e6, 1.0),), "", 1.0, match.start()) for match in _MILLION.finditer(text)]
-    words = set(re.findall(r"[^\W\d_]+", text.casefold()))
+    words = set(re.findall(r"[^\W\d_]+", text.casefold() if language != "en" else ""))
     found += [Measure(word, ((float(FOREIGN_WORDS[word]), 1.0),), "", 1.0, 0) for word in words & FOREIGN_WORDS.keys()]
     said = stated(text, labels=True)
     times = sorted({minutes for _, minutes in said.times})

@@ -98,23 +98,9 @@ COUNTRIES = [tuple(line.split()) for line in _COUNTRIES.strip().splitlines()]
 """Beginnings of the names of a country and of its people."""
 
 
-_VERBS = """
-    begin began begun; lose lost; fall fell fallen; rise rose risen; grow grew grown; build built; pay paid; sell sold; buy bought
-    take took taken; give gave given; hold held; win won; find found; leave left; make made; send sent; spend spent; tell told
-    write wrote written; break broke broken; drive drove driven; choose chose chosen; shut shuts; come came; become became
-    steigen stieg stiegen gestiegen; sinken sank sanken gesunken; fallen fiel fielen gefallen; brechen brach brachen gebrochen
-    halten hielt hielten gehalten; liegen lag lagen gelegen; geben gab gaben gegeben; nehmen nahm nahmen genommen
-"""
-IRREGULAR = {
-    form: forms.split()[0]
-    for forms in _VERBS.strip().replace("\n", ";").split(";")
-    for form in forms.split()[1:]
-}
-"""Forms of irregular verbs, with their first form."""
-
-
 # What says the opposite.
-def _any_of(words: str) -> re.Pattern[str]:
+def any_of(words: str) -> re.Pattern[str]:
+    """Return a pattern for any of these words, which are parts of a pattern with | between them."""
     return re.compile(rf"\b(?:{'|'.join(words.strip().split('|'))})\b", re.IGNORECASE)
 
 
@@ -129,10 +115,14 @@ _OPPOSITES = """
     |réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|chut\\w+|disminuy\\w*|baj[oóa]\\w*|cay\\w*|descend\\w+
     import\\w*|eingeführt
     export\\w*|ausgeführt
-    above|more (?:\\w+ ){0,6}?than|plus que|más que|exceed\\w*|at least|mindestens|mehr als|minimum|au moins
-    |plus de|al menos|más de|como mínimo
-    below|(?<!no )(?:less|fewer) (?:\\w+ ){0,6}?than|moins que|menos que|at most|höchstens|(?<!\\w )weniger als(?= \\d)|maximal
-    |maximum|au plus|moins de|menos de|como máximo
+    above|exceed\\w*|at least|minimum|mindestens|au moins|al menos|como mínimo
+    |(?:more than|mehr als|plus de|más de)(?= (?:[€$£]|the |den )?\\d)
+    below|at most|höchstens|maximal|maximum|au plus|como máximo
+    |(?:(?<!no )(?:less|fewer) than|weniger als|moins de|menos de)(?= (?:[€$£]|the |den )?\\d)
+    more (?:\\w+ ){0,6}?than(?! [€$£]?\\d)|mehr (?:\\w+ ){0,3}?als(?! \\d)
+    |plus (?:\\w+ ){0,3}?que|más (?:\\w+ ){0,3}?que
+    (?:less|fewer) (?:\\w+ ){0,6}?than(?! [€$£]?\\d)|weniger (?:\\w+ ){0,3}?als(?! \\d)
+    |moins (?:\\w+ ){0,3}?que|menos (?:\\w+ ){0,3}?que
     east\\w*|ost\\w*|östlich\\w*|l['’]est|este
     west\\w*|l['’]ouest|oeste
     north\\w*|nord\\w*|nördlich\\w*|norte
@@ -160,38 +150,36 @@ _OPPOSITES = """
     mandatory|compulsory|required|verpflichtend|vorgeschrieben|obligatoires?|obligatori[ao]s?
     voluntary|optional|freiwillig|facultati\\w+|volontaires?|voluntari[ao]s?|opcional(?:es)?
 """
-_LINES = [_any_of(line) for line in _OPPOSITES.replace("\n    |", "|").strip().splitlines()]
+_LINES = [any_of(line) for line in _OPPOSITES.replace("\n    |", "|").strip().splitlines()]
 OPPOSITES = list(zip(_LINES[::2], _LINES[1::2], strict=True))
 NEGATIONS = {
-    "en": _any_of(r"not|no|never|cannot|neither|nor|none|nothing|nobody|\w+n['’]t|fail(?:s|ed) to"),
-    "de": _any_of(r"nicht|nichts|kein\w*|nie|niemals|niemand|weder"),
-    "fr": _any_of(r"pas|jamais|aucune?|ni"),
-    "es": _any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
+    "en": any_of(r"not|no|never|cannot|neither|nor|none|nothing|nobody|\w+n['’]t|fail(?:s|ed) to"),
+    "de": any_of(r"nicht|nichts|kein\w*|nie|niemals|niemand|weder"),
+    "fr": any_of(r"pas|jamais|aucune?|ni"),
+    "es": any_of(r"no|nunca|jamás|ning[uú]n\w*|tampoco|ni"),
 }
-BOUNDS = _any_of(
-    r"not? (?:\w+ )?(?:exceed\w*|more than|less than|fewer than)|no (?:more|less|fewer) than|nicht (?:mehr|weniger) als|"
-    r"nicht über|(?:ne|n['’]a|n['’]ont) (?:pas )?dépass\w+(?: pas)?|pas plus d[e’']|no (?:supera\w*|más de|menos de|excede\w*)"
-)
-"""Bounds with the words of a negation: "no more than 40"."""
-ALL = _any_of(
+ALL = any_of(
     r"all|every\w*|each|always|none|nobody|no one|whole|entire\w*|alle[nrs]?|jede[nrsm]?|sämtliche\w*|immer|niemand|"
     r"tous|toutes|toujours|personne|tout le monde|todos|todas|siempre|nadie"
 )
+_FEW = "one|two|three|four|five|six|seven|eight|nine|ten"
 _PARTS = (
-    r"|\d+ (?:of|out of|von|sur|de) (?:\w+ )?(?:\w+['’]s )?\w*\d+|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-    r" (?:in|out of|of) (?:the |its |their |her |his )?(?:\w+['’]s )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
-    r"|(?:of|von|sur|de) [^.,;\d]{0,40}\d+[^.,;\d]{0,40}, (?:only )?\d+|jede\w? (?:zweite|dritte|vierte|fünfte|sechste|zehnte)\w*"
-    r"|(?:a|one|two|three|four|ein|zwei|drei|un|une|deux|trois|dos|tres) (?:half|halves|thirds?|quarters?|fifths?|tenths?|drittel"
-    r"|viertel|fünftel|zehntel|tiers|quarts?|tercios?|cuartos?)|per cent|\d+(?:[.,]\d+)?\s?%(?!\w)(?=\W)"
+    r"|\d+ (?:of|out of|von|sur|de) (?:\w+ )?(?:\w+['’]s )?\w*\d+"
+    rf"|(?:\d+|{_FEW}) (?:in|out of|of) (?:the |its |their |her |his )?(?:\w+['’]s )?(?:\d+|{_FEW})"
+    r"|(?:of|von|sur|de) [^.,;\d]{0,40}\d+[^.,;\d]{0,40}, (?:only )?\d+"
+    r"|jede\w? (?:zweite|dritte|vierte|fünfte|sechste|zehnte)\w*"
+    r"|(?:a|one|two|three|four|ein|zwei|drei|un|une|deux|trois|dos|tres) (?:half|halves|thirds?|quarters?|fifths?"
+    r"|tenths?|drittel|viertel|fünftel|zehntel|tiers|quarts?|tercios?|cuartos?)|per cent|\d+(?:[.,]\d+)?\s?%(?!\w)(?=\W)"
 )
-PARTLY = _any_of(
+PARTLY = any_of(
     r"some|most|many|several|few|only|just|part of|not all|not every\w*|nearly all|almost all|majority|half|mostly|"
     r"often|sometimes|up to|einige|manche|viele|meisten|mehrere|nur|teil der|nicht alle|fast alle|oft|hälfte|quelques|"
     r"certain\w*|plupart|beaucoup|souvent|moitié|algun\w+|much[ao]s|mayor[ií]a|vari[ao]s|sol[oa]|mitad|"
-    rf"\d+ (?:of|out of|von|sur|de) (?:the |den |les |los |las )?\d+|\d+(?:[.,]\d+)?\s?(?:percent|prozent)|percent{_PARTS}"
+    r"\d+ (?:of|out of|von|sur|de) (?:the |den |les |los |las )?\d+|\d+(?:[.,]\d+)?\s?(?:percent|prozent)|percent"
+    + _PARTS
 )
 """Words for everything of a sort, and for a part of it."""
-MOST = _any_of(
+MOST = any_of(
     r"most(?= (?:of|\w+s)\b)|majority|mehrheit|die meisten|plupart|majorité|mayoría|more than half|mehr als die hälfte"
 )
 """Words for more than half."""
@@ -201,24 +189,6 @@ CONTRAST = re.compile(
     re.IGNORECASE,
 )
 """What is excluded: "by the foundation, not by the ministry"."""
-
-
-# What was before, and what came after it.
-_FIGURE = r"(?<![\w.,])[€$£]?(\d+(?:[.,\s]\d+)*)"
-_GAP = r"[^\d.;:]{0,30}?"
-CHANGES = tuple(
-    (re.compile(pattern, re.IGNORECASE), forward)
-    for pattern, forward in (
-        (rf"\b(?:from|von|de|desde) {_FIGURE}{_GAP}\b(?:to|auf|à|a) {_FIGURE}", True),
-        (
-            rf"{_FIGURE}{_GAP}\b(?:instead of|rather than|statt|anstatt|au lieu d[e’']|en vez de|(?:up|down) from|desde)"
-            rf" ?{_GAP}{_FIGURE}",
-            False,
-        ),
-        (rf"{_FIGURE}{_GAP}\bcontre {_FIGURE}(?=[^.;]*\b(?:précédent|auparavant|avant|prévu)\w*)", False),
-    )
-)
-"""Where a text names a figure before and one after a change, and whether they are in this order."""
 
 
 # Who says something.
@@ -309,7 +279,8 @@ UNITS = _sizes("""
     pound: £ gbp pound pounds 1
     franc: chf francs franken 1
     yen: ¥ yen 1
-    energy: wh 0.001; kwh kilowattstunde kilowattstunden 1; mwh megawattstunde megawattstunden 1e3; gwh 1e6; twh 1e9; mj 0.2777778; gj 277.7778
+    energy: wh 0.001; kwh kilowattstunde kilowattstunden 1
+    energy: mwh megawattstunde megawattstunden 1e3; gwh 1e6; twh 1e9; mj 0.2777778; gj 277.7778
     power: w watt watts 0.001; kw kilowatt kilowatts 1; mw megawatt megawatts 1e3; gw gigawatt gigawatts 1e6
     time: ms 0.001; s sec second seconds sekunden secondes segundos 1; min mins minute minutes minuten minutos h:min 60
     time: h hr hrs hour hours std stunde stunden heure heures hora horas 3600

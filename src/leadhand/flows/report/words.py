@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from leadhand.domain.figures import stated
 
-from .measures import Measure, implied, measures, months_in
+from .grammar import IRREGULAR
+from .measures import Measure, fractions, implied, measures, months_in
 from .sentences import sentences_of
-from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, IRREGULAR, SCALES, UNITS
+from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, SCALES, UNITS
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _TOKEN = re.compile(r"[^\W\d_]{3,}|(?<![\w.,])(?:1[5-9]|20)\d\d(?![\w]|[.,]\d)")
@@ -95,7 +96,7 @@ class Words:
 
     @cached_property
     def all_measures(self) -> list[Measure]:
-        return [*self.measures, *implied(self.text), *measures(self.about_source)]
+        return [*self.measures, *implied(self.text, self.language), *measures(self.about_source)]
 
     @cached_property
     def months(self) -> frozenset[int]:
@@ -108,7 +109,7 @@ class Words:
         """The figures of each sentence, of each row and column of a table, and those of one unit in the whole text."""
         pools: dict[tuple[object, ...], list[Measure]] = {}
         columns = {begin: (end, column) for begin, end, column, _ in _cells(self.text)}
-        for each in self.measures:
+        for each in [*self.measures, *fractions(self.text)]:
             if each.kind not in ("", "share"):
                 pools.setdefault((each.kind,), []).append(each)
             pools.setdefault((self.sentence_of(each.at), self.text.count("\n", 0, each.at)), []).append(each)
