@@ -9,7 +9,7 @@ from .vocabulary import any_of
 _VERBS = """
     begin began begun; lose lost; fall fell fallen; rise rose risen; grow grew grown; build built; pay paid; sell sold
     buy bought; take took taken; give gave given; hold held; win won; find found; leave left; make made; send sent
-    spend spent; tell told; write wrote written; break broke broken; drive drove driven; choose chose chosen; come came
+    spend spent; write wrote written; break broke broken; drive drove driven; choose chose chosen; come came
     become became; steigen stieg stiegen gestiegen; sinken sank sanken gesunken; fallen fiel fielen gefallen
     brechen brach brachen gebrochen; halten hielt hielten gehalten; liegen lag lagen gelegen; geben gab gaben gegeben
     nehmen nahm nahmen genommen

@@ -169,7 +169,8 @@ _PARTS = (
     r"|(?:of|von|sur|de) [^.,;\d]{0,40}\d+[^.,;\d]{0,40}, (?:only )?\d+"
     r"|jede\w? (?:zweite|dritte|vierte|fünfte|sechste|zehnte)\w*"
     r"|(?:a|one|two|three|four|ein|zwei|drei|un|une|deux|trois|dos|tres) (?:half|halves|thirds?|quarters?|fifths?"
-    r"|tenths?|drittel|viertel|fünftel|zehntel|tiers|quarts?|tercios?|cuartos?)|per cent|\d+(?:[.,]\d+)?\s?%(?!\w)(?=\W)"
+    r"|tenths?|drittel|viertel|fünftel|zehntel|tiers|quarts?|tercios?|cuartos?)|per cent"
+    r"|\d+(?:[.,]\d+)?\s?%(?!\w)(?=\W)"
 )
 PARTLY = any_of(
     r"some|most|many|several|few|only|just|part of|not all|not every\w*|nearly all|almost all|majority|half|mostly|"
