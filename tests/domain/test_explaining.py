@@ -141,3 +141,12 @@ def test_neither_the_order_of_the_evidence_nor_what_was_asked_before_changes_wha
         assert found == Evidence(reversed(values), TODAY).unexplained(text)
         assert found == evidence.unexplained(text)
         assert set(found) >= set(Evidence([*values, *values, text], TODAY).unexplained(text)) == set()
+
+
+def test_the_mean_of_figures_with_a_unit_proves_no_percentage():
+    found = Evidence([{"summary": "Lisbon to Porto: 2 h 50 min."}, {"summary": "Porto to Vigo: 2 h 20 min."}])
+    assert found.unexplained("It takes 35 minutes on average.") == []
+    assert found.unexplained("There is a discount of 35 %.") == ["35 %"]
+    assert (
+        Evidence([{"summary": "Rome: 40 %."}, {"summary": "Oslo: 30 %."}]).unexplained("It is 35 % on average.") == []
+    )

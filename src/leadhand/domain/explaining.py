@@ -9,7 +9,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 
@@ -146,13 +146,22 @@ class Evidence:
 
     @cached_property
     def _numbers(self) -> list[float]:
+        return self._known(lambda _unit: True)
+
+    @cached_property
+    def _percentages(self) -> list[float]:
+        """The numbers that may be a share: the mean of 50 and 20 minutes is not one."""
+        return self._known(unit_is_share)
+
+    def _known(self, adds_up: Callable[[str], bool]) -> list[float]:
+        """Return the numbers that were found, and what follows from those of a list, and of a unit that ``adds_up``."""
         computed = {number for value in self._values for each in lists(value) for number in aggregates(each)}
         alike: defaultdict[str, list[float]] = defaultdict(list)
         for piece in self._pieces:
             for unit in {figure.unit for figure in piece.stated.figures} - {""}:
                 amounts = {figure.readings[0][0] for figure in piece.stated.figures if figure.unit == unit}
                 alike[unit] += amounts if len(amounts) == 1 else []
-        computed.update(number for amounts in alike.values() for number in aggregates(amounts))
+        computed.update(number for unit, amounts in alike.items() if adds_up(unit) for number in aggregates(amounts))
         return sorted(computed.union(self._own, [] if self._today is None else [float(self._today.year)]))
 
     @cached_property
@@ -259,14 +268,11 @@ class Evidence:
         if whole and not measured and value <= max(self._most(value), SMALL if unit == "word" else 0):
             return True
         room = _room(value, step, hedged=hedged)
+        if unit[:1] == "‰" or unit_is_share(unit):
+            wanted = ((value, room), (value / 100, room / 100), (100 - value, room))
+            return any(_holds(self._percentages, *each) for each in wanted) or _holds(self._shares, value, room)
         if self._near(value, room):
             return True
-        if unit[:1] == "‰" or unit_is_share(unit):
-            return (
-                self._near(value / 100, room / 100)
-                or self._near(100 - value, room)
-                or _holds(self._shares, value, room)
-            )
         hour = unit in _CLOCK_UNITS or (unit in ("", "word") and _CLOCK_AFTER.match(after) is not None)
         if whole and value <= 24 and hour and self._timed(int(value) * 60, zoned=False):
             return True
