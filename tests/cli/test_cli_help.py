@@ -12,7 +12,7 @@ from leadhand.cli.catalogue import COMMANDS
 FILES = ("--agent", "--project")
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
-NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens"}
+NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
     | OUTPUT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -37,6 +38,31 @@ def test_what_needs_no_source_exits_with_success(leadhand: Any) -> None:
     assert leadhand("research", "--offline", "2+2").code == 0
     wrong = leadhand("research", "--offline", "--max-turns", "0", "2+2")
     assert (wrong.code, wrong.err.splitlines()[1]) == (2, "  Give a number from 1 to 1,000.")
+
+
+@pytest.mark.parametrize("verb", ["resume", "retry"])
+def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb: str) -> None:
+    first = leadhand("research", "--offline", "--max-turns", "1", "--json", "What is a fork?")
+    assert first.code == 5
+    before = json.loads(first.out)
+    (gap,) = before["gaps"]
+    assert gap["next_action"] == "raise --max-turns (it was 1), and resume the run"
+
+    run_id = before["run_id"]
+    refused = leadhand("runs", verb, run_id)
+    assert refused.code == 2
+    assert f"raise --max-turns (it was 1), and resume the run: leadhand runs resume {run_id}" in refused.err
+    lower = leadhand("runs", verb, run_id, "--max-turns", "1")
+    assert (lower.code, "the lead has made 1 turn already" in lower.err) == (2, True)
+    wrong = leadhand("runs", verb, run_id, "--max-turns", "0")
+    assert (wrong.code, wrong.err.splitlines()[1]) == (2, "  Give a number from 1 to 1,000.")
+
+    more = leadhand("runs", verb, run_id, "--max-turns", "9", "--json")
+    assert more.code == 0, more.err
+    after = json.loads(more.out)
+    assert (after["status"], after["gaps"]) == ("succeeded", [])
+    assert [each["answer"] for each in after["earlier_answers"]] == [before["answer"]]
+    assert after["usage"]["requests"] > before["usage"]["requests"]
 
 
 @pytest.mark.parametrize(

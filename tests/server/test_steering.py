@@ -248,3 +248,23 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
     assert (limits["max_requests"], limits["timeout_s"], limits["budget_usd"]) == (90, 500.0, 2.5)
     fork = await api.post(f"/api/runs/{run_id}/fork", {"at": 3, "limits": {"max_requests": 500}})
     assert (fork.status_code, fork.json()["limits"]["max_requests"]) == (202, 500)
+
+
+@pytest.mark.parametrize("verb", ["resume", "retry"])
+async def test_research_that_ran_out_of_turns_continues_with_more(open_door: OpenDoor, verb: str) -> None:
+    api = await open_door(model="offline", models=None, offline=True, tools=None)
+    body = {"request": "What is a fork?", "flow": "research", "options": {"max_turns": 1}}
+    run_id = (await api.post("/api/runs", body)).json()["run_id"]
+    first = await api.over(run_id)
+    assert first["gaps"][0]["next_action"] == "raise --max-turns (it was 1), and resume the run"
+
+    for given, status in (({}, 409), ({"max_turns": 1}, 409), ({"budget": 1.0}, 409), ({"max_turns": 1_001}, 422)):
+        refused = await api.post(f"/api/runs/{run_id}/{verb}", {"limits": given})
+        assert refused.status_code == status, refused.text
+    assert (await api.run(run_id))["last_seq"] == first["last_seq"]
+
+    more = await api.post(f"/api/runs/{run_id}/{verb}", {"limits": {"max_turns": 9}})
+    assert more.status_code == 202, more.text
+    last = await api.over(run_id)
+    assert (last["status"], last["gaps"]) == ("succeeded", [])
+    assert [each["answer"] for each in last["earlier_answers"]] == [first["answer"]]

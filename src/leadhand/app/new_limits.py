@@ -38,7 +38,7 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
         role, made = _lead_turns(state)
         if most <= made:
             how = "Pass a larger max_turns: it is for all turns of the lead together."
-            raise UsageError(f"the lead has made {made:,} turns already", how)
+            raise UsageError(f"the lead has made {made:,} {'turn' if made == 1 else 'turns'} already", how)
         turns = {role: most}
     spent, ceiling = state.spent, changed.ceiling
     used = [

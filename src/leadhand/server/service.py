@@ -16,6 +16,7 @@ from leadhand.app import operator
 from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of
 from leadhand.app.keys import key_store
+from leadhand.app.new_limits import advice_to_raise
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
@@ -256,6 +257,8 @@ class Service:
 
     async def resume(self, run_id: str, principal: Principal, limits: operator.NewLimits | None = None) -> None:
         """Resume a run as :func:`operator.resume` does. Raises UsageError, RunOwned."""
+        if not limits and not advice_to_raise(await self.runtime.load(run_id)):
+            _check_goes_on(await self.runtime.store.run(run_id), "resumed")
         await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **limits or {}))
 
     async def want(self, run_id: str, request: OperatorRequest) -> None:

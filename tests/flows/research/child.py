@@ -1,7 +1,7 @@
 """One life of a research run, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
 Every request to the model is a line in the file ``calls``: the role and the turn, for a subagent also its task. The
-request that equals ``hold`` is never answered.
+request that equals ``hold`` is never answered. ``limits`` are those of the run that is started or resumed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def name_of(request: Any) -> str:
 
 async def live() -> None:
     todos = calls("todo_list_write", todos=[{"id": "1", "content": "costs", "status": "pending"}])
-    scripted = model(lead=lead(todos, both, calls("filesystem_read", path="memory/size.md"), SOUND))
+    written = SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+    scripted = model(lead=lead(todos, both, calls("filesystem_read", path="memory/size.md"), SOUND), writer=written)
     ask = scripted.ask
 
     async def noted(request: Any, on_text: Any = None) -> Any:
@@ -45,8 +46,8 @@ async def live() -> None:
 
     scripted.ask = noted
     async with Leadhand(home=Path(CONFIG["home"]), models=scripted, tools=[search]) as opened:
-        resumed = CONFIG.get("resume")
-        run = await (opened.resume(resumed) if resumed else opened.start(QUESTION, flow="research"))
+        resumed, limits = CONFIG.get("resume"), CONFIG.get("limits", {})
+        run = await (opened.resume(resumed, **limits) if resumed else opened.start(QUESTION, flow="research", **limits))
         print(json.dumps({"run_id": run.run_id}), flush=True)
         answer = await run.answer()
         print(json.dumps({"status": answer.status.value, "answer": answer.text}))

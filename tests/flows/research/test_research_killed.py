@@ -29,6 +29,37 @@ def life(folder: Path, **config: Any) -> Process:
     )
 
 
+def lived(process: Process) -> list[Any]:
+    """Let a life end, and return what it printed."""
+    with process:
+        out, err = process.communicate(timeout=90)
+    assert err == ""
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("held", ["lead-3", "lead-4"])
+def test_killed_after_a_limit_was_raised(tmp_path: Path, held: str) -> None:
+    """The run ends after two turns of its lead; it is resumed with four, and killed at one of the two that are left."""
+
+    def requests() -> list[str]:
+        return (tmp_path / "calls").read_text().split()
+
+    first, answer = lived(life(tmp_path, limits={"max_turns": 2}))
+    assert answer["status"] == "partial"
+    before = requests()
+    with life(tmp_path, resume=first["run_id"], limits={"max_turns": 4}, hold=held) as process:
+        assert process.stdout is not None
+        assert {"held": held} in [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.kill()
+    made = requests()
+
+    _, answer = lived(life(tmp_path, resume=first["run_id"]))
+    assert answer == {"status": "succeeded", "answer": answer["answer"]}
+    assert answer["answer"].startswith("A heat pump in a house of 1930 needs 9 kW [1].")
+    assert made[len(before) :] == ["lead-3", "lead-4"][: 1 + ["lead-3", "lead-4"].index(held)]
+    assert requests()[len(made) :] == [*["lead-3", "lead-4"][["lead-3", "lead-4"].index(held) :], "reviewer-1"]
+
+
 @pytest.mark.parametrize(
     ("held", "again"),
     [
