@@ -283,7 +283,7 @@ class Run(Answering, Generic[ValueT]):
         its end: the run then reopens and continues in the background of this process, unless another process drives
         it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run: ``budget``, ``timeout``,
         ``max_requests``, ``max_tokens``, and ``max_turns`` of the lead of a research run, which continues where a limit
-        stopped it. A paused run retries when it is resumed. Raises UsageError for subtasks that cannot be retried,
+        stopped it. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)

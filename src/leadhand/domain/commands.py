@@ -263,6 +263,19 @@ class ProposedCall(NamedTuple):
     input: dict[str, Json] | None = None
 
 
+class Expectation(NamedTuple):
+    """What an answer lacks of what its task expects in words.
+
+    ``missing`` is what code found, a clause each. What code cannot tell, a model of the role ``role`` is asked with
+    ``instructions`` and ``question``, a JSON object; None: there is nothing to ask.
+    """
+
+    missing: tuple[str, ...]
+    question: dict[str, Any] | None
+    role: str
+    instructions: str
+
+
 class Policy(Protocol):
     """A flow, as the domain and the engine use it."""
 
@@ -285,6 +298,12 @@ class Policy(Protocol):
         self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
     ) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
+        ...
+
+    def expected(
+        self, state: RunState, assignment: AssignmentState, value: Json, calls: Sequence[ToolResult] = ()
+    ) -> Expectation | None:
+        """Return what an answer lacks of what its task expects in words; None if it expects nothing in words."""
         ...
 
     def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:

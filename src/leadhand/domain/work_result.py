@@ -55,6 +55,8 @@ class WorkResult(Value):
         return cls(task_name=task_name, ok=False, error=failure, used=used)
 
 
+NOT_AS_EXPECTED = "not_as_expected"
+"""The field of a structured answer that says what it lacks of what its task expects in words."""
 BLOB_ABOVE = 4_096
 """Payloads whose JSON is longer than this, in bytes, are stored once, by digest."""
 

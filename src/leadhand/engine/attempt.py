@@ -23,6 +23,7 @@ from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.expectations import Expectations
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -52,10 +53,14 @@ class Attempt:
         self._turns = turns
         self._objections = 0
         self._rejected: int | None = None
+        self._expectations = Expectations(work, turns, self._problems)
         self._evidence: tuple[int, Evidence] | None = None
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
         """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
+        return self._expectations.better(await self._returned(conversation))
+
+    async def _returned(self, conversation: Conversation) -> WorkResult:
         try:
             return await self._carry_out(conversation)
         except GaveUp as gave_up:
@@ -87,6 +92,8 @@ class Attempt:
                 if hopeless is not None:
                     return self._failed(hopeless)
                 result = self._finished(conversation, turn)
+                if result is not None and result.ok:
+                    result = await self._expectations.checked(conversation, turn, result)
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
@@ -287,7 +294,9 @@ class Attempt:
             )
             first = all(each.message.tool_calls or each.cut for each in before)
             said = whole([*before, turn])
-            turn.objection = self._asked_again(made, said, self._problems(made, said, first=first))
+            problems = self._problems(made, said, first=first)
+            unexpected = "" if problems else self._expectations.objection(conversation, said)
+            turn.objection = unexpected or self._asked_again(made, said, problems)
         return turn.objection
 
     def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:

@@ -66,6 +66,9 @@ class Conversation:
         self._work = work
         self.turns = turns
         self.compacted = work.compacted
+        judged = (call for call in work.calls if isinstance(call, ModelTurn) and call.asked is not None)
+        self.judged = {_place(call.call_id)[0]: call.value for call in judged}
+        """What models said about answers, by the number of the call, which is in no turn."""
         tools = work.definition.tools
         self._changing = frozenset(tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE)
         self._seen: set[str] = set()
@@ -121,6 +124,8 @@ class Conversation:
         new = work.calls[known:]
         numbers = [_place(call.call_id)[0] for call in new]
         for call, number in zip(new, numbers, strict=True):
+            if isinstance(call, ModelTurn) and call.asked is not None:
+                continue
             if isinstance(call, ModelTurn):
                 cut = work.role.continues and call.finish_reason == "length" and not call.message.tool_calls
                 turns[number] = Turn(number=number, message=call.message, value=call.value, cut=cut, parallel=parallel)
@@ -229,6 +234,11 @@ class Conversation:
                 self._idle = 0 if new or changing else self._idle + 1
         self._read = len(self.turns)
         return self._idle
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next model call."""
+        return max([0, *self.judged, *(turn.number for turn in self.turns[-1:])]) + 1
 
     @property
     def replies(self) -> int:

@@ -10,20 +10,22 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec
+from leadhand.domain.commands import Expectation
+from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, SystemMessage, UserMessage
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten
 from leadhand.domain.ids import model_call_id
 from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
+from leadhand.domain.run import Role
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, Effect, ToolSpec
-from leadhand.domain.value import Json, lean_schema
+from leadhand.domain.value import Json, compact_json, lean_schema, object_of, texts_of
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
-from leadhand.engine.gate import OF_A_SECRET, argument_problems
+from leadhand.engine.gate import OF_A_SECRET, argument_problems, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
@@ -42,6 +44,13 @@ GIVE_UP_SPEC = ToolSpec(
 )
 
 
+LACKING = {
+    "type": "object",
+    "properties": {"missing": {"type": "array", "items": {"type": "string"}, "maxItems": 8}},
+    "required": ["missing"],
+    "additionalProperties": False,
+}
+"""The JSON schema of a verdict on an answer: what it lacks."""
 _CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
 
 
@@ -120,7 +129,7 @@ class Turns:
         If the conversation exceeds the model's context window, it is shortened, and the model is called again.
         """
         work = self._work
-        number = conversation.turns[-1].number + 1 if conversation.turns else 1
+        number = conversation.next_number
         while True:
             try:
                 reply = await self._ask(number, conversation.messages(objection), is_sound, begun(conversation.turns))
@@ -170,27 +179,45 @@ class Turns:
         on_text = self._on_text if self._work.assignment.answers and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
 
+    async def judged(self, conversation: Conversation, turn: Turn, asked: Expectation) -> tuple[str, ...]:
+        """Return what an answer lacks, as a model of another role judges in one call. Raises ModelError.
+
+        The verdict is in the log with what was asked, so that a resumed attempt does not ask again.
+        """
+        number = turn.number + 1
+        if number not in conversation.judged:
+            messages = (SystemMessage(text=asked.instructions), UserMessage(text=compact_json(asked.question)))
+            role = next((role for role in self._work.definition.roles if role.name == asked.role), None)
+            reply = await self._reply(number, messages, LACKING, (), None, asked.question, role)
+            conversation.judged[number] = reply.value
+        if schema_problems(LACKING, verdict := conversation.judged[number]):
+            raise ModelError(Failure.of("the verdict is not what was asked for", "bad_verdict", FailureClass.INVALID))
+        return tuple(texts_of(object_of(verdict)["missing"]))
+
     def request(
         self,
         call_id: str,
         messages: tuple[Message, ...],
         schema: Mapping[str, Any] | None,
         tools: tuple[ToolSpec, ...],
+        role: Role | None = None,
     ) -> ModelRequest:
-        """Return the request of a model call of the attempt."""
+        """Return the request of a model call of the attempt; of another ``role``, with the model of that role."""
         work = self._work
+        model = work.model if role is None else role.model or work.definition.models.of(role.name)
+        role = role or work.role
         limits = work.definition.limits
         return ModelRequest(
-            model=work.model,
+            model=model,
             messages=messages,
             tools=tools,
-            output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
+            output=None if schema is None else OutputSpec.model_validate({"name": role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             partial=schema is None and in_parts(work),
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
-            role=work.role.name,
+            role=role.name,
         )
 
     async def _reply(
@@ -202,21 +229,23 @@ class Turns:
         on_text: Callable[[str], None] | None,
         asked: Json = None,
         before: str = "",
+        role: Role | None = None,
     ) -> ModelReply:
         work = self._work
         if (refused := _model_refused(work)) is not None:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         call_id = model_call_id(work.assignment.assignment_id, number)
+        request = self.request(call_id, messages, schema, tools, role)
         call = ModelCall(
             attempt=work.attempt.attempt,
             call_id=call_id,
-            request=self.request(call_id, messages, schema, tools),
+            request=request,
             final=work.assignment.answers and not work.role.delegates,  # a lead leaves what is held back to the answer
             judges=bool(work.assignment.judges),
             shaped=(shape := work.definition.shape) is not None and work.role.name != shape.name,
             within=work.scopes,
             budgets=work.definition.budgets,
-            at_once=work.definition.concurrency.of_model(work.model),
+            at_once=work.definition.concurrency.of_model(request.model),
             asked=asked,
         )
         if on_text is not None and number > 1 and work.assignment.answers:

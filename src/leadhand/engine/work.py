@@ -35,6 +35,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         needs=needs,
         problems=partial(policy.problems, state, assignment),
         accepted=partial(policy.accepted, state, assignment),
+        expected=partial(policy.expected, state, assignment),
         proposed_calls=partial(policy.proposed_calls, state, assignment),
         code=policy.code(state, assignment),
         draft=policy.draft(state, assignment),

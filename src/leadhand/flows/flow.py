@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.domain.commands import Command, Expectation, Finish, FlowError, Outcome, ProposedCall
 from leadhand.domain.document.report_task import ReportTask
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.outcome import may_be_used
@@ -112,6 +112,13 @@ class Flow:
             brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
         return brief or {"request": run.request}
 
+    def expected(self, run: RunView[Any], assignment: AssignmentState, result: Result) -> Expectation | None:
+        """Return what a result lacks of what its task expects in words; None if it expects nothing in words.
+
+        The worker is asked once more. A result that still lacks something counts, and says so.
+        """
+        return None
+
     def schema(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any] | None:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
@@ -191,6 +198,12 @@ class FlowPolicy:
             result = Result(text, value, tuple(calls))
             found = self.flow.problems(self.view(state), AssignmentView(assignment), result)
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
+
+    def expected(
+        self, state: RunState, assignment: AssignmentState, value: Json, calls: Sequence[ToolResult] = ()
+    ) -> Expectation | None:
+        with self._calling("expected"):
+            return self.flow.expected(self.view(state), assignment, Result("", value, tuple(calls)))
 
     def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
         role = state.role(assignment.assignment.role)

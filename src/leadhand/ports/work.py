@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Todo
-from leadhand.domain.commands import ProposedCall
+from leadhand.domain.commands import Expectation, ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import AnyEvent, Entry
@@ -56,10 +56,11 @@ class Work:
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
     for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``problems``
     returns the problems of an answer (its structured value, its text, the calls before it), ``accepted`` the value
-    to record for it, ``proposed_calls`` the tool calls that its value proposes. ``todos`` and ``artifacts`` (the
-    latest version by path) are those of the run when the attempt was scheduled. ``caller`` returns the worker as
-    the tools that it calls see it. ``draft``, if any, decides from the fields before ``answer`` of a structured
-    answer whether the text of that field is shown while it is written. ``code`` does the work instead of a model.
+    to record for it, ``expected`` what it lacks of what its task expects in words, ``proposed_calls`` the tool calls
+    that its value proposes. ``todos`` and ``artifacts`` (the latest version by path) are those of the run when the
+    attempt was scheduled. ``caller`` returns the worker as the tools that it calls see it. ``draft``, if any, decides
+    from the fields before ``answer`` of a structured answer whether the text of that field is shown while it is
+    written. ``code`` does the work instead of a model.
     """
 
     run_id: str
@@ -77,6 +78,7 @@ class Work:
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     problems: Callable[[Json, str, Sequence[ToolResult]], list[str]] = lambda _value, _text, _calls: []
     accepted: Callable[[Json, str, Sequence[ToolResult]], Json] = lambda value, _text, _calls: value
+    expected: Callable[[Json, Sequence[ToolResult]], Expectation | None] = lambda _value, _calls: None
     proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.commands import Assign, Command, Finish, Outcome
+from leadhand.domain.commands import Assign, Command, Expectation, Finish, Outcome
 from leadhand.domain.errors import UsageError
 from leadhand.domain.passages import message_of, passages_in
 from leadhand.domain.run import Role
@@ -28,10 +28,11 @@ from leadhand.flows.run_view import AssignmentView, RunView
 from .answer import advised, outcome
 from .briefs import brief
 from .citing import cited_ids, cited_names, without_citations
+from .expected_output import lacking
 from .offline import RULES
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
 from .progress import Research, answer_key
-from .roles import roles
+from .roles import instructions, roles
 from .shapes import Found, memory_path
 
 MOST_PASSAGES = 40
@@ -74,6 +75,9 @@ class ResearchFlow(Flow):
         if assignment.role == LEAD:
             return _with_files(result, run.state.artifacts)
         return result.value
+
+    def expected(self, run: RunView[Options], assignment: AssignmentState, result: Result) -> Expectation | None:
+        return _expected(assignment, result)
 
     def outcome(self, run: RunView[Options]) -> Outcome:
         return outcome(Research(run))
@@ -142,6 +146,19 @@ def _subagent_problems(result: Result) -> list[str]:
             there = f"it wrote {', '.join(written)}" if written else "it wrote no file"
             found.append(f"artifact_path names {path}, which this subagent did not write: {there}")
     return found[:8]
+
+
+def _expected(assignment: AssignmentState, result: Result) -> Expectation | None:
+    """Return what the result of a subagent lacks of what its task expects in a sentence."""
+    given, value = assignment.assignment, object_of(result.value)
+    sentence = text_of(given.input.get("expected_output")).strip()
+    if given.role != SUBAGENT or not sentence:
+        return None
+    said = {name: text for name in ("detail", "summary") if (text := without_citations(text_of(value.get(name))))}
+    files = {path: without_citations(text)[:LONGEST_FILE] for path, text in _written(result.calls)}
+    missing, understood = lacking(sentence, [*said.values(), *files.values()])
+    question = {"expected_output": sentence, "result": {**said, **({"files": files} if files else {})}}
+    return Expectation(tuple(missing), None if understood else question, REVIEWER, instructions("expected"))
 
 
 def _with_passages(result: Result) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 import re
 from typing import Any
 
@@ -44,12 +45,14 @@ class SubagentResult(Value):
 class Found(Value):
     """The recorded result of a subagent: ``passages`` are those that it cites, which code takes from its calls.
 
-    ``detail`` is JSON where its task has a schema for it.
+    ``detail`` is JSON where its task has a schema for it. ``not_as_expected`` is what the result lacks of what its task
+    expects in a sentence.
     """
 
     summary: str
     detail: JsonValue = None
     artifact_path: str | None = None
+    not_as_expected: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     passages: tuple[Passage, ...] = ()
 
 
