@@ -137,7 +137,8 @@ async def test_the_files_of_runs_of_the_fifth_schema_are_found(url: str, run_sql
     make_old(url, run_sql, BACK_TO_5)
     async with aclosing(await open_store(url)) as store:
         assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
-        assert [file.path for file in await store.earlier_files("research", "", 9)] == ["memory/a.md"]
+        found = await store.earlier_files("research", "", 9, offline=False, documents="")
+        assert [file.path for file in found] == ["memory/a.md"]
         assert await store.runs(follows="run-1") == []
         await store.create("run-2", started(follows=Follows(run_id="run-1", request="a")))
         assert [run.run_id for run in await store.runs(follows="run-1")] == ["run-2"]

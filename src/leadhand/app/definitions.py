@@ -14,7 +14,7 @@ from leadhand.app.role_checks import check_roles
 from leadhand.app.run_settings import RunSettings, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, held_back, held_back_s
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
@@ -90,9 +90,7 @@ class Definitions:
             key_id=key_id,
             submission=submission,
             follows=followed(follows) if follows is not None else None,
-            earlier=await files_to_read(self.store, self.artifacts, flow, key_id, follows)
-            if used.reads_artifacts
-            else (),
+            earlier=await self._earlier(flow, key_id, follows, wanted) if used.reads_artifacts else (),
             name=run_name(name),
             tags=run_tags({**(follows.definition.tags if follows is not None else {}), **tags}),
             instructions=dict(run.instructions),
@@ -100,3 +98,9 @@ class Definitions:
             plan_only=run.plan_only,
             approve_plan=run.approve_plan,
         )
+
+    async def _earlier(
+        self, flow: str, key_id: str, follows: RunState | None, wanted: Settings
+    ) -> tuple[EarlierFile, ...]:
+        found = self.store, self.artifacts, flow, key_id, follows
+        return await files_to_read(*found, offline=wanted.offline, documents=wanted.documents)

@@ -28,15 +28,23 @@ def followed(earlier: RunState) -> Follows:
 
 
 async def files_to_read(
-    store: ContextStore, artifacts: ArtifactStore, flow: str, key_id: str, earlier: RunState | None
+    store: ContextStore,
+    artifacts: ArtifactStore,
+    flow: str,
+    key_id: str,
+    earlier: RunState | None,
+    *,
+    offline: bool,
+    documents: str,
 ) -> tuple[EarlierFile, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 
+    Of other runs than the one that it follows, it reads only what :func:`~leadhand.domain.listing.may_share` allows.
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
     found = list(_files_of(earlier)) if earlier is not None else []
     if isinstance(store, FileIndex):
-        found += await store.earlier_files(flow, key_id, MOST_FILES)
+        found += await store.earlier_files(flow, key_id, MOST_FILES, offline=offline, documents=documents)
     files = newest_files(found, MOST_FILES)
     lost = await missing(artifacts, files)
     return tuple(file for file in files if file not in lost)

@@ -135,6 +135,15 @@ def earlier_file(path: str, written: ev.ArtifactWritten | ArtifactVersion, run_i
     )
 
 
+def may_share(earlier: tuple[bool, str], offline: bool, documents: str) -> bool:
+    """Whether a run may read the files of an ``earlier`` one, given as its ``offline`` and its ``documents``.
+
+    What offline runs write stays offline, since it may rest on sample data and on documents that no service has seen.
+    What rests on a directory of documents is for runs that search the same directory.
+    """
+    return earlier[0] == offline and earlier[1] in ("", documents)
+
+
 def newest_files(written: Iterable[EarlierFile], limit: int) -> list[EarlierFile]:
     """Return the files that later runs may read, one for each path: the first that is given."""
     newest: dict[str, EarlierFile] = {}
@@ -161,6 +170,7 @@ class RunRecord:
     ) -> None:
         """``shared`` are the accounts that the store's runs share."""
         definition = started.definition
+        self.place = (definition.offline, definition.documents)
         self.entries: list[ev.Entry] = []
         self._budget = Budget.of(definition, shared)
         self._approvals: dict[str, OpenApproval] = {}

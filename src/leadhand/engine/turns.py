@@ -188,7 +188,7 @@ class Turns:
         if number not in conversation.judged:
             messages = (SystemMessage(text=asked.instructions), UserMessage(text=compact_json(asked.question)))
             role = next((role for role in self._work.definition.roles if role.name == asked.role), None)
-            reply = await self._reply(number, messages, LACKING, (), None, asked.question, role)
+            reply = await self._reply(number, messages, LACKING, (), None, asked.question, role=role)
             conversation.judged[number] = reply.value
         if schema_problems(LACKING, verdict := conversation.judged[number]):
             raise ModelError(Failure.of("the verdict is not what was asked for", "bad_verdict", FailureClass.INVALID))

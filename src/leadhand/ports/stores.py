@@ -168,9 +168,12 @@ class KeepsArtifacts(Protocol):
 class FileIndex(Protocol):
     """A context store that finds the files of earlier runs without reading their logs. May raise StoreError."""
 
-    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+    async def earlier_files(
+        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
+    ) -> list[EarlierFile]:
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
-        newest first.
+        newest first. Left out are those of runs that :func:`~leadhand.domain.listing.may_share` excludes for a run with
+        ``offline`` and ``documents``.
         """
         ...
 

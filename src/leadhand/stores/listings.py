@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
@@ -23,6 +24,9 @@ from .search_index import search_conditions
 
 VERSIONS_READ = 5_000
 """The newest versions of files among which those of earlier runs are looked for."""
+
+RUNS_READ = 100
+"""Runs whose definitions are read by one statement."""
 
 COLUMNS = (
     "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
@@ -118,8 +122,18 @@ def _times(value: float | None, factor: int) -> int | None:
     return None if value is None else int(max(min(value * factor, LARGEST), -1))
 
 
-def earlier_files(connection: Connection, dialect: Dialect, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
-    """Return the files of runs as :meth:`leadhand.ports.FileIndex.earlier_files` does; damaged entries are left out."""
+def earlier_files(
+    connection: Connection,
+    dialect: Dialect,
+    flow: str,
+    key_id: str,
+    limit: int,
+    may_read: Callable[[tuple[bool, str]], bool],
+) -> list[EarlierFile]:
+    """Return the files of runs as :meth:`leadhand.ports.FileIndex.earlier_files` does; damaged entries are left out.
+
+    ``may_read`` decides about a run by its ``offline`` and its ``documents``.
+    """
     written = (
         "SELECT events.run_id AS run_id, events.at AS at, events.body AS body"
         " FROM events JOIN runs ON runs.run_id = events.run_id"
@@ -128,7 +142,23 @@ def earlier_files(connection: Connection, dialect: Dialect, flow: str, key_id: s
     )
     rows = f"SELECT {dialect.rows.format('run_id, at, body')} FROM ({written}) AS found"
     ((text,),) = connection.execute(rows, (flow, key_id, VERSIONS_READ))
-    return newest_files(_files(json.loads(text) if text else ()), limit)
+    versions: list[Row] = json.loads(text) if text else []
+    readable = {run_id for run_id, place in _places(connection, {row[0] for row in versions}) if may_read(place)}
+    return newest_files(_files(row for row in versions if row[0] in readable), limit)
+
+
+def _places(connection: Connection, run_ids: set[str]) -> Iterator[tuple[str, tuple[bool, str]]]:
+    """Return, of each run, whether it is offline, and its directory of documents; damaged runs are left out."""
+    ordered = sorted(run_ids)
+    for at in range(0, len(ordered), RUNS_READ):
+        some = ordered[at : at + RUNS_READ]
+        marks = ", ".join("?" * len(some))
+        for run_id, body in connection.execute(
+            f"SELECT run_id, body FROM events WHERE seq = 1 AND run_id IN ({marks})", some
+        ):
+            with contextlib.suppress(ValueError, TypeError, KeyError):  # damage must not keep a run from starting
+                definition = json.loads(body)["definition"]
+                yield run_id, (bool(definition.get("offline")), str(definition.get("documents") or ""))
 
 
 def _files(rows: Iterable[Row]) -> Iterator[EarlierFile]:

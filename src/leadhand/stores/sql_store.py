@@ -18,7 +18,7 @@ from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
 from leadhand.domain.hosts import Announcement, HostLine, QueueInfo
-from leadhand.domain.listing import RunListing, StoreInfo
+from leadhand.domain.listing import RunListing, StoreInfo, may_share
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.value import Json
@@ -185,8 +185,11 @@ class SqlContextStore(KeptBeside):
             await self._write_beside(f"8 {run.run_id}", search_index.write_words, run, words)
         return len(behind)
 
-    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
-        return await self._query(earlier_files, self._database.dialect, flow, key_id, limit)
+    async def earlier_files(
+        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
+    ) -> list[EarlierFile]:
+        may_read = partial(may_share, offline=offline, documents=documents)
+        return await self._query(earlier_files, self._database.dialect, flow, key_id, limit, may_read)
 
     async def hosts(self) -> list[HostLine]:
         return await self._query(host_lines, self._hold, self.is_shared)

@@ -15,7 +15,7 @@ from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, ArtifactWritten, Entry, RunStarted
 from leadhand.domain.hosts import HostLine
-from leadhand.domain.listing import DRIVEN, RunListing, RunRecord, StoreInfo, earlier_file, newest_files
+from leadhand.domain.listing import DRIVEN, RunListing, RunRecord, StoreInfo, earlier_file, may_share, newest_files
 from leadhand.domain.run import EarlierFile
 from leadhand.domain.run_filter import RunFilter, matching, sort_key
 from leadhand.domain.search import is_found, query_words, searched_words, words_in
@@ -141,11 +141,14 @@ class MemoryStore:
                 found.add(run_id)
         return found
 
-    async def earlier_files(self, flow: str, key_id: str, limit: int) -> list[EarlierFile]:
+    async def earlier_files(
+        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
+    ) -> list[EarlierFile]:
         written = [
             earlier_file(entry.event.path, entry.event, run_id, entry.at)
             for run_id, record in self._records.items()
             if (record.listing.flow, record.listing.key_id) == (flow, key_id)
+            and may_share(record.place, offline, documents)
             for entry in record.entries
             if isinstance(entry.event, ArtifactWritten)
         ]
