@@ -144,7 +144,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
         return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
     if open_plan(state) is not None:
         return [do.Wait(reason="the plan waits for approval")]
-    message = "the flow {state.definition.flow} returned no commands, but the run has not ended"
+    message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"
     return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED))]
