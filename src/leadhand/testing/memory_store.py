@@ -236,8 +236,8 @@ class MemoryStore:
         self._cache[key] = (self._clock.now().timestamp() + ttl_s, json.dumps(value))
 
     async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
-        until, value = self._cache.get(key, (0.0, ""))
-        there = until > self._clock.now().timestamp() and (instead_of is None or json.loads(value) != instead_of)
+        until, kept = self._cache.get(key, (0.0, ""))
+        there = until > self._clock.now().timestamp() and (instead_of is None or json.loads(kept) != instead_of)
         if not there:
             await self.cache(key, value, ttl_s)
         return not there
