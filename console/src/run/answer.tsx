@@ -5,7 +5,6 @@ import { useMemo } from "preact/hooks";
 import type { CitedSource, Gap, RunDocument } from "../wire.ts";
 import { type Annotate, AS_IT_IS, Markdown } from "../markdown.tsx";
 import { withQuery } from "../router.ts";
-import type { Json } from "../json.ts";
 import { Copy } from "../ui/copy.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
@@ -95,7 +94,7 @@ function FinalAnswer(
     <article class="answer" aria-label="Answer">
       <AnswerTools text={text} />
       <Markdown text={text} top={2} annotate={annotate} />
-      {document.value !== null && <TypedAnswer value={document.value} />}
+      {(document.value ?? null) !== null && <TypedAnswer value={document.value} />}
       {sources.length > 0 && (
         <section aria-labelledby="sources-title">
           <h3 id="sources-title">Sources</h3>
@@ -111,7 +110,7 @@ function FinalAnswer(
 }
 
 /** The answer as data, of a run with an output schema. */
-function TypedAnswer({ value }: { value: Json }) {
+function TypedAnswer({ value }: { value: unknown }) {
   return (
     <section aria-labelledby="value-title">
       <h3 id="value-title">Value</h3>

@@ -23,6 +23,7 @@ from leadhand.app.resumer import Resumer
 from leadhand.domain.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
+from leadhand.server.compression import Compression
 from leadhand.server.console import add_console
 from leadhand.server.contract import KEEPS_ITSELF
 from leadhand.server.event_shapes import EventWords
@@ -134,6 +135,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.add_middleware(AccessLog, on_request=counted.http)
     if doors.prefix:
         app.add_middleware(Prefix, prefix=doors.prefix)
+    app.add_middleware(Compression)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
 

@@ -190,6 +190,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "streams": 0,
         "driving": 0,
         "console": True,
+        "retention": {"keep_for_s": 2_592_000, "keep_runs": None, "expired": 0, "deleted": 3, "checked_at": CREATED},
         "checks": [],
     },
 }

@@ -64,7 +64,7 @@ class Guard:
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
-                # The console's file names have no version, so browsers must revalidate them each time.
+                # Most files of the console have no version in their name, so browsers must revalidate them each time.
                 headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
             await send(message)
             if only_head:  # at once, since a stream has no end
