@@ -16,6 +16,7 @@ from leadhand.domain.events import (
     AttemptStarted,
     ModelCallBegan,
     ModelCallReturned,
+    RunFinished,
     RunPaused,
     RunStarted,
     ToolCallBegan,
@@ -23,7 +24,7 @@ from leadhand.domain.events import (
     WorkOrderIssued,
 )
 from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.run import Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.tool import Source
 from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
@@ -42,8 +43,8 @@ BROKEN = Failure.model_validate(
 )
 
 
-async def write_long_run(home: Path) -> None:
-    """Write the run into the database of a home."""
+async def write_long_run(home: Path, *, workers: int = WORKERS, ended: bool = False) -> None:
+    """Write the run into the database of a home: paused while its last workers are running, or ``ended``."""
     home.mkdir(parents=True, exist_ok=True)
     store = await open_store(str(home / "leadhand.db"))
     definition = RunDefinition(
@@ -51,17 +52,32 @@ async def write_long_run(home: Path) -> None:
     )
     await store.create(RUN, RunStarted(definition=definition))
     subtasks = tuple(
-        Subtask(name=f"crossing_{n}", tool="measure", args={"place": f"crossing {n}"}) for n in range(WORKERS)
+        Subtask(name=f"crossing_{n}", tool="measure", args={"place": f"crossing {n}"}) for n in range(workers)
     )
     order = WorkOrder(work_order_id="wo-001", goal="the noise everywhere", subtasks=subtasks)
     events: list[AnyEvent] = [WorkOrderIssued(order=order)]
-    events += [event for n in range(WORKERS) for event in events_of(n)]
-    events = events[: EVENTS - 2]  # the last workers are running
+    events += [event for n in range(workers) for event in events_of(n)]
+    if not ended:
+        events = events[: EVENTS - 2]  # the last workers are running
     for first in range(0, len(events), 500):
         await store.append(RUN, events[first : first + 500])
-    await store.append(RUN, [RunPaused(reason="for the night")])
+    await store.append(RUN, [_end(workers) if ended else RunPaused(reason="for the night")])
     await store.release(RUN, 1)
     await store.aclose()
+
+
+def _end(workers: int) -> RunFinished:
+    rows = "\n".join(f"| crossing {n} | {40 + n % 30} dB |" for n in range(workers) if n not in FAILED)
+    gaps = tuple(
+        Gap(
+            work_order_id="wo-001", subtask_index=n, assignment=f"wo-001.{n}", name=f"crossing_{n}",
+            class_=BROKEN.class_, reason=BROKEN.message,
+        )
+        for n in FAILED
+        if n < workers
+    )  # fmt: skip
+    answer = f"Noise at {workers} crossings:\n\n| Crossing | Noise |\n|---|---:|\n{rows}\n"
+    return RunFinished(status=RunStatus.PARTIAL, answer=answer, gaps=gaps)
 
 
 def events_of(n: int) -> list[AnyEvent]:

@@ -1,6 +1,8 @@
 // System: the service, its health checks, and how to fix what fails.
 
+import { useState } from "preact/hooks";
 import { getSystem } from "../api.ts";
+import { notifying, turnOn } from "../shell/notify.ts";
 import { Hosts } from "./hosts.tsx";
 import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count, duration } from "../formats.ts";
@@ -64,6 +66,28 @@ function Checks({ checks }: { checks: readonly CheckLine[] }) {
   );
 }
 
+/** Whether this browser notifies about runs. */
+function Notifications() {
+  const [refused, setRefused] = useState(false);
+  const { on } = notifying.value;
+  return (
+    <Fact name="Notifications">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={on}
+          onChange={async () => {
+            if (on) notifying.value = { on: false };
+            else setRefused(!await turnOn());
+          }}
+        />
+        When runs ask, finish or fail while this tab is hidden
+      </label>
+      {refused && <p class="muted">The browser does not allow notifications for this site.</p>}
+    </Fact>
+  );
+}
+
 function Service({ system }: { system: SystemDocument }) {
   return (
     <section class="panel system-part" aria-labelledby="service-title">
@@ -80,6 +104,7 @@ function Service({ system }: { system: SystemDocument }) {
         </Fact>
         <Fact name="Active runs">{system.driving.toLocaleString("en")}</Fact>
         <Fact name="Open streams">{system.streams.toLocaleString("en")}</Fact>
+        <Notifications />
         <Fact name="API">
           <a href="/docs">/docs</a>, <a href="/metrics">/metrics</a>
         </Fact>

@@ -34,6 +34,7 @@ from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
+from leadhand.server.pages import Pages
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
@@ -67,6 +68,8 @@ class Service:
         self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime)
+        self.documents = Pages()
+        """The documents of finished runs that were asked for last, by their ETag."""
         self._noting: set[asyncio.Task[None]] = set()
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By name, for requests to this server that take turns."""
