@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,3 +135,40 @@ def test_a_home_is_moved_to_another_database(leadhand: Any) -> None:
     again = leadhand("migrate", str(leadhand.home), target)
     assert again.code == 2
     assert "is not empty: its table runs has 1 row\n" in again.err
+
+
+def test_runs_are_found_sorted_and_labelled(leadhand: Any) -> None:
+    first, second = answered(leadhand), answered(leadhand)
+    assert leadhand("runs", "label", first, "--name", "Nightly check", "--tag", "team=data").code == 0
+    assert leadhand("runs", "label", second, "--tag", "team=ops", "--tag", "draft=1").code == 0
+    assert leadhand("runs", "label", second, "--untag", "draft").err == f"{second}: no name; team=ops.\n"
+    assert leadhand("runs", "label", second).code == 2
+
+    def listed(*flags: str) -> list[str]:
+        return [run["run_id"] for run in leadhand("runs", "list", "--json", *flags).json]
+
+    assert listed("--tag", "team=data") == listed("--search", "nightly") == [first]
+    assert listed("--search", "nowhere") == []
+    assert listed("--sort", "created", "--reverse") == [first, second]
+    assert listed("--flow", "report") == listed("--min-cost", "5") == []
+    assert set(listed("--sort", "duration", "--max-duration", "3600")) == {first, second}
+    assert "Choose from: created, cost" in leadhand("runs", "list", "--sort", "colour").err
+
+
+def test_prune_keeps_the_newest_runs_and_what_the_project_keeps(
+    leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second, third = (answered(leadhand) for _ in range(3))
+    assert "nothing says which runs to delete" in leadhand("runs", "prune").err
+    (tmp_path / "leadhand.toml").write_text("[retention]\nkeep_runs = 2\n")
+    assert leadhand("runs", "prune", "--dry-run").err == "1 run to delete.\n"
+    assert leadhand("runs", "prune", "--older-than", "30d").err == "0 runs deleted.\n"
+    assert leadhand("runs", "prune").err == "1 run deleted.\n"
+    assert runs(leadhand) == {second, third}
+    assert leadhand("runs", "prune", "--keep-runs", "1").err == "1 run deleted.\n"
+    assert runs(leadhand) == {third}
+    assert leadhand("runs", "prune", "--keep-runs", "0").code == 2
+    (tmp_path / "leadhand.toml").write_text('[retention]\nkeep_for = "soon"\n')
+    assert leadhand("runs", "prune").code in (2, 6)
+    assert first

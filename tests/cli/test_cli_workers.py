@@ -347,3 +347,15 @@ def test_an_unknown_toolset_is_named_with_its_line(leadhand: Any, example: Path)
     refused = leadhand(*EVALUATE)
     assert (refused.code, f"leadhand.toml:{line}: there is no toolset" in refused.err) == (6, True), refused.err
     assert "Did you mean dynamic_workers?" in refused.err
+
+
+def test_a_worker_whose_tools_are_missing_is_marked(leadhand: Any, example: Path) -> None:
+    (example / "workers" / "poet.worker").write_text("---\nname: poet\ntools: [list_deks]\n---\nWrite.\n")
+    listed = {worker["name"]: worker["problem"] for worker in leadhand("workers", "list", "--json").json}
+    assert listed["orchestrator"] is None
+    assert "there is no tool 'list_deks'" in listed["poet"]
+    assert "Did you mean list_decks?" in listed["poet"]
+    assert "there is no tool 'list_deks'" in leadhand("workers", "list").out
+    (example / "tools.py").write_text("raise ValueError('broken')\n")
+    broken = leadhand("workers", "list")
+    assert (broken.code, "poet" in broken.out, "tools.py" in broken.err) == (0, True, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from leadhand.app.flows import REPORT, WORKER
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -39,15 +39,30 @@ def worker_roles(project: Project | None, toolbox: Toolbox) -> tuple[Role, ...]:
     if project is None:
         return ()
     known = toolbox.known(every=True)
-    names = [tool.name for tool in known]
     for worker in project.workers:
-        _check_toolsets(worker.toolsets, known, worker.source)
-        if unknown := [name for name in worker.tools if name not in names and name != ALL_TOOLS]:
-            raise ConfigurationError(
-                f"{worker.source}: there is no tool {unknown[0]!r}",
-                f"Available tools: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}",
-            )
+        check_worker_tools(worker, worker.source, known)
     return tuple(worker.role(known).evolve(counts=True) for worker in project.workers)
+
+
+class HasTools(Protocol):
+    """What names tools and toolsets, such as a worker."""
+
+    @property
+    def tools(self) -> tuple[str, ...]: ...
+
+    @property
+    def toolsets(self) -> tuple[str, ...]: ...
+
+
+def check_worker_tools(worker: HasTools, where: str, known: Sequence[ToolSpec]) -> None:
+    """Raise ConfigurationError for a worker that names a tool or a toolset that is not ``known``."""
+    names = [tool.name for tool in known]
+    _check_toolsets(worker.toolsets, known, where)
+    if unknown := [name for name in worker.tools if name not in names and name != ALL_TOOLS]:
+        raise ConfigurationError(
+            f"{where}: there is no tool {unknown[0]!r}",
+            f"Available tools: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}",
+        )
 
 
 class ProjectParts(NamedTuple):

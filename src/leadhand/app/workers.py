@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +11,13 @@ from pydantic import Field
 
 from leadhand.app.config_files import read_text
 from leadhand.app.manifest import Project, named_files, relative_path
+from leadhand.app.project_workers import check_worker_tools
 from leadhand.app.worker_files import IN_FILE, SUFFIX, load_worker_file
 from leadhand.domain.document.shapes import Document
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.value import Json
 from leadhand.domain.worker import WorkerLimits
+from leadhand.tools.toolbox import Toolbox
 
 _MADE_BY = re.compile(r"---\n# Made by (.+) in \S+\n")
 
@@ -66,6 +68,18 @@ def generated_workers(project: Project) -> Iterator[WorkerDocument]:
             made_by=made_by[1].rstrip(".") if made_by else None,
             version=1 + earlier,
         )
+
+
+def checked(workers: Iterable[WorkerDocument], toolbox: Toolbox) -> list[WorkerDocument]:
+    """Return workers, with the problem of those that name a tool or a toolset that does not exist."""
+    known, found = toolbox.known(every=True), list[WorkerDocument]()
+    for worker in workers:
+        try:
+            check_worker_tools(worker, worker.path, known)
+        except ConfigurationError as error:
+            worker = worker.evolve(problem=worker.problem or f"{error.what}. {error.how}")
+        found.append(worker)
+    return found
 
 
 def _document(project: Project, file: Path, **more: Any) -> WorkerDocument:

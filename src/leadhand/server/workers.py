@@ -9,7 +9,7 @@ from dataclasses import replace
 from leadhand.app.manifest import Project
 from leadhand.app.promotion import Promotion, promotion_of
 from leadhand.app.runtime import Runtime
-from leadhand.app.workers import WorkerDocument, declared_workers, generated_workers
+from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
 from leadhand.domain.errors import NoSuchRun, UnreadableRun, UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.server.access import Principal
@@ -38,6 +38,7 @@ class Workers:
         if project is None:
             return []
         found = await asyncio.to_thread(lambda: [*declared_workers(project), *generated_workers(project)])
+        found = checked(found, self._runtime.toolbox)
         readable = {each.run_id: await self._may_read(principal, each.run_id) for each in found}
         runs = await self._runs(principal)
         return [

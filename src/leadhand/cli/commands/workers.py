@@ -10,13 +10,13 @@ from leadhand.app.promotion import promotion_of
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import toolbox
 from leadhand.app.worker_files import worker_schema
-from leadhand.app.workers import WorkerDocument, declared_workers, generated_workers
+from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Debug, Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say, write, write_json
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import LeadhandError, UsageError
 from leadhand.domain.text import did_you_mean
 
 HEADINGS = ("NAME", "SOURCE", "FILE", "DESCRIPTION")
@@ -97,4 +97,10 @@ async def workers_schema(*, debug: Debug = False) -> None:
 
 def _workers(project: Project) -> list[WorkerDocument]:
     say(f"project {project.path}")
-    return [*declared_workers(project), *generated_workers(project)]
+    found = [*declared_workers(project), *generated_workers(project)]
+    try:
+        own = all_tools(project.located(each) for each in project.manifest.tools)
+    except LeadhandError as error:  # the workers can be listed without their tools
+        print_error(error.what, error.how)
+        return found
+    return checked(found, toolbox(own))

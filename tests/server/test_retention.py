@@ -1,0 +1,59 @@
+"""A server deletes finished runs that are no longer kept, and says so; nothing else is deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from server.doors import Door
+from server.teams import Office
+
+from leadhand.app.retention import Retention
+from leadhand.server.upkeep import Upkeep
+
+
+async def _ids(api: Door) -> set[str]:
+    return {run["run_id"] for run in (await api.get("/api/runs")).json()["runs"]}
+
+
+async def test_only_finished_runs_beyond_the_limits_expire(api: Door, office: Office) -> None:
+    waiting = await api.started("pay Ann")
+    await api.asked(waiting)
+    runs = [await api.started(f"measure place_{number}") for number in range(3)]
+    for run_id in runs:
+        await api.over(run_id)
+    store, now = api.service.runtime.store, datetime.now(UTC)
+
+    async def expired(later: timedelta = timedelta(), **kept: object) -> list[str]:
+        found = await Retention(**kept).expired(store, now + later)  # type: ignore[arg-type]
+        return [each.run_id for each in found]
+
+    assert await expired(keep_runs=2) == runs[:1]
+    assert await expired(keep_for=timedelta(hours=1)) == []
+    assert await expired(timedelta(hours=2), keep_for=timedelta(hours=1)) == runs[::-1]
+    assert await expired(timedelta(hours=2), keep_for=timedelta(hours=3), keep_runs=1) == [runs[1], runs[0]]
+    assert not Retention()
+
+
+async def test_a_server_deletes_what_it_does_not_keep_and_reports_it(api: Door) -> None:
+    runs = [await api.started(f"measure place_{number}") for number in range(3)]
+    for run_id in runs:
+        await api.over(run_id)
+    runtime = api.service.runtime
+    assert (await api.get("/api/system")).json()["retention"]["keep_runs"] is None
+
+    runtime.settings = replace(runtime.settings, retention=Retention(keep_runs=1))
+    api.service.upkeep = upkeep = Upkeep(runtime)
+    shown = (await api.get("/api/system")).json()["retention"]
+    assert (shown["keep_for_s"], shown["keep_runs"], shown["expired"], shown["deleted"]) == (None, 1, 2, 0)
+    await upkeep.look()
+    assert await _ids(api) == {runs[2]}
+    shown = (await api.get("/api/system")).json()["retention"]
+    assert (shown["expired"], shown["deleted"], shown["checked_at"] is None) == (0, 2, False)
+
+    later = [await api.started(f"measure place_{number}") for number in range(3, 5)]
+    for run_id in later:
+        await api.over(run_id)
+    await upkeep.look()  # it looks once an hour
+    await Upkeep(runtime).look()  # another server of the database: one of them has just looked
+    assert await _ids(api) == {runs[2], *later}
