@@ -25,7 +25,6 @@ def project_flags(project: Project) -> dict[str, Any]:
         "budget_total": budget.total,
         "allow_unknown_price": budget.allow_unknown_price or None,
         **manifest.limits.model_dump(),
-        **manifest.retention.model_dump(),
     }
     approve = [] if manifest.approve.policy == "ask" else [manifest.approve.policy]
     several = {
@@ -56,8 +55,6 @@ def project_arguments(project: Project) -> dict[str, Any]:
             "Pass them to a report: lead.report(topic, agents=[{…}]).",
         )
     apart = {name: flags.pop(name, ()) for name in ("tools", "flows", "agent", "approve")}
-    for of_server in manifest.retention.model_dump():
-        flags.pop(of_server, None)
     arguments: dict[str, Any] = {
         **flags,
         "project": project,

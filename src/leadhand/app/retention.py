@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
@@ -12,6 +13,9 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore
+
+if TYPE_CHECKING:
+    from leadhand.app.manifest import Project
 
 UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_AGE_S = 365_000 * 86_400
@@ -48,6 +52,14 @@ class Retention:
             if too_many or (oldest is not None and run.finished_at < oldest):
                 expired.append(run)
         return expired
+
+
+def project_retention(project: Project | None, keep_for: str | None = None, keep_runs: int | None = None) -> Retention:
+    """Return the retention of a project; what a flag sets counts instead. Raises UsageError."""
+    if project is not None:
+        keep_for = keep_for or project.manifest.retention.keep_for
+        keep_runs = project.manifest.retention.keep_runs if keep_runs is None else keep_runs
+    return retention(keep_for, keep_runs)
 
 
 def retention(keep_for: str | None, keep_runs: int | None) -> Retention:
