@@ -39,7 +39,7 @@ async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Vi
     await expect(links).to_have_text(["Nightly check"])
     await page.get_by_role("button", name="Stop filtering by team=data").click()
     await expect(links).to_have_text(["measure Oslo", "Nightly check"])
-    await page.get_by_label("Order").select_option("Oldest first")
+    await page.get_by_role("search").get_by_label("Order").select_option("Oldest first")
     await expect(links).to_have_text(["Nightly check", "measure Oslo"])
     await page.get_by_label("Search runs").fill("paris 40")  # the answer: "Paris: 40 dB"
     await expect(links).to_have_text(["Nightly check"])

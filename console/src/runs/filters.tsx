@@ -70,7 +70,7 @@ export function Filters() {
         <Button
           key={tag}
           small
-          title={`Stop filtering by ${tag}`}
+          label={`Stop filtering by ${tag}`}
           onClick={() => setQuery({ tag: tagsIn(query).filter((each) => each !== tag).join("\n") })}
         >
           {tag} <span aria-hidden="true">×</span>
