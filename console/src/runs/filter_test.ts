@@ -23,7 +23,7 @@ Deno.test("every order is one of the API, and every one of the API is offered", 
   assert.deepEqual([...new Set(offered)].toSorted(), RUN_SORTS.toSorted());
 });
 
-Deno.test("an order alone narrows nothing, and a text that does not name a tag is ignored", () => {
+Deno.test("an order alone narrows nothing, and a text without an equals sign is ignored", () => {
   assert.equal(isNarrowed(new URLSearchParams({ sort: "cost" })), false);
   assert.deepEqual(tagsIn(new URLSearchParams({ tag: "team" })), []);
   assert.equal(filterOf(new URLSearchParams(), 0).sort, undefined);

@@ -22,7 +22,7 @@ Deno.test("a run that asks, finishes or fails is news, once", () => {
   assert.deepEqual(titles(now, now), []);
 });
 
-Deno.test("an answered question, progress and older runs are no news", () => {
+Deno.test("answered questions, progress and older runs are not reported", () => {
   const before = [run("a", "waiting", 2), run("b", "queued"), run("c", "partial")];
   const now = [run("a", "waiting", 1), run("b", "running"), run("c", "partial")];
   assert.deepEqual(titles(before, now), []);
