@@ -33,6 +33,7 @@ async def test_a_run_under_the_id_of_a_deleted_one_shows_its_own_events(api: Doo
     await api.over(before)
     events = await api.events(before)
     await api.get(f"/api/runs/{before}/view")
+    assert (await api.run(before))["request"] == "measure Paris"
     await api.http.delete(f"/api/runs/{before}")
 
     after = await api.started("measure Bergen", headers=key)
@@ -41,6 +42,7 @@ async def test_a_run_under_the_id_of_a_deleted_one_shows_its_own_events(api: Doo
     await api.over(after)
     assert (await api.events(after))[0]["at"] > events[-1]["at"]
     view = (await api.get(f"/api/runs/{after}/view")).text
+    assert (await api.run(after))["request"] == "measure Bergen"
     assert "Bergen" in view
     assert "Paris" not in view
 

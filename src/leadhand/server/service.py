@@ -69,7 +69,7 @@ class Service:
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime)
         self.documents = Pages()
-        """The documents of finished runs that were asked for last, by their ETag."""
+        """The documents of finished runs that were asked for last, by their ETag and when the run was created."""
         self._noting: set[asyncio.Task[None]] = set()
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By name, for requests to this server that take turns."""

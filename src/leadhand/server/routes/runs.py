@@ -173,7 +173,9 @@ async def get_run(
     if tag in [each.strip() for each in if_none_match.split(",")]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
     if listing.status in ENDED:  # it changes rarely, and takes a second to build for a run of 1,000 subtasks
-        (page,) = await service.documents.of(tag, lambda: _encoded(service, run_id))
+        # The id of a deleted run can be used again.
+        key = tag, listing.created_at
+        (page,) = await service.documents.of(key, lambda: _encoded(service, run_id))
         return Response(page.data, media_type="application/json", headers={"etag": tag})
     document = await service.runtime.document(run_id)
     response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by)
