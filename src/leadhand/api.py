@@ -45,16 +45,17 @@ class Leadhand(Answering):
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
     ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
-    place of the database. ``tools`` are functions, plain or
-    decorated with ``@tool``; by default the built-in ones. ``budget`` is in dollars (None: no limit), ``timeout`` in
-    seconds (None: no limit), ``attempt_timeout`` that of one attempt; ``model_patience`` is how long a call waits for a
-    model server that is away, or that does not begin to answer. ``max_requests`` and ``max_tokens`` bound the model
-    calls of a run and the tokens of all of them together, ``max_output_tokens`` those of one reply (a model that thinks
-    at length, and a long plan, need more). ``max_workers`` bounds the assignments of one run that are carried out at
-    once, ``concurrency`` those of all runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget``
-    needs a known price: a model without one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say
-    where runs are kept. ``documents`` is a directory that ``web_search`` and ``web_fetch`` read, too. ``project`` has
-    workers that runs can use (see :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role.
+    place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
+    ``budget`` is in dollars (None: no limit), ``timeout`` in seconds (None: no limit), ``attempt_timeout`` that of one
+    attempt; ``model_patience`` is how long a call waits for a model server that is away, or that does not begin to
+    answer. ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all of them together,
+    ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need more).
+    ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all runs
+    together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without one is
+    refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a
+    directory that ``web_search`` and ``web_fetch`` read, too. ``project`` has workers that runs can use (see
+    :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role. With ``no_cache``, tools are
+    called even if an earlier result could be used again.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -100,6 +101,7 @@ class Leadhand(Answering):
         max_requests: int | None = None,
         max_tokens: int | None = None,
         max_output_tokens: int = 2_000,
+        no_cache: bool = False,
         approve: arguments.Policy = "ask",
         approve_rules: Mapping[str, arguments.Policy] | None = None,
         approval_timeout: float | None = None,
@@ -133,6 +135,7 @@ class Leadhand(Answering):
                 approval_timeout=approval_timeout,
             ),
             budgets=budgets,
+            no_cache=no_cache,
             budget_given=not isinstance(budget, arguments.Usual) or bool(budgets),
             allow_unknown_price=allow_unknown_price,
             approve=arguments.approval_policy(approve),
@@ -148,7 +151,7 @@ class Leadhand(Answering):
         self._open = partial(
             open_runtime,
             self._settings,
-            toolbox(tools, deps),
+            toolbox(tools, deps, project),
             models=models,
             store=store,
             flows=self._flows,
@@ -312,8 +315,7 @@ class Leadhand(Answering):
 
         A paused run stays paused; see :meth:`resume`. Raises NoSuchRun.
         """
-        run_id = arguments.run_id(run_id)
-        runtime = await self.runtime()
+        runtime, run_id = await self.runtime(), arguments.run_id(run_id)
         listing = await runtime.store.run(run_id)
         if listing.orphan:
             return self._run(runtime, await runtime.take_over(run_id))
@@ -328,9 +330,8 @@ class Leadhand(Answering):
         where it stopped, and the answer is written again.
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
-        run_id = arguments.run_id(run_id)
         runtime = await self.runtime()
-        return self._run(runtime, await operator.resume(runtime, run_id, by=user(), **limits))
+        return self._run(runtime, await operator.resume(runtime, arguments.run_id(run_id), by=user(), **limits))
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
         """Start a run that follows up an earlier one. See :meth:`Run.follow_up`, which has the same ``options``."""
@@ -345,8 +346,7 @@ class Leadhand(Answering):
         Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
         ``confirmed=True`` allows that. ``limits`` are those of :meth:`resume`.
         """
-        run_id = arguments.run_id(run_id)
-        runtime = await self.runtime()
+        runtime, run_id = await self.runtime(), arguments.run_id(run_id)
         return self._run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits))
 
     async def approvals(self) -> list[OpenApproval]:

@@ -84,7 +84,7 @@ class Definitions:
             held_back=held_back(wanted.limits, shaped=shape is not None),
             held_back_s=held_back_s(wanted.limits),
             budgets=wanted.budgets,
-            concurrency=wanted.shared,
+            concurrency=wanted.concurrency_of_runs,
             no_cache=wanted.no_cache,
             by=by,
             key_id=key_id,

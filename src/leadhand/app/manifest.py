@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -14,7 +14,8 @@ from leadhand.app.arguments import Policy
 from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.value import Value
+from leadhand.domain.tool_limits import MOST_AT_ONCE, ToolSettings
+from leadhand.domain.value import Value, shown
 from leadhand.domain.worker import WorkerDefinition
 
 
@@ -51,6 +52,13 @@ class BudgetSettings(Value):
     allow_unknown_price: bool = False
 
 
+class ConcurrencySettings(Value):
+    """What goes on at once in all processes of a database together: assignments of the project, calls of each model."""
+
+    project: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
+    models: dict[str, Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
+
+
 class ApprovalSettings(Value):
     """The policy for calls that need approval, and the rules that override it for some of them."""
 
@@ -73,6 +81,7 @@ class ProjectManifest(Value):
     workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
     workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
+    ``tool_settings`` are limits and caches of tools, by their names.
     """
 
     name: str = Field(default="", max_length=100)
@@ -88,6 +97,8 @@ class ProjectManifest(Value):
     models: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()
+    concurrency: ConcurrencySettings = ConcurrencySettings()
+    tool_settings: dict[str, ToolSettings] = {}
     approve: ApprovalSettings = ApprovalSettings()
     retention: RetentionSettings = RetentionSettings()
     stages: dict[str, dict[str, Any]] = {}
@@ -102,9 +113,9 @@ class Project:
     workers: tuple[WorkerDefinition, ...] = ()
     lines: _Lines | None = field(default=None, compare=False, repr=False)
 
-    def where(self, key: str) -> str:
-        """Return the file and the line of a key, for a message."""
-        return f"{self.path}:{self.lines.of((key,))}" if self.lines is not None else str(self.path)
+    def where(self, *keys: str) -> str:
+        """Return the file and the line of a key, or of a key in a table, for a message."""
+        return f"{self.path}:{self.lines.of(keys)}" if self.lines is not None else str(self.path)
 
     @property
     def directory(self) -> Path:
@@ -144,7 +155,20 @@ def load_project(path: Path) -> Project:
     manifest = validated(ProjectManifest, data, path, lines.of)
     project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, lines), lines=lines)
     _check_files(project, lines)
+    _check_concurrency(project)
     return project
+
+
+def _check_concurrency(project: Project) -> None:
+    manifest = project.manifest
+    if manifest.concurrency.project is not None and not manifest.name:
+        what = "the project has a limit, and no name by which other processes know that it is the same project"
+        raise ConfigurationError(f"{project.where('concurrency', 'project')}: {what}", 'Add name = "…" at the top.')
+    for model in manifest.concurrency.models:
+        if ":" not in model and model != "offline":
+            where = project.where("concurrency", "models", model)
+            what = f"{shown(model)} is not the full name of a model"
+            raise ConfigurationError(f"{where}: {what}", 'Write "provider:name", in quotes.')
 
 
 def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> tuple[WorkerDefinition, ...]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 from leadhand.app.arguments import json_arguments, json_value, text
@@ -22,7 +23,7 @@ from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwne
 from leadhand.domain.events import ResultSupplied
 from leadhand.domain.evolve import fold, replay
 from leadhand.domain.evolve.orders import blocked_by
-from leadhand.domain.limits import Limits, SharedBudget
+from leadhand.domain.limits import Concurrency, Limits, SharedBudget
 from leadhand.domain.listing import RunListing
 from leadhand.domain.plan_approval import open_plan
 from leadhand.domain.rights import tools_of
@@ -298,15 +299,16 @@ async def fork(
     by: str = "",
     detached: bool | None = None,
     key_id: str = "",
-    budgets: Iterable[SharedBudget] = (),
+    shared: tuple[Iterable[SharedBudget], Concurrency] = ((), Concurrency()),
     most: Limits | None = None,
     **given: Unpack[NewLimits],
 ) -> RunState:
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
     ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
-    ``key_id`` is the API key that the fork belongs to, ``budgets`` are those that it shares with other runs, besides
-    the process's own; ``given`` are other limits, and ``most`` the highest that the fork gets.
+    ``key_id`` is the API key that the fork belongs to, ``shared`` are the budgets and the limits at once that it
+    shares with other runs, besides the process's own; ``given`` are other limits, and ``most`` the highest that the
+    fork gets.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """
@@ -325,7 +327,8 @@ async def fork(
     changes: dict[str, Any] = {
         "by": by,
         "key_id": key_id,
-        "budgets": (*runtime.settings.budgets, *budgets),
+        "budgets": (*runtime.settings.budgets, *shared[0]),
+        "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
         "limits": changed,
         "held_back": definition.held_back,
         "held_back_s": definition.held_back_s,

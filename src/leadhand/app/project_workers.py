@@ -10,6 +10,7 @@ from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolSpec
+from leadhand.domain.tool_limits import flaw
 from leadhand.domain.value import compact_json, is_object
 from leadhand.engine.gate import input_of
 from leadhand.ports import Workshop
@@ -22,13 +23,25 @@ if TYPE_CHECKING:
 def project_tools(project: Project | None, toolbox: Toolbox) -> list[str]:
     """Return the names of the tools on request that the toolsets of a project add to its runs.
 
-    Raises ConfigurationError for a toolset that does not exist.
+    Raises ConfigurationError for a toolset that does not exist, and for settings that no tool has or can have.
     """
     if project is None:
         return []
     known = toolbox.known(every=True)
+    _check_tool_settings(project, {tool.name: tool for tool in known})
     _check_toolsets(project.manifest.toolsets, known, project.where("toolsets"))
     return [tool.name for tool in known if tool.toolset in project.manifest.toolsets]
+
+
+def _check_tool_settings(project: Project, known: Mapping[str, ToolSpec]) -> None:
+    for name in project.manifest.tool_settings:
+        where = project.where("tool_settings", name)
+        if name not in known:
+            how = f"Use one of: {', '.join(known)}.{did_you_mean(name, known)}"
+            raise ConfigurationError(f"{where}: there is no tool {name}", how)
+        if (found := flaw(known[name])) is not None:
+            setting, why, how = found
+            raise ConfigurationError(f"{where}: the tool {name} cannot have {setting}: {why}", how)
 
 
 def worker_roles(project: Project | None, toolbox: Toolbox) -> tuple[Role, ...]:

@@ -12,7 +12,7 @@ from leadhand.app.arguments import name, shown
 from leadhand.app.retention import Retention
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
-from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget
+from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
 from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
@@ -62,6 +62,16 @@ class Settings:
     approve_rules: Mapping[str, ApprovalPolicy] = field(default_factory=dict[str, ApprovalPolicy])
     retention: Retention = field(default_factory=Retention)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def concurrency_of_runs(self) -> Concurrency:
+        """The limits at once that runs share with others: the project's, and those in ``shared``."""
+        if self.project is None:
+            return self.shared
+        given, name = self.project.manifest.concurrency, self.project.manifest.name
+        own = () if given.project is None else (SharedLimit(scope=f"the project `{name}`", most=given.project),)
+        models = {**given.models, **self.shared.models}
+        return Concurrency(models=models, assignments=(*self.shared.assignments, *own))
 
     @property
     def database_path(self) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.installed import entry_points
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -12,6 +12,9 @@ from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from leadhand.app.manifest import Project
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
@@ -57,17 +60,20 @@ def installed_modules() -> set[str]:
     return {point.module for point in entry_points(GROUP)}
 
 
-def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None, deps: Any = None) -> Toolbox:
+def toolbox(
+    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None, deps: Any = None, project: Project | None = None
+) -> Toolbox:
     """Return a toolbox of these tools (None: the built-in and installed ones), which receive ``deps``.
 
-    Raises UsageError for a value that is not a tool.
+    The tools have the settings of the project. Raises UsageError for a value that is not a tool.
     """
+    settings = {} if project is None else project.manifest.tool_settings
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps)
+        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps, settings)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
-    box = Toolbox(on_request=tools_on_request, deps=deps)
+    box = Toolbox(on_request=tools_on_request, deps=deps, settings=settings)
     for each in tools:
         try:
             box.add(each)

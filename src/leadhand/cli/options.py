@@ -238,6 +238,7 @@ class LimitFlags:
     max_tokens: Annotated[
         int | None, Flag("Maximum number of tokens of all model calls together (default: no limit).", "N")
     ] = None
+    no_cache: Annotated[bool, Flag("Call tools even if an earlier result could be used again.")] = False
     approval_timeout: Annotated[
         float | None, Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS")
     ] = None

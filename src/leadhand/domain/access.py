@@ -9,8 +9,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from .errors import UsageError
-from .limits import Limits, SharedBudget, smaller, usd
-from .value import Json, Value
+from .limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
+from .value import Json, Value, unset
 
 
 class Scope(StrEnum):
@@ -38,7 +38,8 @@ class KeyCeilings(Value):
     """The most that a key may ask for; None: what the server allows.
 
     ``budget_nanousd`` is for one run, ``daily_nanousd`` for all its runs on one day (UTC), ``total_nanousd`` for all
-    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many assignments of one run.
+    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many assignments of one run,
+    ``max_assignments`` how many of all its runs together.
     """
 
     budget_nanousd: int | None = Field(default=None, ge=0)
@@ -46,6 +47,7 @@ class KeyCeilings(Value):
     total_nanousd: int | None = Field(default=None, ge=0)
     max_runs: int | None = Field(default=None, ge=1)
     max_workers: int | None = Field(default=None, ge=1)
+    max_assignments: int | None = Field(default=None, ge=1, exclude_if=unset)
 
     @property
     def in_money(self) -> bool:
@@ -60,13 +62,23 @@ class KeyCeilings(Value):
             "budget_total": self.total_nanousd,
         }
         dollars = {name: None if each is None else usd(each) for name, each in money.items()}
-        return {**dollars, "max_runs": self.max_runs, "max_workers": self.max_workers}
+        return {
+            **dollars,
+            "max_runs": self.max_runs,
+            "max_workers": self.max_workers,
+            "max_assignments": self.max_assignments,
+        }
 
     def budgets(self, key_id: str) -> tuple[SharedBudget, ...]:
         """Return the budgets that all runs of the key share."""
         scope, daily, total = f"key {key_id}", self.daily_nanousd, self.total_nanousd
         of_day = () if daily is None else (SharedBudget(scope=scope, nanousd=daily, daily=True),)
         return of_day if total is None else (*of_day, SharedBudget(scope=scope, nanousd=total))
+
+    def shared(self, key_id: str) -> Concurrency:
+        """Return the limit at once that all runs of the key share."""
+        most = self.max_assignments
+        return Concurrency(assignments=() if most is None else (SharedLimit(scope=f"the key `{key_id}`", most=most),))
 
     def narrow(self, limits: Limits) -> Limits:
         """Return the limits of a run within these ceilings."""

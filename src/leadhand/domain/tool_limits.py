@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from .tool import Effect, ToolSpec
 from .value import Value, shown
 
 SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
@@ -58,7 +59,7 @@ def _checked_lifetime(lifetime: str | float) -> str | float:
 
 
 class ToolSettings(Value):
-    """What a project sets for a tool, in place of what its code says. ``version`` is that of its code, for the cache.
+    """What a project sets for a tool, in place of what its code says.
 
     ``concurrency`` is how many calls go on at once, ``rate`` how many begin in a span of time, in all processes of a
     store together; ``cache`` is how long a result is used again.
@@ -67,3 +68,32 @@ class ToolSettings(Value):
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
     rate: Annotated[str, AfterValidator(_checked_rate)] | None = None
     cache: Annotated[str | float, AfterValidator(_checked_lifetime)] | None = None
+
+
+def applied(spec: ToolSpec, given: ToolSettings) -> ToolSpec:
+    """Return a tool with a project's settings in place of its own."""
+    changes: dict[str, object] = {}
+    if given.concurrency is not None:
+        changes["concurrency"] = given.concurrency
+    if given.rate is not None:
+        changes["rate"] = given.rate
+    if given.cache is not None:
+        changes["cache_s"] = lifetime_s(given.cache)
+    return spec.model_copy(update=changes)
+
+
+def flaw(spec: ToolSpec) -> tuple[str, str, str] | None:
+    """Return which setting a tool cannot have, why not, and what to do instead; None if it can have all of its own."""
+    limited = next((name for name in ("concurrency", "rate") if getattr(spec, name)), "")
+    of_others = "delegate" if spec.delegate else "parallel" if spec.parallel else ""
+    if of_others and (limited or spec.cache_s is not None):
+        how = "Limit the tools that it leads to, or leave this setting out."
+        return limited or "cache", f"it is a {of_others} tool, whose function is not called", how
+    if spec.cache_s is None:
+        return None
+    if spec.effect is Effect.ONCE:
+        how = "Leave cache out, or declare the effect as pure or idempotent if that is true."
+        return "cache", "its effect is once, so each of its calls has to be made", how
+    if spec.polling:
+        return "cache", "it is a polling tool, whose result may change", "Leave cache or polling out."
+    return None

@@ -13,11 +13,13 @@ from typing import Protocol
 class Slots:
     """A number of places that runs share; an attempt that waits for something outside gives its place back meanwhile.
 
-    A free place goes to the waiting run that holds the fewest, so that a large run does not keep a small one waiting.
+    A free place goes to the waiting run that holds the fewest, and of several to the one whose last turn was longest
+    ago, so that a large run does not keep a small one waiting.
     """
 
     def __init__(self, count: int) -> None:
         self._free = count
+        self._served = 0
         self._runs: dict[str, RunPlaces] = {}
 
     @property
@@ -88,7 +90,7 @@ class Slots:
             waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
             if not waiting:
                 return
-            fewest = min(waiting, key=lambda each: each.taken)
+            fewest = min(waiting, key=lambda each: (each.taken, each.served))
             turn = fewest.waiting.popleft()
             if not turn.done():
                 self._give(fewest)
@@ -104,6 +106,8 @@ class Slots:
 
     def _give(self, run: RunPlaces) -> None:
         run.taken += 1
+        self._served += 1
+        run.served = self._served
         self._free -= 1
 
 
@@ -113,6 +117,8 @@ class RunPlaces:
     def __init__(self) -> None:
         self.most: int | None = None
         self.taken = 0
+        self.served = 0
+        """The number of the latest place that it got, counted over all runs."""
         self.waiting: deque[asyncio.Future[None]] = deque()
 
     @property

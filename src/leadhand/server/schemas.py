@@ -190,6 +190,7 @@ class KeyLimits(Document):
     budget_total: float | None = Field(description="The most that all its runs may spend.")
     max_runs: int | None = Field(description="The most runs at once, including those that wait for approval.")
     max_workers: int | None = Field(description="The most assignments of one run at once.")
+    max_assignments: int | None = Field(description="The most assignments of all its runs at once, on all hosts.")
 
 
 class SessionDocument(Document):

@@ -275,10 +275,10 @@ class Service:
     ) -> RunState:
         """Start a run that begins with the events of another one. Raises as a confirmed ``operator.fork`` does."""
         key_id, most = principal.key_id or "", most_of(principal, self.runtime.settings)
-        budgets = principal.ceilings.budgets(key_id)
+        shared = principal.ceilings.budgets(key_id), principal.ceilings.shared(key_id)
         state = await operator.fork(
             self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True,
-            key_id=key_id, budgets=budgets, most=most, **limits or {},
+            key_id=key_id, shared=shared, most=most, **limits or {},
         )  # fmt: skip
         self.driver.drive(state)
         return state

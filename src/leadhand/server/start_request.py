@@ -121,6 +121,9 @@ class Submission(Body):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
     )
+    no_cache: bool = Field(
+        False, exclude_if=operator.not_, description="Call tools even if an earlier result could be used again."
+    )
     output_schema: dict[str, Any] | None = Field(
         None,
         exclude_if=unset,
@@ -209,6 +212,8 @@ def asked_for(
         offline=offline,
         limits=wanted,
         budgets=(*usual.budgets, *ceilings.budgets(principal.key_id or "")),
+        shared=ceilings.shared(principal.key_id or ""),
+        no_cache=usual.no_cache or submission.no_cache,
         budget_given=usual.budget_given or "budget" in given or ceilings.in_money,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),

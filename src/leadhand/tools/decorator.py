@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
@@ -13,7 +14,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json, JsonSchemaWriter
+from leadhand.domain.tool_limits import (
+    HOW_AT_ONCE,
+    HOW_CACHE,
+    HOW_RATE,
+    MOST_AT_ONCE,
+    flaw,
+    lifetime_s,
+    seconds_between,
+)
+from leadhand.domain.value import Json, JsonSchemaWriter, shown
 from leadhand.ports import Previewer, ToolContext
 
 _P = ParamSpec("_P")
@@ -41,6 +51,10 @@ class Tool(Generic[_P, _R]):
         delegate: bool = False,
         parallel: bool = False,
         polling: bool = False,
+        concurrency: int | None = None,
+        rate: str | None = None,
+        cache: float | str | timedelta | None = None,
+        version: str = "",
     ) -> None:
         _check_function(function)
         self.function = function
@@ -75,7 +89,13 @@ class Tool(Generic[_P, _R]):
             "delegate": delegate,
             "parallel": parallel,
             "polling": polling,
+            "version": version,
+            **_limits(self.name, concurrency, rate, cache),
         }
+        sketch = ToolSpec(name=self.name, description="", parameters={}, **self._policy)
+        if (found := flaw(sketch)) is not None:
+            setting, why, how = found
+            raise UsageError(f"the tool {self.name} cannot have {setting}: {why}", how)
         self.__doc__ = function.__doc__
         self.__name__ = self.name
 
@@ -200,6 +220,10 @@ def tool(
     delegate: bool = False,
     parallel: bool = False,
     polling: bool = False,
+    concurrency: int | None = None,
+    rate: str | None = None,
+    cache: float | str | timedelta | None = None,
+    version: str = "",
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     """Decorate a sync or async function as a tool.
@@ -222,6 +246,13 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
         call whose last two results were the same is not made again.
     :param cost_usd: the cost of a call in US dollars, shown in approval requests.
+    :param concurrency: how many calls go on at once, in all processes and on all hosts of a database together.
+    :param rate: how many calls begin in a span of time, together as well: ``10/s``, ``100/min``, ``500/h`` or
+        ``1000/day``. Calls are spread evenly. Waiting takes no slot and no part of a timeout.
+    :param cache: how long a result is used again for a call with the same arguments: seconds, a timedelta, or a text
+        such as ``30m``, ``12h`` or ``7d``. Only for the effects ``pure`` and ``idempotent``. API keys share no results.
+    :param version: the version of the code, for the cache. Without it, any change to the function's source makes
+        earlier results useless.
 
     Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
@@ -237,6 +268,23 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
         return Tool(decorated, **policy)
 
     return decorate
+
+
+def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any]:
+    """Return the limits of a tool as its specification has them. Raises UsageError for a value that is none."""
+    if concurrency is not None and (type(concurrency) is not int or not 1 <= concurrency <= MOST_AT_ONCE):
+        raise UsageError(f"the tool {name} has concurrency={shown(concurrency)}", HOW_AT_ONCE)
+    try:
+        if rate is not None:
+            seconds_between(rate)
+    except ValueError as error:
+        raise UsageError(f"the tool {name} has an invalid rate: {error}", HOW_RATE) from error
+    try:
+        if cache is not None:
+            cache = lifetime_s(cache.total_seconds() if isinstance(cache, timedelta) else cache)
+    except ValueError as error:
+        raise UsageError(f"the tool {name} has an invalid cache: {error}", HOW_CACHE) from error
+    return {"concurrency": concurrency, "rate": rate or "", "cache_s": cache}
 
 
 def _check_function(function: Any) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.run import WILDCARDS
 from leadhand.domain.tool import DYNAMIC_WORKERS, ToolSpec
+from leadhand.domain.tool_limits import ToolSettings, applied
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import Tool
 
@@ -18,7 +19,8 @@ class Toolbox:
     """Tools by name. Accepts tools and plain functions; names must be unique.
 
     ``on_request`` returns tools that a run has only if a role of its flow names them. An added tool replaces the one of
-    the same name. ``deps`` is what the program gives its tools besides their arguments.
+    the same name. ``deps`` is what the program gives its tools besides their arguments. ``settings`` are those of a
+    project, by the name of the tool.
     """
 
     def __init__(
@@ -26,8 +28,10 @@ class Toolbox:
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         on_request: Callable[[], Iterable[Tool[..., Any]]] = tuple,
         deps: Any = None,
+        settings: Mapping[str, ToolSettings] | None = None,
     ) -> None:
         self.deps = deps
+        self.settings = dict(settings or {})
         self._tools: dict[str, Tool[..., Any]] = {}
         self._offered = on_request
         for given in tools:
@@ -53,7 +57,12 @@ class Toolbox:
         """The specification of every tool, in the order of addition, and of those on request that are ``named``."""
         extra = [name for name in dict.fromkeys(named) if name not in self._tools and name not in WILDCARDS]
         found = [self._on_request[name] for name in extra if name in self._on_request]
-        return tuple(bound.spec for bound in (*self._tools.values(), *found))
+        return tuple(self.spec(bound) for bound in (*self._tools.values(), *found))
+
+    def spec(self, tool: Tool[..., Any]) -> ToolSpec:
+        """The specification of a tool, with the settings of the project."""
+        given = self.settings.get(tool.name)
+        return tool.spec if given is None else applied(tool.spec, given)
 
     def known(self, *, every: bool = False) -> tuple[ToolSpec, ...]:
         """The specification of every tool, those on request last.

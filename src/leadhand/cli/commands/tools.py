@@ -64,7 +64,9 @@ async def tools_show(
     debug: Debug = False,
 ) -> None:
     """Show one tool: description and arguments."""
-    spec = Toolbox(all_tools(tools), tools_on_request).get(name).spec
+    loaded = project.loaded
+    toolbox = Toolbox(all_tools(tools), tools_on_request, settings=loaded and loaded.manifest.tool_settings)
+    spec = toolbox.spec(toolbox.get(name))
     if json:
         write_json(spec.model_dump(mode="json"))
     else:
@@ -78,6 +80,8 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
     yield ""
     yield f"effect   {EFFECTS[spec.effect.value]}"
     yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
+    if limits := _limits(spec):
+        yield f"limits   {limits}"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
     yield ""
@@ -90,6 +94,14 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
             words.append(" ".join(str(shape["description"]).split()))
         line = f"  {argument:<{names}}  {' · '.join(words)}"
         yield textwrap.fill(line, min(MAX_WIDTH, width()), subsequent_indent=" " * (names + 4))
+
+
+def _limits(spec: ToolSpec) -> str:
+    """Return the limits and the cache of a tool in words; "" if it has none."""
+    words = [f"{count(spec.concurrency, 'call')} at once"] if spec.concurrency is not None else []
+    words += [f"{spec.rate} calls"] if spec.rate else []
+    words += [f"results are used again for {duration(spec.cache_s)}"] if spec.cache_s is not None else []
+    return ", ".join(words)
 
 
 def _kind_of(shape: dict[str, Any]) -> str:

@@ -291,7 +291,9 @@ def words(entry: ev.Entry) -> Words:
         case "note_emitted":
             text = event.message
             if event.waits_for:
-                title, tone = ("Answers again", _GOOD) if event.waits_s is None else ("Waiting", _ATTENTION)
+                title, tone = ("Waiting", _ATTENTION) if event.waits_s is not None else ("Answers again", _GOOD)
+                if event.waits_s is None and text.startswith("no longer"):
+                    title = "Continues"
                 text = text.removeprefix("waiting ")
                 said = said._replace(title=title, tone=tone, level=_PHASE)
         case "approval_requested":
