@@ -1,0 +1,232 @@
+"""Limits at once and rates of tools, models and assignments: they bind, waiting costs nothing, and the log says so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels
+from engine.worlds import World, ask, plan
+from leadhand.app.clock import SystemClock
+from leadhand.cli.terminal.progress import Progress
+from leadhand.domain.events import CancelRequested, NoteEmitted, ToolCallBegan, ToolCallReturned
+from leadhand.domain.limits import Concurrency, Limits, SharedLimit
+from leadhand.domain.run import RunStatus
+from leadhand.engine import slots, wait_notes
+from leadhand.stores.opening import open_store
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.tools.decorator import Tool, tool
+
+
+class Counted:
+    """A tool that counts its calls at once; it returns once it ``may``."""
+
+    def __init__(self, seconds: float = 0.0, **policy: Any) -> None:
+        self.now = self.most = self.made = 0
+        self.may = asyncio.Event()
+        self.may.set()
+        self.began_at: list[float] = []
+        self._seconds, self._policy = seconds, policy
+
+    @property
+    def tool(self) -> Tool[..., Any]:
+        async def count(n: int) -> str:
+            """Count."""
+            self.began_at.append(time.monotonic())
+            self.now, self.made = self.now + 1, self.made + 1
+            self.most = max(self.most, self.now)
+            try:
+                await self.may.wait()
+                await asyncio.sleep(self._seconds)
+            finally:
+                self.now -= 1
+            return f"counted {n}"
+
+        return tool(**self._policy)(count)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, sqlite_url: str) -> AsyncIterator[Any]:
+    """Stores without and with queues that processes share."""
+    kept = MemoryStore(SystemClock()) if request.param == "memory" else await open_store(sqlite_url)
+    async with aclosing(kept):
+        yield kept
+
+
+def counting(count: int) -> FakeModels:
+    return FakeModels(plan(*(ask(f"s{n}", "count", n=n) for n in range(count))))
+
+
+async def test_calls_of_a_tool_are_never_more_at_once_than_it_allows(store: Any, open_world: Any):
+    counted = Counted(0.001, concurrency=3)
+    world = open_world(counting(60), [counted.tool], clock=SystemClock(), store=store)
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert (counted.made, counted.most) == (60, 3)
+
+
+async def test_two_runs_share_the_limit_of_a_tool(store: Any, open_world: Any):
+    counted = Counted(0.001, concurrency=2)
+    world: World = open_world(counting(20), [counted.tool], clock=SystemClock(), store=store)
+    runs = [world.driving(await world.start()) for _ in range(2)]
+    assert [state.status for state in await asyncio.gather(*runs)] == [RunStatus.SUCCEEDED] * 2
+    assert (counted.made, counted.most) == (40, 2)
+
+
+async def test_waiting_for_a_place_counts_against_no_timeout_and_takes_no_slot(store: Any, open_world: Any):
+    counted = Counted(0.2, concurrency=1, timeout=5.0)
+    limits = Limits(attempt_timeout_s=0.6, max_workers=2, max_retries=0)
+    world = open_world(counting(6), [counted.tool], clock=SystemClock(), store=store, limits=limits)
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED, "1.2 s of calls one after another, and 0.6 s for an attempt"
+    assert (counted.made, counted.most) == (6, 1)
+
+
+async def test_cancelling_a_run_ends_its_waits_and_frees_its_places(store: Any, open_world: Any):
+    counted = Counted(concurrency=2)
+    counted.may.clear()
+    world: World = open_world(counting(10), [counted.tool], clock=SystemClock(), store=store)
+    first = await world.start()
+    driving = world.driving(first)
+    while counted.now < 2:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    await world.append(first, CancelRequested(by="me"))
+    assert (await driving).status is RunStatus.CANCELLED
+    assert counted.made == 2, "no call that waited was made"
+
+    counted.may.set()
+    second = await world.drive(await world.start())
+    assert second.status is RunStatus.SUCCEEDED
+    assert counted.most == 2
+
+
+async def test_a_call_that_waits_has_not_begun(store: Any, open_world: Any):
+    counted = Counted(concurrency=1)
+    counted.may.clear()
+    world: World = open_world(counting(3), [counted.tool], clock=SystemClock(), store=store)
+    driving = world.driving(await world.start())
+    while counted.now < 1:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.1)
+    assert len(await world.events(ToolCallBegan)) == 1
+    counted.may.set()
+    await driving
+    began = [each for each in await world.entries() if isinstance(each.event, ToolCallBegan | ToolCallReturned)]
+    assert [each.event.type for each in began] == ["tool_call_began", "tool_call_returned"] * 3
+
+
+async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
+    store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.02)
+    monkeypatch.setattr(wait_notes, "AGAIN_S", 0.0)
+    counted = Counted(concurrency=1)
+    counted.may.clear()
+    world: World = open_world(counting(4), [counted.tool], clock=SystemClock(), store=store)
+    driving = world.driving(await world.start())
+    while not await world.events(NoteEmitted):
+        await asyncio.sleep(0.005)
+    (noted,) = await world.events(NoteEmitted)
+    assert noted.message == "waiting for a slot of the tool `count`: 1 of 1 in use"
+    assert shown(await world.entries()) == [noted.message]
+    counted.may.set()
+    await driving
+    notes = await world.events(NoteEmitted)
+    assert notes[-1].message == "no longer waiting for a slot of the tool `count`"
+    assert len(notes) <= 5
+    assert shown(await world.entries()) == []
+
+
+def shown(entries: Any) -> list[str]:
+    """What the run view says that the run waits for."""
+    progress = Progress()
+    for entry in entries:
+        progress.take(entry)
+    return [wait["text"] for wait in progress.view["run"]["waits"].values()]
+
+
+async def test_calls_of_a_model_are_never_more_at_once_than_the_project_allows(store: Any, open_world: Any):
+    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=n) for n in range(12))))
+
+    @tool
+    async def measure(n: int) -> dict[str, int]:
+        """Measure."""
+        return {"n": n}
+
+    world = open_world(
+        models, [measure], clock=SystemClock(), store=store, concurrency=Concurrency(models={"fake": 2})
+    )
+    state = await world.run()
+    assert state.status is RunStatus.SUCCEEDED
+    assert 0 < models.most_at_once <= 2
+
+
+async def test_assignments_of_a_key_are_never_more_at_once_than_it_allows(store: Any, open_world: Any):
+    """Those of several runs together, and each within its own limit of workers."""
+    counted = Counted(0.005)
+    shared = Concurrency(assignments=(SharedLimit(scope="the key `k`", most=3), SharedLimit(scope="all", most=50)))
+    world: World = open_world(
+        counting(15), [counted.tool], clock=SystemClock(), store=store, concurrency=shared, limits=Limits(max_workers=2)
+    )
+    runs = [world.driving(await world.start()) for _ in range(3)]
+    assert [state.status for state in await asyncio.gather(*runs)] == [RunStatus.SUCCEEDED] * 3
+    assert (counted.made, counted.most) == (45, 3)
+
+
+async def test_calls_begin_no_faster_than_the_rate_of_their_tool(store: Any, open_world: Any):
+    counted = Counted(rate="50/s")
+    world = open_world(counting(20), [counted.tool], clock=SystemClock(), store=store)
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    # A call may come late, but none early: the last begins 0.38 s after the first was allowed to.
+    assert counted.began_at[-1] - counted.began_at[0] >= 0.38 * 0.7
+    assert counted.began_at[19] - counted.began_at[9] >= 0.2 * 0.5
+
+
+async def test_a_cancelled_run_leaves_the_rate_of_its_tool_to_others(store: Any, open_world: Any):
+    """What waits has reserved at most the next call, and not one for each that waits."""
+    counted = Counted(rate="10/s")
+    world: World = open_world(counting(30), [counted.tool], clock=SystemClock(), store=store)
+    first = await world.start()
+    driving = world.driving(first)
+    while counted.made < 2:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    await world.append(first, CancelRequested(by="me"))
+    await driving
+    assert await store.pass_gate("rate of the tool count", 0.0) < 0.35
+
+
+class Spied(MemoryStore):
+    """Remembers which methods were called."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemClock())
+        self.called: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("queue_up", "places", "cached", "cache", "pass_gate"):
+            self.called.append(name)
+        return super().__getattribute__(name)
+
+    async def queue_up(self, *_: Any, **__: Any) -> None:
+        """Keep no queue."""
+
+    async def places(self, *_: Any) -> None:
+        """Keep no queue."""
+
+
+async def test_what_has_no_limit_asks_the_store_for_nothing(open_world: Any):
+    spied, counted = Spied(), Counted()
+    world = open_world(counting(5), [counted.tool], clock=SystemClock(), store=spied)
+    spied.called.clear()
+    state = await world.run()
+    assert (state.status, counted.made) == (RunStatus.SUCCEEDED, 5)
+    assert {*spied.called} <= {"pass_gate"}, "only the rate gate of the model, as before"
