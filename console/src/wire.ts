@@ -899,6 +899,7 @@ export interface components {
       readonly budget: number | null;
       readonly budget_per_day: number | null;
       readonly budget_total: number | null;
+      readonly max_assignments: number | null;
       readonly max_runs: number | null;
       readonly max_workers: number | null;
     };
@@ -1046,6 +1047,7 @@ export interface components {
       readonly budget?: number | null;
       readonly budget_per_day?: number | null;
       readonly budget_total?: number | null;
+      readonly max_assignments?: number | null;
       readonly max_runs?: number | null;
       readonly max_workers?: number | null;
       readonly name: string;
@@ -1782,6 +1784,7 @@ export interface components {
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
       readonly name?: string;
+      readonly no_cache?: boolean;
       readonly offline?: boolean;
       readonly options?: {
         readonly [key: string]: unknown;

@@ -19,7 +19,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience"}
+    | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--name", "--tag"}
     | {
@@ -41,7 +41,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience"}
+    | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--tag"},
@@ -50,7 +50,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience"}
+    | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema", "--name", "--tag"},
@@ -62,7 +62,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience"}
+    | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total", "--keep-for", "--keep-runs"}
     | {"--approve", "--documents", "--tools", "--flows", "--concurrency", *FILES},
     "runs list": COMMON
@@ -95,7 +95,16 @@ FLAGS: dict[str, set[str]] = {
     "workers schema": {"--debug"},
     "hosts list": COMMON | {"--json"},
     "keys create": COMMON
-    | {"--scope", "--json", "--budget", "--budget-per-day", "--budget-total", "--max-runs", "--max-workers"},
+    | {
+        "--scope",
+        "--json",
+        "--budget",
+        "--budget-per-day",
+        "--budget-total",
+        "--max-runs",
+        "--max-workers",
+        "--max-assignments",
+    },
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
     "backup": COMMON,

@@ -131,7 +131,7 @@ async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     counted.may.clear()
     world: World = open_world(counting(4), [counted.tool], clock=SystemClock(), store=store)
     driving = world.driving(await world.start())
-    while not await world.events(NoteEmitted):
+    while not await world.events(NoteEmitted):  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     (noted,) = await world.events(NoteEmitted)
     assert noted.message == "waiting for a slot of the tool `count`: 1 of 1 in use"
@@ -160,9 +160,7 @@ async def test_calls_of_a_model_are_never_more_at_once_than_the_project_allows(s
         """Measure."""
         return {"n": n}
 
-    world = open_world(
-        models, [measure], clock=SystemClock(), store=store, concurrency=Concurrency(models={"fake": 2})
-    )
+    world = open_world(models, [measure], clock=SystemClock(), store=store, concurrency=Concurrency(models={"fake": 2}))
     state = await world.run()
     assert state.status is RunStatus.SUCCEEDED
     assert 0 < models.most_at_once <= 2

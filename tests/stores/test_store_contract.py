@@ -17,6 +17,7 @@ from leadhand.testing.store_contract import (
     FileIndexContract,
     KeyStoreContract,
     OneStoreContract,
+    PlaceStoreContract,
     SharedKeyStoreContract,
 )
 
@@ -30,7 +31,9 @@ class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract, Fi
             yield store
 
 
-class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract):
+class TestSqliteStore(
+    ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract, PlaceStoreContract
+):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -42,7 +45,9 @@ class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreCo
             yield store
 
 
-class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract):
+class TestPostgresStore(
+    ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract, PlaceStoreContract
+):
     @pytest.fixture
     async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_url)) as store:

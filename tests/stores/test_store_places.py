@@ -241,15 +241,3 @@ async def test_a_run_takes_no_more_places_than_its_own_limit_allows(url: str):
         assert Counter(held) == {"narrow": 1, "wide": 2}
         free.set()
         await asyncio.gather(*calls)
-
-
-async def test_queueing_up_twice_does_no_more_than_once(url: str):
-    """The answer to a commit may be lost, and then the same is written again."""
-    async with aclosing(await open_store(url)) as store:
-        first = await store.queue_up("x", 2, want=3)
-        assert (await store.queue_up("x", 2, want=3)) == first
-        assert (len(first.held), first.in_use, first.waiting) == (2, 2, 1)
-        done = sorted(first.held)[:1]
-        for _ in range(2):
-            now = await store.queue_up("x", 2, want=1, held=first.held - {*done}, done=done)
-            assert (len(now.held), now.in_use, now.waiting) == (2, 2, 0)

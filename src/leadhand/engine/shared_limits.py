@@ -13,7 +13,7 @@ from leadhand.ports import ContextStore, PlaceStore
 GRACE_S = 0.05
 """Seconds that an attempt waits for a place before it gives its slot back."""
 SHORTEST_LOOK_S = 0.02
-LONGEST_LOOK_S = 0.25
+LONGEST_LOOK_S = 0.15
 """The least and the most seconds between two looks at a queue in which others are ahead."""
 REFRESH_S = 1.0
 """Seconds after which a waiting process writes its tickets again, in case that it was taken for dead."""
@@ -145,7 +145,7 @@ class _Queue:
                 self._wrote_at = 0.0
                 self.slots.fail(error)
                 return
-            pause = SHORTEST_LOOK_S if new else min(pause * 1.5, LONGEST_LOOK_S)
+            pause = SHORTEST_LOOK_S if new else min(pause * 1.25, LONGEST_LOOK_S)
             if self.slots.waiting:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), pause)

@@ -16,7 +16,7 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
 of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of role settings
 :class:`AgentStoreContract`, stores of artifacts :class:`ArtifactStoreContract`, stores that find the files of earlier
-runs :class:`FileIndexContract`.
+runs :class:`FileIndexContract`, stores whose processes share limits :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -37,6 +37,7 @@ from .keeping import KeyStoreContract as KeyStoreContract
 from .keeping import SharedKeyStoreContract as SharedKeyStoreContract
 from .keeping import api_key as api_key
 from .log import LogContract, SharedLogContract
+from .places import PlaceStoreContract as PlaceStoreContract
 from .runs import RunsContract, SharedRunsContract
 from .samples import UNLIMITED as UNLIMITED
 from .samples import began as began
