@@ -137,17 +137,19 @@ def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any
 
 def test_a_key_is_created_with_ceilings_of_its_own(leadhand: Any) -> None:
     flags = ("--budget", "0.5", "--budget-per-day", "5", "--max-runs", "4", "--max-workers", "8")
+    flags = (*flags, "--max-assignments", "20")
 
     created = leadhand("keys", "create", "ben", *flags, "--json")
-    made, words = created.json, "$0.5 a run, $5 a day, 4 runs at once, 8 workers a run"
+    made, words = created.json, "$0.5 a run, $5 a day, 4 runs at once, 8 workers a run, 20 assignments at once"
     assert f"Its limits: {words}." in created.err
     assert f"  {words}  " in leadhand("keys", "list").out
 
     shown = {"budget": 0.5, "budget_per_day": 5.0, "budget_total": None, "max_runs": 4, "max_workers": 8}
+    shown["max_assignments"] = 20
     assert made["ceilings"] == shown
     (listed,) = leadhand("keys", "list", "--json").json
     assert listed["ceilings"] == shown
-    for wrong in (("--budget", "-1"), ("--max-runs", "0"), ("--budget-per-day", "nan")):
+    for wrong in (("--budget", "-1"), ("--max-runs", "0"), ("--max-assignments", "0"), ("--budget-per-day", "nan")):
         refused = leadhand("keys", "create", "cem", *wrong)
         assert refused.code == 2
         assert f"invalid value for {wrong[0]}" in refused.err

@@ -100,6 +100,7 @@ async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenSe
 async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> None:
     await keys.add("small", Scope.RUN, Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
     shown = {"budget": 0.01, "budget_per_day": None, "budget_total": None, "max_runs": None, "max_workers": 3}
+    shown["max_assignments"] = None
     assert (await keys.get("small", "/api/session")).json()["ceilings"] == shown
     run_id = await keys.started("small", "measure Paris")
     limits = (await keys.events(run_id))[0]["definition"]["limits"]
@@ -121,6 +122,25 @@ async def test_a_fork_has_no_higher_limits_than_the_key_that_makes_it(keys: Keys
     assert (definition["limits"]["budget_nanousd"], definition["limits"]["max_workers"]) == (NANO // 100, 3)
     assert definition["held_back"]["nanousd"] == NANO // 500
     assert definition["key_id"] == keys.ids["small"]
+
+
+async def test_the_assignments_of_all_runs_of_a_key_share_its_limit(keys: Keys, office: Office) -> None:
+    await keys.add("narrow", Scope.RUN, max_assignments=1)
+    first = await keys.started("narrow", "measure Rome")
+    await keys.door.seen(lambda: keys.events(first), lambda _: office.calls["Rome"])
+    second = await keys.started("narrow", "measure Paris")
+    noted = await keys.door.seen(
+        lambda: keys.events(second), lambda events: any(each["type"] == "note_emitted" for each in events)
+    )
+    (note,) = [each["message"] for each in noted if each["type"] == "note_emitted"]
+    assert note == f"waiting for a slot of the key `{keys.ids['narrow']}`: 1 of 1 in use"
+    assert not office.calls["Paris"], "the other run's assignment came first"
+
+    office.gate.set()
+    for run_id in (first, second):
+        await keys.rests(run_id, "succeeded")
+        limits = (await keys.events(run_id))[0]["definition"]["concurrency"]["assignments"]
+        assert limits == [{"scope": f"the key `{keys.ids['narrow']}`", "most": 1}]
 
 
 async def test_runs_at_once_are_counted_whichever_way_they_go_on(keys: Keys, office: Office) -> None:

@@ -69,6 +69,16 @@ async def test_a_key_with_a_limit_for_all_its_runs_makes_no_other(keys: Keys) ->
     assert "a new key would not share" in refused.json()["detail"]
 
 
+async def test_a_limit_of_assignments_is_set_over_http_and_binds_the_whole_key(keys: Keys) -> None:
+    made = await keys.post("admin", "/api/keys", {"name": "shop", "scopes": ["admin"], "max_assignments": 7})
+    assert made.json()["ceilings"]["max_assignments"] == 7
+    header = {"authorization": f"Bearer {made.json()['key']}"}
+    refused = await keys.door.post("/api/keys", {"name": "more", "scopes": ["run"]}, headers=header)
+    assert refused.status_code == 403
+    wrong = await keys.post("admin", "/api/keys", {"name": "none", "scopes": ["run"], "max_assignments": 0})
+    assert wrong.status_code == 422
+
+
 async def test_the_secret_is_not_kept_under_an_idempotency_key(api: Door) -> None:
     once = {"idempotency-key": "abc"}
     made = await api.post("/api/keys", {"name": "shop"}, headers=once)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Coroutine
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -137,3 +138,39 @@ async def called(given: Any, home: Path, **script: Any) -> Answer:
     with ScriptedModel(plan=[plans(subtask("call", given.name, shop="Corner"))], lenient=True, **script) as model:
         async with Leadhand(models=model, tools=[given], home=home) as lead:
             return await lead.run("Call it")
+
+
+LIMITS: list[tuple[dict[str, Any], str, str]] = [
+    ({"concurrency": 0}, "concurrency=0", "whole number from 1"),
+    ({"concurrency": True}, "concurrency=True", "whole number from 1"),
+    ({"rate": "fast"}, "'fast' is not a rate", '"100/min"'),
+    ({"rate": "0/s"}, "'0/s' is not a rate", '"100/min"'),
+    ({"rate": "5000/s"}, "more than 1,000 calls a second", '"100/min"'),
+    ({"rate": 3}, "3 is not a rate", '"100/min"'),
+    ({"cache": "soon"}, "'soon' is not a span of time", '"30m"'),
+    ({"cache": 0}, "0 is not from 1 second to 366 days", '"30m"'),
+    ({"cache": True}, "True is not a span of time", '"30m"'),
+    ({"cache": float("inf")}, "is not from 1 second", '"30m"'),
+    ({"cache": "1h", "effect": "once"}, "its effect is once", "pure or idempotent"),
+    ({"cache": "1h", "polling": True}, "it is a polling tool", "polling out"),
+    ({"rate": "1/s", "delegate": True}, "it is a delegate tool", "leave this setting out"),
+]
+
+
+@pytest.mark.parametrize(("policy", "what", "how"), LIMITS, ids=str)
+def test_a_limit_that_a_tool_cannot_have_is_refused_with_the_way_to_write_it(
+    policy: dict[str, Any], what: str, how: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        tool(**policy)(prices)
+    assert "the tool prices" in refused.value.what
+    assert what in refused.value.what
+    assert how in refused.value.how
+    assert "\n" not in refused.value.what + refused.value.how
+
+
+def test_limits_are_part_of_what_a_run_records_and_nothing_is_recorded_without_them() -> None:
+    spec = tool(concurrency=3, rate="100/min", cache=timedelta(minutes=5), version="2")(prices).spec
+    assert (spec.concurrency, spec.rate, spec.cache_s, spec.version) == (3, "100/min", 300.0, "2")
+    assert tool(cache="7d", effect="idempotent")(prices).spec.cache_s == 604_800.0
+    assert not {"concurrency", "rate", "cache_s", "version"} & tool(prices).spec.model_dump().keys()
