@@ -271,7 +271,7 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
 
 
 def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any]:
-    """Return the limits of a tool as its specification has them. Raises UsageError for a value that is none."""
+    """Return the limits of a tool as its specification has them. Raises UsageError for an invalid value."""
     if concurrency is not None and (type(concurrency) is not int or not 1 <= concurrency <= MOST_AT_ONCE):
         raise UsageError(f"the tool {name} has concurrency={shown(concurrency)}", HOW_AT_ONCE)
     try:
