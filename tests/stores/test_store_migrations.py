@@ -62,6 +62,8 @@ BACK_TO_10 = ("DROP TABLE run_texts", "UPDATE meta SET version = 10")
 """In an SQLite database, its index has to be dropped, too."""
 BACK_TO_8 = (
     *BACK_TO_10,
+    "ALTER TABLE gates DROP COLUMN last_ticket",
+    "DROP TABLE places",
     "ALTER TABLE runs DROP COLUMN name",
     "ALTER TABLE runs DROP COLUMN tags",
     "UPDATE meta SET version = 8",
