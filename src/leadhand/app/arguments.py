@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
-from leadhand.domain.run import RunStatus
-from leadhand.domain.run_filter import RunFilter, RunSort
+from leadhand.domain.listing import RunFilter
+from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models
@@ -231,6 +231,16 @@ def run_name(value: object) -> str:
     if len(given.splitlines()) > 1:
         raise UsageError("the name has more than one line", "Give one line.")
     return given
+
+
+def run_priority(value: object) -> int:
+    """Return the priority of a run. Raises UsageError if it is not a whole number from -100 to 100."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > HIGHEST_PRIORITY:
+        raise UsageError(
+            f"invalid value for priority: {shown(value)}",
+            f"Give a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}; higher numbers are begun first.",
+        )
+    return value
 
 
 def run_tags(value: object) -> dict[str, str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 
 from leadhand.app.driver import Driver
+from leadhand.app.host_waits import note_refusal
 from leadhand.app.typed_answers import fits_of
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRuns
@@ -16,7 +18,7 @@ from leadhand.domain.hosts import HostKind
 from leadhand.domain.state import RunState
 from leadhand.flows.flow import with_roles
 from leadhand.flows.shaping import policy_of
-from leadhand.ports import CARRY_OUT, Job
+from leadhand.ports import CARRY_OUT, DRIVE, Job
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -50,6 +52,9 @@ class ClusterHost:
         except (RunOwned, UsageError):
             return  # another process was faster, or the run is over
         except LeadhandError as error:
+            if job.task == DRIVE:
+                with contextlib.suppress(LeadhandError):
+                    await note_refusal(self._runtime.store, job.run_id, error.what)
             said = (job.run_id, error.what)
             if said not in self._refused:
                 self._refused.add(said)

@@ -124,6 +124,10 @@ class FlowRegistry:
         self._load_installed()
         return sorted({*self._flows, *LATE})
 
+    def versions(self) -> dict[str, tuple[int, ...]]:
+        """The versions of each flow that is loaded."""
+        return {name: tuple(sorted(versions)) for name, versions in self._flows.items()}
+
     def get(self, name: str) -> Flow:
         """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
         versions = self._find(name)

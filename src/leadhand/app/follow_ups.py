@@ -47,6 +47,7 @@ async def start(
     output: Output = None,
     name: str = "",
     tags: Mapping[str, str] | None = None,
+    priority: int = 0,
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
@@ -65,6 +66,7 @@ async def start(
         detached=detached,
         name=name,
         tags=tags,
+        priority=priority,
         follows=earlier,
         output=output_of(definition) if output is None else output,
     )

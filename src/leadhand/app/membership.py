@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Protocol, cast
+
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.events import RunStarted
 from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.redaction import Redactor
@@ -13,11 +16,15 @@ from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher,
 from leadhand.tools.toolbox import Toolbox
 
 
+class SharedStore(ClusterStore, ContextStore, Protocol):
+    """A context store that processes on many machines share."""
+
+
 class Membership:
     """The place of a process in a cluster."""
 
     def __init__(
-        self, store: ClusterStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
+        self, store: SharedStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
     ) -> None:
         self._store = store
         self._concurrency = concurrency
@@ -40,7 +47,8 @@ class Membership:
             said = Announcement(kind=kind, concurrency=self._concurrency)
             if kind in TAKES_WORK:
                 tools = tuple(spec.name for spec in self._toolbox.known(every=True))
-                said = said.evolve(flows=tuple(self._flows.names()), tools=tools)
+                flows = tuple(self._flows.names())
+                said = said.evolve(flows=flows, tools=tools, versions=self._flows.versions())
             await self._store.announce(said, self._dispatcher.doing)
             self.live.start()
 
@@ -50,16 +58,19 @@ class Membership:
 
     async def has_hosts(self) -> bool:
         """Whether there is a server or host that drives runs of others. Raises StoreError."""
-        return any(line.kind in TAKES_WORK and not line.draining for line in await self._store.hosts())
+        return any(line.takes_work for line in await self._store.hosts())
 
     async def hand_over(self, run_id: str) -> None:
-        """Let the next server or host that is free drive a run. Raises StoreError."""
-        await self._store.defer(self.jobs(run_id))
+        """Let the next server or host that is free drive a run. Raises NoSuchRun and StoreError."""
+        (first,) = await self._store.read(run_id, limit=1)
+        started = first.event
+        assert isinstance(started, RunStarted)
+        await self._store.defer(self.jobs(run_id, started.definition.priority))
 
     @staticmethod
-    def jobs(run_id: str) -> list[Job]:
+    def jobs(run_id: str, priority: int) -> list[Job]:
         """Return the job to drive a run."""
-        return [Job(task=DRIVE, run_id=run_id)]
+        return [Job(task=DRIVE, run_id=run_id, priority=priority)]
 
 
 def membership(
@@ -75,7 +86,9 @@ def membership(
     ``on_text`` gets the live text of the runs that are watched in this process.
     """
     if isinstance(store, ClusterStore) and store.is_shared:
-        return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text))
+        return Membership(
+            cast("SharedStore", store), settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text)
+        )
     return None
 
 

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import Any, ParamSpec
 
+from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
-from leadhand.app.definitions import Definitions
-from leadhand.app.earlier_runs import missing
-from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.hosting import host_with_calls
+from leadhand.app.earlier_runs import files_to_read, followed, missing
+from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
+from leadhand.app.host_waits import host_wait
 from leadhand.app.libraries import Libraries
-from leadhand.app.membership import dispatcher_of, membership
-from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
-from leadhand.app.run_settings import RunSettings
-from leadhand.app.settings import Settings, make_home
+from leadhand.app.membership import Membership, dispatcher_of, membership
+from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.project_workers import project_parts, with_workers, workshop_of
+from leadhand.app.role_checks import check_roles
+from leadhand.app.settings import Settings, held_back, held_back_s, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
@@ -112,6 +113,7 @@ class Runtime:
         key_id: str = "",
         name: str = "",
         tags: Mapping[str, str] | None = None,
+        priority: int = 0,
         once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
         follows: RunState | None = None,
@@ -146,12 +148,15 @@ class Runtime:
             name=name,
             tags=tags or {},
             submission=once.submission if once is not None else "",
-            instructions=instructions or {},
-            follows=follows,
-            output=output,
+            follows=followed(follows) if follows is not None else None,
+            earlier=await files_to_read(self.store, self.artifacts, *reads) if used.reads_artifacts else (),
+            name=run_name(name),
+            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(tags or {})}),
+            priority=run_priority(priority),
         )
         run_id = once.run_id if once is not None else new_run_id()
-        jobs: dict[str, Any] = {"jobs": self.cluster.jobs(run_id)} if self.cluster is not None and handed_over else {}
+        in_queue = self.cluster is not None and handed_over
+        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, priority)} if in_queue else {}
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
         self._outputs |= {run_id: output} if isinstance(output, type) else {}
         return start(run_id, entry)
@@ -173,7 +178,8 @@ class Runtime:
         state, entries = await self.load(run_id), await self.store.read(run_id)
         state, listing = fold(state, entries[state.seq :]), await self.store.run(run_id)
         task, later = self.flows.task(state), await self.followed_by(listing)
-        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later)
+        wait = await host_wait(self.store, state, listing)
+        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""
@@ -363,20 +369,10 @@ async def open_runtime(
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
     if store is None:
         store = await open_store(
-            settings.database,
-            patience_s=patience_s,
-            reading=reading,
-            heartbeat_limit_s=settings.heartbeat_limit_s,
+            settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s
         )
     if isinstance(chosen, NamedModels):
         chosen.memory = store
     return Runtime(
-        settings=settings,
-        store=store,
-        models=chosen,
-        choice=choice,
-        toolbox=toolbox,
-        flows=flows,
-        on_text=on_text,
-        added={} if added is None else added,
+        settings=settings, store=store, models=chosen, choice=choice, toolbox=toolbox, flows=flows, on_text=on_text
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from leadhand.domain.events import AnyEvent, Entry
@@ -62,8 +63,13 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        async with self._host.place(work), self._slots.taken(work.run_id, work.definition.limits.max_workers):
+        async with self.slot(work):
             await self._host.carry_out(work)
+
+    def slot(self, work: Work) -> AbstractAsyncContextManager[None]:
+        """Return what holds a slot for an attempt."""
+        definition = work.definition
+        return self._slots.taken(work.run_id, definition.limits.max_workers, definition.priority)
 
     def cancel(self, run_id: str) -> None:
         for task in self._tasks.get(run_id, ()):

@@ -13,8 +13,8 @@ from typing import Protocol
 class Slots:
     """A number of places that runs share; an attempt that waits for something outside gives its place back meanwhile.
 
-    A free place goes to the waiting run that holds the fewest, and of several to the one whose last turn was longest
-    ago, so that a large run does not keep a small one waiting.
+    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, so that a
+    large run does not keep a small one waiting.
     """
 
     def __init__(self, count: int) -> None:
@@ -46,9 +46,10 @@ class Slots:
             del self._runs[run_id]
 
     @asynccontextmanager
-    async def taken(self, run_id: str = "", most: int | None = None) -> AsyncGenerator[None]:
+    async def taken(self, run_id: str = "", most: int | None = None, priority: int = 0) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""
-        run = self.run(run_id, most)
+        run = self._runs.setdefault(run_id, _Run())
+        run.most, run.priority = most, priority
         place = _Place(self, run)
         try:
             await place.take()
@@ -90,10 +91,10 @@ class Slots:
             waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
             if not waiting:
                 return
-            fewest = min(waiting, key=lambda each: (each.taken, each.served))
-            turn = fewest.waiting.popleft()
+            first = min(waiting, key=lambda run: (-run.priority, run.taken))
+            turn = first.waiting.popleft()
             if not turn.done():
-                self._give(fewest)
+                self._give(first)
                 turn.set_result(None)
 
     def fail(self, error: Exception) -> None:
@@ -116,6 +117,7 @@ class RunPlaces:
 
     def __init__(self) -> None:
         self.most: int | None = None
+        self.priority = 0
         self.taken = 0
         self.served = 0
         """The number of the latest place that it got, counted over all runs."""

@@ -143,6 +143,7 @@ class Service:
                 key_id=principal.key_id or "",
                 name=submission.name,
                 tags=submission.tags,
+                priority=submission.priority,
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(submission.flow),
                 follows=follows,

@@ -21,7 +21,7 @@ from leadhand.app.settings import Settings
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, usd
-from leadhand.domain.run import RunDefinition
+from leadhand.domain.run import HIGHEST_PRIORITY, RunDefinition
 from leadhand.domain.tool import ApprovalPolicy
 from leadhand.domain.value import unset
 from leadhand.server.access import Principal, require
@@ -79,6 +79,15 @@ NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in pl
 """Left out where it is empty, as tags are, so that the digest of a request that has none stays the same."""
 
 
+PRIORITY: Any = Field(
+    0,
+    ge=-HIGHEST_PRIORITY,
+    le=HIGHEST_PRIORITY,
+    exclude_if=operator.not_,
+    description="The run and its assignments are begun before those with a lower priority.",
+)
+
+
 class Submission(Body):
     """A request to start a run."""
 
@@ -101,6 +110,7 @@ class Submission(Body):
     flow: str = Field("work-order", description="The name of the flow.")
     name: str = NAME
     tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
+    priority: int = PRIORITY
     model: str | None = Field(None, description="The model of every role, as provider:name. Default: the server's.")
     lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
     worker_model: str | None = Field(None, description="The model of the workers.")
@@ -140,6 +150,7 @@ class FollowUp(Body):
     flow: str | None = Field(None, description="Another flow.")
     name: str = NAME
     tags: dict[str, str] = Field({}, description="Further tags, and other values for tags of the earlier run.")
+    priority: int = PRIORITY
     model: str | None = Field(None, description="Another model of every role, as provider:name.")
     limits: LimitsBody = Field(default_factory=LimitsBody)
     options: dict[str, Any] = Field(
@@ -172,6 +183,7 @@ def followed_up(
         "output_schema": body.output_schema or output_of(earlier),
         "name": body.name,
         "tags": body.tags,
+        "priority": body.priority,
     }
     return Submission.model_validate(given)
 

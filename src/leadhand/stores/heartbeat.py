@@ -143,10 +143,11 @@ class HeartbeatHold:
             said, doing = self._shown
             if first:
                 self._connection.execute(first)
-            attempts = json.dumps(list(doing())[:MOST_SHOWN])
+            attempts = list(doing())
+            carried_out = json.dumps({"count": len(attempts), "shown": attempts[:MOST_SHOWN]})
             limit = int(self.limit_s * MICROSECONDS)
             body = said.model_dump_json()
-            values = (self.host, said.kind.value, body, attempts, int(self._draining), limit)
+            values = (self.host, said.kind.value, body, carried_out, int(self._draining), limit)
             self._connection.execute(BEAT, values)
 
 

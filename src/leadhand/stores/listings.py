@@ -16,7 +16,7 @@ from leadhand.domain.events import ArtifactWritten
 from leadhand.domain.hosts import Announcement, HostLine
 from leadhand.domain.listing import DRIVEN, RunListing, StoreInfo, earlier_file, newest_files
 from leadhand.domain.run import ENDED, EarlierFile, RunStatus
-from leadhand.domain.run_filter import STATUS_ORDER, RunFilter, RunSort
+from leadhand.domain.value import Json, is_object
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
@@ -218,9 +218,15 @@ def _announced(row: Row | None) -> dict[str, Any]:
     return {
         **Announcement.model_validate_json(said).model_dump(),
         "since": moment(since),
-        "attempts": tuple(json.loads(attempts)),
+        **_carried_out(json.loads(attempts)),
         "draining": bool(draining),
     }
+
+
+def _carried_out(beat: Json) -> dict[str, Any]:
+    """Return what a heartbeat says of attempts: how many, and which; a process of an earlier release says which."""
+    shown, count = (beat["shown"], beat["count"]) if is_object(beat) else (beat, len(beat))
+    return {"attempts": tuple(shown), "running": count}
 
 
 def store_info(connection: Connection, database: Database) -> StoreInfo:

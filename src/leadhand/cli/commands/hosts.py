@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.app.formatting import duration
+from leadhand.app.host_waits import waiting_runs
 from leadhand.app.membership import queue_of
 from leadhand.cli.options import Flag, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import status_words, write_table
@@ -12,6 +13,7 @@ from leadhand.cli.terminal.streams import say, write_json
 from leadhand.domain.hosts import HostLine, QueueInfo
 
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
+QUEUED = ("POSITION", "RUN", "PRIORITY", "WAITS")
 ANNOUNCED = ("HOST", "KIND", "ASSIGNMENTS", "RUNS", "SINCE")
 
 
@@ -23,6 +25,7 @@ async def hosts_list(
     """List the processes that are driving runs or, on PostgreSQL, take work from the queue."""
     async with open_reader(store) as runtime:
         hosts, queue = await runtime.store.hosts(), await queue_of(runtime.store)
+        waiting = await waiting_runs(runtime.store, hosts) if runtime.cluster is not None and not json else []
         if json:
             write_json([line.model_dump(mode="json") for line in hosts])
             return
@@ -31,16 +34,19 @@ async def hosts_list(
     if announced:
         write_table(ANNOUNCED, announced)
         say(_waiting(queue))
-    elif driven:
+    if waiting:
+        rows = [(str(each.position), each.run_id, str(each.priority), each.reason) for each in waiting]
+        write_table(QUEUED, rows)
+    if driven and not announced:
         write_table(HEADINGS, [(host, run.run_id, status_words(run), run.request) for host, run in driven])
-    else:
+    elif not announced and not waiting:
         say("No active runs.")
 
 
 def _columns(line: HostLine) -> tuple[str, ...]:
     kind = f"{line.kind}, draining" if line.draining else str(line.kind)
     since = line.since.astimezone().strftime("%Y-%m-%d %H:%M:%S") if line.since is not None else ""
-    return line.host, kind, f"{len(line.attempts)} of {line.concurrency:,}", str(len(line.runs)), since
+    return line.host, kind, f"{line.running:,} of {line.concurrency:,}", str(len(line.runs)), since
 
 
 def _waiting(queue: QueueInfo) -> str:

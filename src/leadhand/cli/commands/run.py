@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
-from leadhand.app.arguments import check_request, parse_tags, run_name
+from leadhand.app.arguments import check_request, parse_tags, run_name, run_priority
 from leadhand.app.flows import WORKER
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
@@ -80,6 +80,9 @@ class Job:
     ] = None
     name: Annotated[str, Flag("Name the run. Lists show the name in place of the request.", "TEXT")] = ""
     tag: Annotated[tuple[str, ...], Flag("Tag the run, to find it by. Repeatable.", "KEY=VALUE")] = ()
+    priority: Annotated[
+        int, Flag("Begin this run and its assignments before those with a lower priority (-100 to 100).", "N")
+    ] = 0
 
     async def run(
         self,
@@ -97,6 +100,7 @@ class Job:
         approving = approval_settings(self.approve)
         typed = None if self.output_schema is None else schema_file(self.output_schema)
         named: dict[str, Any] = {"name": run_name(self.name), "tags": parse_tags(self.tag, "--tag")}
+        named["priority"] = run_priority(self.priority)
         if self.detach and output.stream_json:
             raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
         text = check_request(_request(request, example), example=example)

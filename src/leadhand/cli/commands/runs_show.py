@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
+from leadhand.app.host_waits import host_wait
 from leadhand.app.model_calls import model_call
 from leadhand.app.runtime import Runtime
 from leadhand.cli.errors import Exit
@@ -39,6 +40,7 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.domain.document import event_line, work_order, work_state
 from leadhand.domain.errors import Failure, UsageError
+from leadhand.domain.hosts import HostWait
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
@@ -96,7 +98,8 @@ async def runs_show(
             write_paged(_text(_Work(state, listing, store, full=True).orders()))
         else:
             later = await runtime.store.runs(follows=state.run_id)
-            page = _text(_page(state, listing, later, store, full=full))
+            wait = await host_wait(runtime.store, state, listing)
+            page = _text(_page(state, listing, later, store, wait, full=full))
             write_paged(page) if full else write(page)
 
 
@@ -116,10 +119,10 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _page(
-    state: RunState, listing: RunListing, later: Iterable[RunListing], store: StoreFlags, *, full: bool
+    state: RunState, listing: RunListing, later: Iterable[RunListing], store: StoreFlags, wait: HostWait, *, full: bool
 ) -> Iterator[str]:
     """What is missing comes first, the answer last: as much of it as a terminal shows, unless ``full``."""
-    before = [*_outcome(state, listing, store), *_facts(state, listing, store)]
+    before = [*_outcome(state, listing, store), *_facts(state, listing, store, wait)]
     before += (f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later)
     before += ["", *_Work(state, listing, store, full=full).lines()]
     yield from before
@@ -153,7 +156,7 @@ def _failures(state: RunState, listing: RunListing, store: StoreFlags) -> Iterat
     yield _text(work.listed(failed)) if failed else "No subtask failed.\n"
 
 
-def _facts(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[str]:
+def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWait) -> Iterator[str]:
     started = state.created_at.astimezone()
     took = f", took {duration(active_s(state))}" if state.status in ENDED else ""
     if state.definition.name:
@@ -168,7 +171,12 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[
     resume = resume_command(store, state.run_id, state.definition)
     if state.finished is None:
         yield from (f"approval {line}" for line in approval_lines(state, store))
-    if listing.orphan:
+    if state.definition.priority:
+        yield f"priority {state.definition.priority}"
+    if wait.reason:
+        place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
+        yield f"waits    {place}{wait.reason}"
+    if listing.orphan and not wait.reason:
         yield f"orphan   its process died; resume with: {resume}"
     elif listing.status is RunStatus.PAUSED:
         yield f"paused   resume with: {resume}"

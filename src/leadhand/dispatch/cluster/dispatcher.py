@@ -20,7 +20,7 @@ from leadhand.domain.events import (
     AttemptStarted,
     Entry,
 )
-from leadhand.domain.hosts import TAKES_WORK, HostLine
+from leadhand.domain.hosts import HostLine
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import CONCURRENCY
 from leadhand.domain.run import RunStatus
@@ -108,7 +108,7 @@ class ClusterDispatcher(LocalDispatcher):
         now = asyncio.get_running_loop().time()
         for attempt in offered:
             run.offered[attempt] = now, run.waiting.pop(attempt, None)
-        return list(jobs_of(run.run_id, offered, others))
+        return list(jobs_of(run, offered, others))
 
     def start(self, work: Work) -> None:
         run = self._driven.get(work.run_id)
@@ -206,7 +206,7 @@ class ClusterDispatcher(LocalDispatcher):
         super().start(work)
 
     def _offer(self, run: DrivenRun, attempts: Sequence[str]) -> None:
-        jobs = list(jobs_of(run.run_id, attempts, self._others_for(run)))
+        jobs = list(jobs_of(run, attempts, self._others_for(run)))
         if jobs:
             self._in_background(self._defer(jobs))
 
@@ -223,7 +223,7 @@ class ClusterDispatcher(LocalDispatcher):
 
     def _others_for(self, run: DrivenRun) -> list[HostLine]:
         """Return the other hosts that take work, and have the flow and the tools of a run."""
-        return [line for line in self._others if run.flow in line.flows and run.tools.issubset(line.tools)]
+        return [line for line in self._others if line.has(run.flow, run.flow_version, run.tools)]
 
     # --- looking at what is offered, and at who could take it -----------------------------------------------------
 
@@ -247,9 +247,9 @@ class ClusterDispatcher(LocalDispatcher):
     async def _list_hosts(self) -> None:
         before = {line.host for line in self._others}
         hosts = await self._store.hosts()
-        self._others = [line for line in hosts if line.kind in TAKES_WORK and not line.here and not line.draining]
+        self._others = [line for line in hosts if line.takes_work and not line.here]
         died = before - {line.host for line in self._others}
-        for run in self._driven.values():
+        for run in sorted(self._driven.values(), key=lambda run: -run.priority):
             if died and self._others_for(run):
                 self._offer(run, list(run.offered))  # the dead host may have had them
             if run.waiting:
@@ -258,7 +258,7 @@ class ClusterDispatcher(LocalDispatcher):
     def _take_back(self) -> None:
         """Start here what was offered and not taken, the latest first, as far as slots are free."""
         now = asyncio.get_running_loop().time()
-        for run in self._driven.values():
+        for run in sorted(self._driven.values(), key=lambda run: -run.priority):
             others = self._others_for(run)
             for attempt, (at, work) in reversed(list(run.offered.items())):
                 if work is not None and (not others or (at < now - TAKE_BACK_S and self._free > 0)):
@@ -296,7 +296,7 @@ class ClusterDispatcher(LocalDispatcher):
         if work.definition.concurrency.assignments:
             self._taken(key)  # it may wait for others, and the host has room for more
         try:
-            async with self._host.place(work), self._slots.taken(work.run_id, work.definition.limits.max_workers):
+            async with self.slot(work):
                 if not await self._begin(work):
                     return
                 self._doing[key] = work

@@ -20,7 +20,8 @@ class DrivenRun:
 
     def __init__(self, run_id: str, definition: RunDefinition) -> None:
         self.run_id = run_id
-        self.flow = definition.flow
+        self.flow, self.flow_version = definition.flow, definition.flow_version
+        self.priority = definition.priority
         self.tools = frozenset(tool.name for tool in definition.tools)
         self.most = definition.limits.max_workers
         """The most attempts that run or are offered at once, over all hosts."""
@@ -63,10 +64,11 @@ class DrivenRun:
         return mine, theirs
 
 
-def jobs_of(run_id: str, attempts: Sequence[str], others: Sequence[HostLine]) -> Iterator[Job]:
-    """Divide attempts into jobs for ``others``."""
+def jobs_of(run: DrivenRun, attempts: Sequence[str], others: Sequence[HostLine]) -> Iterator[Job]:
+    """Divide attempts of a run into jobs for ``others``."""
     smallest = min((line.concurrency for line in others), default=1)
     parts = -(-len(attempts) // max(1, JOBS_PER_HOST * len(others)))
     size = max(1, min(parts, LARGEST_JOB, smallest))
     for start in range(0, len(attempts), size):
-        yield Job(task=CARRY_OUT, run_id=run_id, attempts=tuple(attempts[start : start + size]))
+        few = tuple(attempts[start : start + size])
+        yield Job(task=CARRY_OUT, run_id=run.run_id, attempts=few, priority=run.priority)

@@ -14,6 +14,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.evolve.attempts import parent_of
+from leadhand.domain.hosts import NO_WAIT, HostWait
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
@@ -33,11 +34,13 @@ def run_document(
     owner: str | None,
     task: ReportTask | None = None,
     followed_by: Iterable[str] = (),
+    wait: HostWait = NO_WAIT,
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if no host does. ``task`` is the work on a
-    report; its progress is added from the log. ``followed_by`` are the runs that follow it up.
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is what the flow of the run shows of
+    it; its progress is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it
+    waits for a host.
     """
     entries = list(entries)
     definition, finished, follows = state.definition, state.finished, state.definition.follows
@@ -49,8 +52,11 @@ def run_document(
         request=definition.request,
         name=definition.name,
         tags=definition.tags,
+        priority=definition.priority,
         status=state.status,
         owner=None if state.status in ENDED else owner,
+        waits_for=wait.reason,
+        queue_position=wait.position,
         answer=finished.answer if finished is not None else None,
         value=finished.value if finished is not None else None,
         sources=finished.sources if finished is not None else (),

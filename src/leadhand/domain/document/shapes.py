@@ -201,8 +201,13 @@ class RunDocument(Document):
     request: str
     name: str = Field(description="Lists show it in place of the request; empty if the run has none.")
     tags: dict[str, str]
+    priority: int = Field(description="Runs and assignments with a higher priority are begun first.")
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
+    waits_for: str = Field(
+        description="Why the run, or assignments of it, wait for a host, as far as this is known; else empty."
+    )
+    queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
     answer: str | None
     value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
     sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")

@@ -170,7 +170,8 @@ async def get_run(
     listing = await service.runtime.store.run(run_id)
     owner = None if listing.status in ENDED else listing.owner
     tag = _tag(run_id, listing.head_seq, owner, await service.runtime.followed_by(listing))
-    if tag in [each.strip() for each in if_none_match.split(",")]:
+    settled = service.runtime.cluster is None or listing.status in ENDED  # what a run waits for is not in its log
+    if settled and tag in [each.strip() for each in if_none_match.split(",")]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
     if listing.status in ENDED:  # it changes rarely, and takes a second to build for a run of 1,000 subtasks
         # The id of a deleted run can be used again.

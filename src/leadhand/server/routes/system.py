@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from leadhand import __version__
 from leadhand.app.checks import check_service, check_writable, failed
+from leadhand.app.host_waits import waiting_runs
 from leadhand.app.membership import queue_of
 from leadhand.domain.errors import StoreError
 from leadhand.server.contract import Route
@@ -57,8 +58,12 @@ async def metrics(request: Request, service: TheService, _: ReaderOfAll) -> Resp
 
 @router.get("/api/hosts", responses=responses(401, 403, 429, 503))
 async def hosts(service: TheService, _: ReaderOfAll) -> HostsDocument:
-    """The processes that are alive, what each is doing, and the queue that they take work from."""
-    return HostsDocument(hosts=tuple(await service.runtime.store.hosts()), queue=await queue_of(service.runtime.store))
+    """The processes that are alive, what each is doing, the queue that they take work from, and why runs wait in it."""
+    store = service.runtime.store
+    found = await store.hosts()
+    waiting = await waiting_runs(store, found) if service.runtime.cluster is not None else ()
+    queue = await queue_of(store)
+    return HostsDocument(hosts=tuple(found), queue=queue.evolve(waiting=tuple(waiting)))
 
 
 @router.get("/api/system", responses=responses(401, 403, 429, 503))

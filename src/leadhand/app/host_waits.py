@@ -1,0 +1,84 @@
+"""The runs that wait for a host, in the order in which hosts take them, and why a run waits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from leadhand.app.listings import all_runs
+from leadhand.app.toolsets import needed_tools
+from leadhand.domain.events import RunStarted
+from leadhand.domain.host_waits import assignments_wait, driver_wait
+from leadhand.domain.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.engine import snapshots
+from leadhand.ports import ClusterStore, ContextStore
+
+MOST_LISTED = 200
+REFUSED_S = 30.0
+"""Seconds that it is remembered why a host refused a run."""
+
+
+async def note_refusal(store: ContextStore, run_id: str, what: str) -> None:
+    """Remember why a host cannot drive a run, for people. Raises StoreError."""
+    await store.cache(_refusal(run_id), what, REFUSED_S)
+
+
+async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[WaitingRun]:
+    """Return the first runs that wait for a host to drive them. Raises StoreError."""
+    found: list[WaitingRun] = []
+    for place, (listing, run) in enumerate(await _undriven(store)):
+        reason = await _why(store, listing, run, hosts)
+        found.append(
+            WaitingRun(
+                run_id=listing.run_id,
+                position=place + 1,
+                priority=run.priority,
+                since=listing.created_at,
+                reason=reason,
+            )
+        )
+    return found
+
+
+async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
+    """Return why a run, or assignments of it, wait for a host. Raises StoreError."""
+    if not isinstance(store, ClusterStore) or not store.is_shared or state.finished is not None:
+        return NO_WAIT
+    if listing.owner is not None and state.status is RunStatus.RUNNING:
+        return HostWait(reason=assignments_wait(state, listing.owner, await store.hosts(), datetime.now(UTC)))
+    if not (listing.orphan and state.definition.detached):
+        return NO_WAIT
+    ids = [each.run_id for each, _ in await _undriven(store)]
+    reason = await _why(store, listing, state.definition, await store.hosts())
+    return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
+
+
+async def _why(store: ContextStore, listing: RunListing, run: RunDefinition, hosts: list[HostLine]) -> str:
+    tools = run.tools
+    if listing.status is not RunStatus.QUEUED:
+        tools = needed_tools(await snapshots.load(store, listing.run_id))
+    refused = await store.cached(_refusal(listing.run_id))
+    return driver_wait(run, {tool.name for tool in tools}, hosts, str(refused or ""))
+
+
+async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition]]:
+    """Return the detached runs that no process drives, as many as are listed, in the order of the queue."""
+    found = [
+        listing
+        for status in (RunStatus.QUEUED, RunStatus.RUNNING)
+        async for listing in all_runs(store, status=status, detached=True)
+        if listing.orphan
+    ]
+    oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
+    runs: list[tuple[RunListing, RunDefinition]] = []
+    for listing in oldest:
+        (first,) = await store.read(listing.run_id, limit=1)
+        if isinstance(first.event, RunStarted):
+            runs.append((listing, first.event.definition))
+    return sorted(runs, key=lambda pair: -pair[1].priority)  # a stable sort: the older first
+
+
+def _refusal(run_id: str) -> str:
+    return f"a host refused {run_id}"

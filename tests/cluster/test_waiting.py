@@ -1,0 +1,115 @@
+"""What runs and assignments wait for is visible, and those with a higher priority come first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx2
+
+from cluster.machines import Cluster, started_detached, until
+from leadhand.domain.run import RunStatus
+
+NEXT = str(Path(__file__).with_name("next_pieces.py"))
+
+
+async def shown(cluster: Cluster, *words: str) -> str:
+    async with cluster.process(*words, name="shown") as client:
+        code, said = await client.rest()
+        log = client.log.read_text()
+        assert code == 0, log
+        return said + log
+
+
+async def queued(cluster: Cluster, *words: str, **options: object) -> str:
+    """The id of a run that waits for a host: no process drives it."""
+    async with cluster.lead() as lead:
+        runtime = await lead.runtime()
+        given = {"folder": str(cluster.folder), **options}
+        priority = int(words[0]) if words else 0
+        run = await runtime.start(
+            "pieces", flow="pieces", options=given, detached=True, handed_over=True, priority=priority
+        )
+        return run.run_id
+
+
+async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster: Cluster) -> None:
+    last, first = await queued(cluster, "-1", count=1), await queued(cluster, "5", count=1)
+    second = await queued(cluster, count=1)
+    page = await shown(cluster, "runs", "show", second)
+    assert "position 2 in the queue; waiting for a host: start one with `leadhand work`" in page
+    async with cluster.process("serve", "--offline", "--port", "0", name="server") as server:
+        address = await server.line()  # it does not know the flow
+        async with httpx2.AsyncClient(base_url=address, verify=False) as client:
+
+            async def waiting() -> list[dict[str, object]]:
+                return (await client.get("/api/hosts")).json()["queue"]["waiting"]
+
+            found = await until(waiting, lambda runs: "knows" in str(runs))
+            assert [(run["run_id"], run["position"], run["priority"]) for run in found] == [
+                (first, 1, 5), (second, 2, 0), (last, 3, -1)
+            ]  # fmt: skip
+            assert {run["reason"] for run in found} == {"waiting for a host that knows the flow `pieces`@1"}
+            document = (await client.get(f"/api/runs/{last}")).json()
+            assert (document["priority"], document["queue_position"]) == (-1, 3)
+            assert document["waits_for"] == "waiting for a host that knows the flow `pieces`@1"
+            listed = await shown(cluster, "hosts", "list")
+            assert f"1         {first}  5         waiting for a host that knows the flow" in listed
+            async with cluster.host("host"):
+                await until(waiting, lambda runs: not runs)
+                for run_id in (first, second, last):
+                    await until(lambda run_id=run_id: cluster.state(run_id), lambda state: state.finished is not None)
+            document = (await client.get(f"/api/runs/{last}")).json()
+            assert (document["waits_for"], document["queue_position"]) == ("", None)
+
+
+async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_priority(cluster: Cluster) -> None:
+    async with cluster.host("host", "--concurrency", "1"):
+        blocking = await queued(cluster, count=1, held=0)
+        await until(lambda: cluster.by_process("began").total() == 1)
+        low, high = await queued(cluster, count=3), await queued(cluster, "7", count=3)
+        document = await until(
+            lambda: shown(cluster, "runs", "show", "--json", low), lambda said: "3 assignments wait" in said
+        )
+        assert json.loads(document[: document.rindex("}") + 1])["waits_for"] == (
+            "3 assignments wait: the only host that can run it is busy"
+        )
+        await until(lambda: cluster.state(high), lambda state: len(state.live) == 3)
+        cluster.open_gate()
+        for run_id in (blocking, low, high):
+            await until(lambda run_id=run_id: cluster.state(run_id), lambda state: state.finished is not None)
+        async with cluster.store() as store:
+            finished = {run.run_id: run.finished_at for run in await store.runs(status=RunStatus.SUCCEEDED)}
+        assert finished[high] < finished[low]  # type: ignore[operator]
+
+
+async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: Cluster) -> None:
+    words = ("work", "--offline", "--flows", NEXT, "--concurrency", "4")
+    async with cluster.host("earlier") as earlier:
+        async with cluster.process(*words, name="later") as later:
+            later.host = await later.line()
+            given = {"folder": str(cluster.folder), "count": 8, "held": 0}
+            flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
+            start = ("run", "--offline", "--detach", "--flows", NEXT, "--flow", "pieces", *flags, "pieces")
+            run_id = (await shown(cluster, *start)).split()[0]
+            await until(lambda: cluster.by_process("began")[later.pid] == 4)
+            page = await until(
+                lambda: shown(cluster, "runs", "show", run_id), lambda said: "4 assignments wait" in said
+            )
+            assert "the only host that can run it is busy" in page
+            assert cluster.by_process("began").keys() == {later.pid}
+            await later.kill()
+            await until(
+                lambda: shown(cluster, "runs", "show", run_id),
+                lambda said: "waiting for a host that knows the flow `pieces`@2" in said,
+            )
+        cluster.open_gate()
+        async with cluster.process(*words, name="later-again") as later:
+            later.host = await later.line()
+            state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+            assert state.status is RunStatus.SUCCEEDED
+            assert earlier.pid not in cluster.by_process("began")
+            first = await started_detached(cluster, count=2)  # a run of the earlier version goes to the earlier host
+            state = await until(lambda: cluster.state(first), lambda state: state.finished is not None)
+            assert state.status is RunStatus.SUCCEEDED
+            assert cluster.by_process()[earlier.pid] == 2
