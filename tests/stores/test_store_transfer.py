@@ -63,7 +63,9 @@ async def stores(urls: tuple[str, str]) -> AsyncIterator[tuple[SqlContextStore, 
 
 def rows(url: str, run_sql: RunSql) -> dict[str, list[tuple[Any, ...]]]:
     tables = (TABLES | LATER_TABLES[VERSION]) - NOT_MOVED - {"blobs"}
-    return {name: sorted(run_sql(url, f"SELECT * FROM {name}"), key=repr) for name in tables}
+    found = {name: run_sql(url, f"SELECT * FROM {name}") for name in tables}
+    found["cache"] = [row for row in found["cache"] if row[0] not in (transfer.LEAVING, transfer.ARRIVED)]
+    return {name: sorted(each, key=repr) for name, each in found.items()}
 
 
 def count_rows(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[tuple[Any, ...]]]:
@@ -186,3 +188,87 @@ async def test_memory_holds_a_few_payloads_at_a_time(
     await source.move_to(target)
     assert len(inserted) > 6
     assert max(sum(len(body) for _, body in each) for each in inserted) < 100_000
+
+
+DELIVERY = "INSERT INTO deliveries VALUES ('d', 'w', 'run-waits', 'run.asks', '{}', 1, 1, 0, 0, NULL, '')"
+WAITING = "SELECT delivery_id FROM deliveries WHERE next_at IS NOT NULL"
+
+
+async def dies_at_the_end(source: SqlContextStore, target: SqlContextStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migrate until everything is in the target, but not until the source knows."""
+
+    def die(_: Any) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(transfer, "_leave", die)
+        with pytest.raises(SystemExit):
+            await source.move_to(target)
+
+
+@pytest.mark.parametrize("urls", [TO_POSTGRES, TO_SQLITE, ("sqlite", "other")], indirect=True)
+async def test_a_process_that_dies_between_the_last_two_commits_leaves_nothing_in_both_databases(
+    stores: tuple[SqlContextStore, SqlContextStore],
+    urls: tuple[str, str],
+    run_sql: RunSql,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, target = stores
+    run_sql(urls[0], DELIVERY)
+
+    await dies_at_the_end(source, target, monkeypatch)
+    for store, url in ((source, urls[0]), (target, urls[1])):
+        assert [run.run_id for run in await store.runs(detached=True)] == ["run-waits"]
+        assert run_sql(url, WAITING) == [("d",)]
+    inserted = count_rows(monkeypatch, "events")
+    moved = await source.move_to(target)
+    assert (moved.runs, moved.unfinished, inserted) == (2, 2, [])
+    assert [run.run_id for run in await source.runs(detached=True)] == []
+    assert [run.run_id for run in await target.runs(detached=True)] == ["run-waits"]
+    assert (run_sql(urls[0], WAITING), run_sql(urls[1], WAITING)) == ([], [("d",)])
+    with pytest.raises(UsageError, match="is not empty"):
+        await source.move_to(target)
+
+
+@pytest.mark.parametrize("urls", [TO_POSTGRES], indirect=True)
+async def test_a_run_that_has_gone_on_in_both_databases_is_named(
+    stores: tuple[SqlContextStore, SqlContextStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = stores
+
+    await dies_at_the_end(source, target, monkeypatch)
+    await source.claim("run-waits")
+    await source.release("run-waits", 2)
+    with pytest.raises(UsageError, match=r"run run-waits of .* has gone on since"):
+        await source.move_to(target)
+    assert [run.run_id for run in await source.runs(detached=True)] == ["run-waits"]
+    await source.delete_runs(["run-waits"])
+    await source.move_to(target)
+    assert [run.run_id for run in await target.runs(detached=True)] == ["run-waits"]
+
+
+IDLE = """
+    async def main():
+        store = await open_store(url)
+        if url.startswith("postgresql"):
+            from leadhand.domain.hosts import Announcement
+            await store.announce(Announcement(kind="server", concurrency=1), lambda: [])
+        say("open")
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("urls", [TO_POSTGRES, TO_SQLITE], indirect=True)
+async def test_an_idle_server_on_the_source_is_refused(
+    stores: tuple[SqlContextStore, SqlContextStore], urls: tuple[str, str]
+) -> None:
+    source, target = stores
+    async with process(urls[0], IDLE) as other:
+        await other.heard()
+        with pytest.raises(RunOwned, match="is in use by another process"):
+            await source.move_to(target)
+        assert await target.runs() == []
+        await other.kill()
+    await source.move_to(target)

@@ -13,8 +13,8 @@ from typing import Protocol
 class Slots:
     """A number of places that runs share; an attempt that waits for something outside gives its place back meanwhile.
 
-    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, so that a
-    large run does not keep a small one waiting.
+    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, so that
+    a large run does not keep a small one waiting.
     """
 
     def __init__(self, count: int) -> None:

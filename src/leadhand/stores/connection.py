@@ -159,6 +159,10 @@ class Hold(Protocol):
         """Return the hosts that are alive."""
         ...
 
+    def others(self, connection: Connection) -> list[str]:
+        """Return the other living processes that may begin to drive runs of the database by themselves."""
+        ...
+
     def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
         """Show this process among the hosts; ``doing`` returns the attempts that it carries out. Raises StoreError."""
         ...

@@ -15,7 +15,7 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import HEARTBEAT_LIMIT_S, Announcement
+from leadhand.domain.hosts import TAKES_WORK, Announcement
 
 from .connection import Connection, among
 from .ownership import new_host
@@ -106,6 +106,11 @@ class HeartbeatHold:
         for condition, parameters in among("host", [(host,) for host in hosts]):
             seen |= {host: (fresh, early) for host, fresh, early in connection.execute(BEATING + condition, parameters)}
         return {host for host in hosts if _is_alive(_lock_key(host) in held, *seen.get(host, (True, False)))}
+
+    def others(self, connection: Connection) -> list[str]:
+        """Read which servers and hosts are alive: other processes drive only runs that they own."""
+        found = {host for host, kind in connection.execute("SELECT host, kind FROM hosts") if kind in TAKES_WORK}
+        return sorted(self.living(found, connection) - {self.host})
 
     def release(self) -> None:
         """Close the session and the lock with it; a second call does nothing."""

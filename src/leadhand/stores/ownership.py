@@ -51,6 +51,10 @@ class LockFileHold:
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
 
+    def others(self, connection: Connection) -> list[str]:
+        paths = [path for path in self._directory.glob("*.lock") if path != self._path(self.host)]
+        return sorted(path.stem for path in paths if self._alive(path))
+
     def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
         """Do nothing: only hosts on many machines need to find each other."""
 

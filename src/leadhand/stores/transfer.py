@@ -2,12 +2,17 @@
 
 Content goes first, then events, and last, in one transaction, the rows that make the runs visible. So a transfer that
 was interrupted leaves a database without runs, and can be started again: what has arrived is not sent twice.
+
+No commit can span two databases. A process that dies after the last commit in the target leaves unfinished runs and
+deliveries in both. Each transfer has an id, which both databases have then, so that the next start finishes it.
 """
 
 # ruff: noqa: S608 - SQL is built from constants and names of the catalogue; data are parameters
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -36,6 +41,10 @@ MAY_HAVE_ROWS = NOT_MOVED | IN_PORTIONS | {"cache"}
 """Tables that may have rows although no run, key or setting is in a database."""
 UNFINISHED = f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
 IF_NEW = " ON CONFLICT DO NOTHING"
+LEAVING, ARRIVED = "migration to another database", "migration from another database"
+"""The keys of the cache that hold the id of a transfer: in the source while it is under way, and in the target."""
+NEVER = 1 << 62
+"""When these keys expire, in microseconds."""
 
 
 @dataclass(slots=True)
@@ -57,25 +66,76 @@ def transfer(source: Database, source_hold: Hold, target: Database, progress: Pr
     """Move everything, and return what was moved; ``progress`` is called often, and may raise to stop the transfer.
 
     Both databases have the current schema. Nobody can write to the source meanwhile. Afterwards it still has its runs,
-    but servers on it no longer resume the unfinished ones. Raises UsageError if the target is not empty, RunOwned if a
-    living process drives a run of the source, and StoreError.
+    but servers on it no longer resume the unfinished ones, and no longer deliver to webhooks. Raises UsageError if the
+    target is not empty, or the source has gone on after a transfer that was interrupted at its very end; RunOwned if a
+    living process drives a run of the source, or may begin to; and StoreError.
     """
     if source.name == target.name:
         raise UsageError(f"{source.name} is both the source and the target", "Name two databases.")
     with closing(source.connect()) as reading, closing(target.connect()) as writing:
-        _check_empty(writing, target)
+        arrived = _mark(writing, ARRIVED) == transact(reading, lambda: _begun(reading))
+        if not arrived:
+            _check_empty(writing, target)
+        moved = Moved()
         with _locked(reading, source):
-            _check_idle(reading, source_hold)
-            _check_unfinished(reading, writing, target)
-            moved = Moved()
-            _move_payloads(reading, writing, moved, progress)
-            _move_artifacts(reading, source, writing, target, moved, progress)
-            _move_events(reading, writing, moved, progress)
-            transact(writing, lambda: _move_rows(reading, source, writing, target, moved))
-            # A process that dies right here leaves detached runs in both databases; no commit can span the two.
-            reading.execute(f"UPDATE runs SET detached = 0 WHERE detached = 1 AND {UNFINISHED}")
+            _check_idle(reading, source, source_hold)
+            if arrived:
+                _check_same(reading, source, writing, target)
+                _count(writing, moved)
+            else:
+                _check_unfinished(reading, writing, target)
+                _move_payloads(reading, writing, moved, progress)
+                _move_artifacts(reading, source, writing, target, moved, progress)
+                _move_events(reading, writing, moved, progress)
+                transact(writing, lambda: _move_rows(reading, source, writing, target, moved))
+            _leave(reading)
             reading.commit()
     return moved
+
+
+def _mark(connection: Connection, name: str) -> str:
+    """Return the id of a transfer that began (LEAVING) or ended (ARRIVED) in a database, "" if there is none."""
+    rows = connection.execute("SELECT value FROM cache WHERE cache_key = ?", (name,))
+    return str(rows[0][0]) if rows else ""
+
+
+def _begun(connection: Connection) -> str:
+    """Return the id of the transfer from a source: that of one which has not ended, or a new one."""
+    if not (mark := _mark(connection, LEAVING)):
+        mark = json.dumps(os.urandom(16).hex())
+        connection.execute("INSERT INTO cache (cache_key, value, expires_at) VALUES (?, ?, ?)", (LEAVING, mark, NEVER))
+    return mark
+
+
+def _leave(connection: Connection) -> None:
+    """Leave what is unfinished to the target."""
+    connection.execute(f"UPDATE runs SET detached = 0 WHERE detached = 1 AND {UNFINISHED}")
+    connection.execute(
+        "UPDATE deliveries SET next_at = NULL, error = 'moved to another database' WHERE next_at IS NOT NULL"
+    )
+    connection.execute("DELETE FROM cache WHERE cache_key = ?", (LEAVING,))
+
+
+def _check_same(reading: Connection, source: Database, writing: Connection, target: Database) -> None:
+    """Check that no run of the source has gone on since everything arrived in the target."""
+    heads = reading.execute("SELECT run_id, head_seq FROM runs ORDER BY run_id")
+    for condition, parameters in among("run_id, seq", heads):
+        last = f"SELECT run_id, seq, at, type FROM events WHERE {condition}"
+        for run_id, *_ in sorted({*reading.execute(last, parameters)} - {*writing.execute(last, parameters)}):
+            raise UsageError(
+                f"run {run_id} of {source.name} has gone on since a migration to {target.name} was interrupted",
+                f"Choose: delete this run in {source.name} with `leadhand runs delete` and start the migration again,"
+                f" or empty {target.name} and start it again.",
+            )
+
+
+def _count(connection: Connection, moved: Moved) -> None:
+    """Count what has arrived."""
+    (counts,) = connection.execute(
+        "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM runs WHERE "
+        f"{UNFINISHED}), (SELECT count(*) FROM events), (SELECT count(*) FROM blobs), (SELECT count(*) FROM api_keys)"
+    )
+    moved.runs, moved.unfinished, moved.events, moved.payloads, moved.keys = counts
 
 
 @contextmanager
@@ -100,7 +160,7 @@ def _check_empty(connection: Connection, database: Database) -> None:
             )
 
 
-def _check_idle(connection: Connection, hold: Hold) -> None:
+def _check_idle(connection: Connection, database: Database, hold: Hold) -> None:
     driven = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY run_id")
     living = hold.living({owner for owner, _ in driven}, connection)
     for owner, run_id in driven:
@@ -109,6 +169,11 @@ def _check_idle(connection: Connection, hold: Hold) -> None:
                 f"run {run_id} is driven by a living process ({owner})",
                 "Stop that process first. Ctrl-C pauses its runs; SIGTERM ends a server.",
             )
+    for other in hold.others(connection):
+        raise RunOwned(
+            f"{database.name} is in use by another process ({other}), which may begin to drive its runs",
+            "Stop that process first; SIGTERM ends a server or a host.",
+        )
 
 
 def _check_unfinished(reading: Connection, writing: Connection, target: Database) -> None:
@@ -229,13 +294,14 @@ def _move_rows(reading: Connection, source: Database, writing: Connection, targe
         for page in _pages(reading, table, ", ".join(key)):
             table.insert(writing, page, IF_NEW if name == "cache" else "")
     writing.execute("UPDATE runs SET owner = NULL WHERE owner IS NOT NULL")
+    writing.execute("DELETE FROM cache WHERE cache_key = ?", (ARRIVED,))
+    writing.execute("UPDATE cache SET cache_key = ? WHERE cache_key = ?", (ARRIVED, LEAVING))
     lost = sorted({*damage(writing, thorough=False)} - {*damage(reading, thorough=False)})
     if lost:
         raise StoreError(f"the migration is not complete: {lost[0]}", "Start it again; nothing has been changed.")
-    ((moved.runs, moved.unfinished),) = writing.execute(
-        f"SELECT count(*), coalesce(sum(CASE WHEN {UNFINISHED} THEN 1 ELSE 0 END), 0) FROM runs"
-    )
-    ((moved.keys,),) = writing.execute("SELECT count(*) FROM api_keys")
+    events, payloads = moved.events, moved.payloads  # of the source; artifacts are payloads in some targets
+    _count(writing, moved)
+    moved.events, moved.payloads = events, payloads
 
 
 def _columns(connection: Connection, database: Database, table: str) -> tuple[list[str], list[str]]:
