@@ -821,6 +821,7 @@ export interface components {
       readonly output_schema?: {
         readonly [key: string]: unknown;
       } | null;
+      readonly priority?: number;
       readonly request: string;
       readonly tags?: {
         readonly [key: string]: string;
@@ -867,9 +868,13 @@ export interface components {
       readonly here: boolean;
       readonly host: string;
       readonly kind: components["schemas"]["HostKind"] | null;
+      readonly running: number;
       readonly runs: readonly string[];
       readonly since: string | null;
       readonly tools: readonly string[];
+      readonly versions: {
+        readonly [key: string]: readonly number[];
+      };
     };
     readonly HostsDocument: {
       readonly hosts: readonly components["schemas"]["HostLine"][];
@@ -1218,6 +1223,7 @@ export interface components {
       readonly depth: number;
       readonly oldest_s: number;
       readonly runs: readonly string[];
+      readonly waiting: readonly components["schemas"]["WaitingRun"][];
     };
     readonly ReportDraft: {
       readonly error: string | null;
@@ -1470,7 +1476,7 @@ export interface components {
       readonly options: {
         readonly [key: string]: unknown;
       };
-      readonly plan_only?: boolean;
+      readonly priority?: number;
       readonly request: string;
       readonly roles: readonly components["schemas"]["Role"][];
       readonly shape?: components["schemas"]["Role"] | null;
@@ -1510,7 +1516,8 @@ export interface components {
       readonly name: string;
       readonly offline: boolean;
       readonly owner: string | null;
-      readonly plan_only: boolean;
+      readonly priority: number;
+      readonly queue_position: number | null;
       readonly request: string;
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
@@ -1523,6 +1530,7 @@ export interface components {
       readonly tools: readonly string[];
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
+      readonly waits_for: string;
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
       readonly work_states: readonly components["schemas"]["WorkState"][];
@@ -1792,6 +1800,7 @@ export interface components {
       readonly output_schema?: {
         readonly [key: string]: unknown;
       } | null;
+      readonly priority?: number;
       readonly request: string;
       readonly review_model?: string | null;
       readonly tags?: {
@@ -2064,6 +2073,13 @@ export interface components {
       readonly todos: {
         readonly [key: string]: components["schemas"]["TodoPart"];
       };
+    };
+    readonly WaitingRun: {
+      readonly position: number;
+      readonly priority: number;
+      readonly reason: string;
+      readonly run_id: string;
+      readonly since: string;
     };
     readonly WaitPart: {
       readonly attempt: string;
@@ -2398,6 +2414,7 @@ export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];
+export type WaitingRun = components["schemas"]["WaitingRun"];
 export type WaitPart = components["schemas"]["WaitPart"];
 export type WebhookDocument = components["schemas"]["WebhookDocument"];
 export type WebhooksList = components["schemas"]["WebhooksList"];

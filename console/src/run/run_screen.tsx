@@ -25,6 +25,8 @@ import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
 import { isOver } from "./view.ts";
 
+const IDLE_MS = 2_000;
+const HostWait = lazy("HostWait");
 const StageStrip = lazy("StageStrip");
 
 export function RunScreen({ runId }: { runId: string }) {
@@ -60,6 +62,7 @@ function LoadedRun({ store }: { store: RunStore }) {
   // A link to an event stays at that event.
   const [following, setFollowing] = useState(() => selected.seq === null);
   useRunShortcuts(store, following, setFollowing);
+  const idle = useIdle(store);
   const isReport = store.model.view.run.flow === "report";
   const columns = isReport ? " of-report" : isOver(store.status) ? " answered" : "";
   if (selected.reading) return <Reading store={store} />;
@@ -68,6 +71,7 @@ function LoadedRun({ store }: { store: RunStore }) {
       <TabTitle store={store} />
       <RunSummary store={store} />
       <Head store={store} />
+      {idle && <HostWait runId={store.runId} />}
       {isReport && <StageStrip store={store} />}
       <FleetOf store={store} worker={selected.worker} />
       <p class="jumps small">
@@ -155,4 +159,18 @@ function TabTitle({ store }: { store: RunStore }) {
   const counted = total ? ` ${completed}/${total}` : "";
   useTitle(`${glyph}${counted} ${shortened(model.view.run.request, MAX_TITLE)}`);
   return null;
+}
+
+/** Return whether the run should go on but nothing of it has run for a while: it may wait for a host. */
+function useIdle(store: RunStore): boolean {
+  const going = store.status === "queued" || store.status === "running";
+  const resting = going && store.live.view.counts.attempts_running === 0;
+  const [idle, setIdle] = useState(false);
+  useEffect(() => {
+    setIdle(false);
+    if (!resting) return;
+    const timer = setTimeout(() => setIdle(true), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, [resting]);
+  return idle;
 }

@@ -45,7 +45,7 @@ export function Hosts({ hosts }: { hosts: readonly HostLine[] }) {
 }
 
 function HostRow({ host, shared }: { host: HostLine; shared: boolean }) {
-  const { attempts, concurrency } = host;
+  const { running, concurrency } = host;
   return (
     <tr>
       <td>
@@ -57,7 +57,8 @@ function HostRow({ host, shared }: { host: HostLine; shared: boolean }) {
           <td>{host.kind}</td>
           <td>{host.since && <Age at={host.since} word="ago" />}</td>
           <td class="number">
-            {concurrency > 0 && `${attempts.length} of ${concurrency.toLocaleString("en")}`}
+            {concurrency > 0 &&
+              `${running.toLocaleString("en")} of ${concurrency.toLocaleString("en")}`}
           </td>
         </>
       )}
@@ -85,20 +86,53 @@ function QueueOf() {
 }
 
 function QueueFacts(
-  { queue: { depth, oldest_s: oldest, assignments, runs } }: { queue: QueueInfo },
+  { queue: { depth, oldest_s: oldest, assignments, waiting } }: { queue: QueueInfo },
 ) {
   return (
-    <dl class="facts">
-      <Fact name="Waiting">
-        {depth === 0
-          ? "Nothing"
-          : `${count(depth, "job")}, ${count(assignments, "attempt")}, the oldest for ${
-            duration(oldest)
-          }`}
-      </Fact>
-      <Fact name="Runs without a process">
-        <RunLinks runs={runs} />
-      </Fact>
-    </dl>
+    <>
+      <dl class="facts">
+        <Fact name="Waiting">
+          {depth === 0
+            ? "Nothing"
+            : `${count(depth, "job")}, ${count(assignments, "attempt")}, the oldest for ${
+              duration(oldest)
+            }`}
+        </Fact>
+      </dl>
+      {waiting.length > 0 && <WaitingRuns waiting={waiting} />}
+    </>
+  );
+}
+
+export function WaitingRuns({ waiting }: { waiting: QueueInfo["waiting"] }) {
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Waiting runs">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="number">Position</th>
+            <th scope="col">Run</th>
+            <th scope="col" class="number">Priority</th>
+            <th scope="col">Started</th>
+            <th scope="col">Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {waiting.map((run) => (
+            <tr key={run.run_id}>
+              <td class="number">{run.position.toLocaleString("en")}</td>
+              <td class="host-runs">
+                <RunLinks runs={[run.run_id]} />
+              </td>
+              <td class="number">{run.priority}</td>
+              <td>
+                <Age at={run.since} word="ago" />
+              </td>
+              <td>{run.reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

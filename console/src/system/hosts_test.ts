@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
 import type { HostLine } from "../wire.ts";
-import { Hosts } from "./hosts.tsx";
+import { Hosts, WaitingRuns } from "./hosts.tsx";
 
 /** Return the headings of the columns. */
 function columns(node: unknown): string[] {
@@ -20,10 +20,12 @@ const HOST: HostLine = {
   kind: null,
   since: null,
   concurrency: 0,
+  running: 0,
   attempts: [],
   draining: false,
   flows: [],
   tools: [],
+  versions: {},
 };
 
 Deno.test("hosts that share a database show their kind and their attempts", () => {
@@ -40,5 +42,22 @@ Deno.test("hosts that share a database show their kind and their attempts", () =
     "Started",
     "Attempts",
     "Runs",
+  ]);
+});
+
+Deno.test("runs that wait for a host show their place and the reason", () => {
+  const run = {
+    run_id: "run_1",
+    position: 1,
+    priority: 3,
+    since: "2026-11-23T07:00:00Z",
+    reason: "waiting in the queue",
+  };
+  assert.deepEqual(columns(WaitingRuns({ waiting: [run] })), [
+    "Position",
+    "Run",
+    "Priority",
+    "Started",
+    "Reason",
   ]);
 });
