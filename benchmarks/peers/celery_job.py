@@ -6,7 +6,6 @@ Celery recommends Redis or RabbitMQ. This uses its SQLAlchemy transport, so that
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -37,9 +36,7 @@ def cpu(processes: list[psutil.Popen]) -> float:
 def main() -> None:
     with tempfile.TemporaryFile() as log:
         command = [sys.executable, __file__, "worker"]
-        workers = [
-            psutil.Popen([*command, f"w{n}", *sys.argv[1:]], stdout=log, stderr=log) for n in range(int(hosts))
-        ]
+        workers = [psutil.Popen([*command, f"w{n}", *sys.argv[1:]], stdout=log, stderr=log) for n in range(int(hosts))]
         try:
             group(rest.s(n) for n in range(int(hosts))).apply_async().get(timeout=300)
             before, me = cpu(workers), psutil.Process()

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import psutil
-from dbos import DBOS, DBOSClient, Queue
+from dbos import DBOS, DBOSClient
 
 count, seconds, hosts, at_once, url = sys.argv[-5:]
 url = url.partition("&options=")[0]
@@ -18,7 +18,6 @@ url = url.partition("&options=")[0]
 def worker() -> None:
     """Take workflows from the queue until the process is killed."""
     DBOS(config={"name": "job", "system_database_url": url, "run_admin_server": False, "application_version": "1"})
-    Queue("rests", worker_concurrency=int(at_once))
 
     @DBOS.workflow(name="rest")
     async def rest(n: int) -> int:
@@ -28,6 +27,7 @@ def worker() -> None:
         return n
 
     DBOS.launch()
+    DBOS.register_queue("rests", worker_concurrency=int(at_once))
     print("ready", flush=True)
     while True:
         time.sleep(60)

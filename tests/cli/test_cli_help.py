@@ -21,7 +21,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--name", "--tag"}
+    | {"--name", "--priority", "--tag"}
     | {
         "--approve",
         "--continue",
