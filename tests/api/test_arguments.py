@@ -130,8 +130,14 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("given", [{"name": None}, {"name": "a\nb"}, {"tags": ["a"]}, {"tags": {"a": None}}], ids=str)
-def test_a_name_and_tags_that_cannot_be_are_refused_before_anything_is_made(home: Path, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [{"name": None}, {"name": "a\nb"}, {"tags": ["a"]}, {"tags": {"a": None}}, {"priority": 101}, {"priority": True}],
+    ids=str,
+)
+def test_a_name_tags_and_a_priority_that_cannot_be_are_refused_before_anything_is_made(
+    home: Path, given: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(offline=True, home=home).run_sync("Weather in Paris?", **given)
 

@@ -44,7 +44,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--tag"},
+    | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--priority", "--tag"},
     "research": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -53,7 +53,16 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema", "--name", "--tag"},
+    | {
+        "--max-turns",
+        "--max-revisions",
+        "--no-review",
+        "--continue",
+        "--output-schema",
+        "--name",
+        "--priority",
+        "--tag",
+    },
     "work": COMMON
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--documents", "--tools", "--flows", "--concurrency", "--grace", *FILES},

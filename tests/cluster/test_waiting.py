@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx2
 
 from cluster.machines import Cluster, started_detached, until
+from leadhand.app.host_waits import waiting_runs
 from leadhand.domain.run import RunStatus
 
 NEXT = str(Path(__file__).with_name("next_pieces.py"))
@@ -81,6 +82,28 @@ async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_pr
         async with cluster.store() as store:
             finished = {run.run_id: run.finished_at for run in await store.runs(status=RunStatus.SUCCEEDED)}
         assert finished[high] < finished[low]  # type: ignore[operator]
+
+
+async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cluster) -> None:
+    run_id = await queued(cluster, count=2)
+
+    def change_version(by: int) -> None:
+        with cluster.database() as connection:
+            connection.execute("UPDATE events SET version = version + %s WHERE run_id = %s", (by, run_id))
+
+    change_version(+50)
+    async with cluster.host("earlier") as earlier:
+        await until(lambda: run_id in earlier.log.read_text())
+        async with cluster.store() as store:
+            listing = await store.run(run_id)
+            assert (listing.owner, listing.status) == (None, RunStatus.RUNNING)
+            (waiting,) = await waiting_runs(store, await store.hosts())
+            assert waiting.reason.startswith("its log cannot be read here: ")
+        change_version(-50)  # so that this release can stand for a later one
+        async with cluster.host("later") as later:
+            state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+            assert state.status is RunStatus.SUCCEEDED
+            assert cluster.by_process()[later.pid] >= 1
 
 
 async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: Cluster) -> None:

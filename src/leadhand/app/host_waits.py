@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from leadhand.app.listings import all_runs
+from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.toolsets import needed_tools
-from leadhand.domain.events import RunStarted
+from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.host_waits import assignments_wait, driver_wait
 from leadhand.domain.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
 from leadhand.domain.listing import RunListing
@@ -34,7 +34,7 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
             WaitingRun(
                 run_id=listing.run_id,
                 position=place + 1,
-                priority=run.priority,
+                priority=_priority(run),
                 since=listing.created_at,
                 reason=reason,
             )
@@ -55,16 +55,22 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
 
 
-async def _why(store: ContextStore, listing: RunListing, run: RunDefinition, hosts: list[HostLine]) -> str:
-    tools = run.tools
-    if listing.status is not RunStatus.QUEUED:
+async def _why(store: ContextStore, listing: RunListing, run: RunDefinition | None, hosts: list[HostLine]) -> str:
+    try:
         tools = needed_tools(await snapshots.load(store, listing.run_id))
+    except UnreadableRun as error:
+        return f"its log cannot be read here: {error.what}"
+    if run is None:
+        return ""
     refused = await store.cached(_refusal(listing.run_id))
     return driver_wait(run, {tool.name for tool in tools}, hosts, str(refused or ""))
 
 
-async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition]]:
-    """Return the detached runs that no process drives, as many as are listed, in the order of the queue."""
+async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition | None]]:
+    """Return the detached runs that no process drives, as many as are listed, in the order of the queue.
+
+    The definition of a run whose log cannot be read here is None: it may be of a later release.
+    """
     found = [
         listing
         for status in (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -72,12 +78,19 @@ async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition
         if listing.orphan
     ]
     oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
-    runs: list[tuple[RunListing, RunDefinition]] = []
-    for listing in oldest:
-        (first,) = await store.read(listing.run_id, limit=1)
-        if isinstance(first.event, RunStarted):
-            runs.append((listing, first.event.definition))
-    return sorted(runs, key=lambda pair: -pair[1].priority)  # a stable sort: the older first
+    runs = [(listing, await _definition(store, listing.run_id)) for listing in oldest]
+    return sorted(runs, key=lambda pair: -_priority(pair[1]))  # a stable sort: the older first
+
+
+async def _definition(store: ContextStore, run_id: str) -> RunDefinition | None:
+    try:
+        return await definition_of(store, run_id)
+    except UnreadableRun:
+        return None
+
+
+def _priority(run: RunDefinition | None) -> int:
+    return 0 if run is None else run.priority
 
 
 def _refusal(run_id: str) -> str:

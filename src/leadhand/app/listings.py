@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunDefinition
 from leadhand.ports import ContextStore
 
 PAGE = 500
@@ -20,3 +22,10 @@ async def all_runs(store: ContextStore, **filters: Any) -> AsyncIterator[RunList
         if len(page) < PAGE:
             return
         before = page[-1].run_id
+
+
+async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:
+    """Return the definition of a run, from its first entry. Raises NoSuchRun, UnreadableRun and StoreError."""
+    (first,) = await store.read(run_id, limit=1)
+    assert isinstance(first.event, RunStarted)
+    return first.event.definition

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 from leadhand.app.flows import FlowRegistry
+from leadhand.app.listings import definition_of
 from leadhand.app.settings import Settings
 from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.events import RunStarted
 from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.redaction import Redactor
@@ -61,11 +61,8 @@ class Membership:
         return any(line.takes_work for line in await self._store.hosts())
 
     async def hand_over(self, run_id: str) -> None:
-        """Let the next server or host that is free drive a run. Raises NoSuchRun and StoreError."""
-        (first,) = await self._store.read(run_id, limit=1)
-        started = first.event
-        assert isinstance(started, RunStarted)
-        await self._store.defer(self.jobs(run_id, started.definition.priority))
+        """Let the next server or host that is free drive a run. Raises NoSuchRun, UnreadableRun and StoreError."""
+        await self._store.defer(self.jobs(run_id, (await definition_of(self._store, run_id)).priority))
 
     @staticmethod
     def jobs(run_id: str, priority: int) -> list[Job]:

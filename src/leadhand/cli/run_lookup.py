@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from leadhand.app.formatting import SHOWN, listed
-from leadhand.app.listings import PAGE, all_runs
+from leadhand.app.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
 from leadhand.domain.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
 
 MENTIONED = "left_behind.txt"
@@ -89,10 +88,3 @@ def _note(home: Path, orphan: RunListing) -> bool:
     except OSError:  # a read-only home directory
         pass
     return True
-
-
-async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:
-    """Return the definition of a run, from its first entry. Raises NoSuchRun."""
-    (first,) = await store.read(run_id, limit=1)
-    assert isinstance(first.event, RunStarted)
-    return first.event.definition
