@@ -234,13 +234,14 @@ class Run(Answering, Generic[ValueT]):
         output: Output = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
+        priority: int = 0,
         **options: Any,
     ) -> Run[Any]:
         """Start a run that follows up this one, and return at once; it continues in the background of this loop.
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
         you give no others: ``flow``, ``options`` of the flow, one ``model`` for all roles, ``limits`` by the names that
-        :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` of its own. Its planner
+        :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` and a ``priority`` of its own. Its planner
         receives this run's request, answer and sources. Raises UsageError while this run has not ended, and otherwise
         as :meth:`Leadhand.start` does.
         """
@@ -249,6 +250,7 @@ class Run(Answering, Generic[ValueT]):
         settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
         output = self._output if output is None else output
         given: dict[str, Any] = {"settings": settings, "output": output, "name": name, "tags": tags}
+        given["priority"] = priority
         state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, **given)
         return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output)
 
