@@ -5,6 +5,7 @@ export { CompareScreen } from "./compare/compare_screen.tsx";
 export { Report } from "./report/report.tsx";
 export { Revisions } from "./report/revisions.tsx";
 export { HostWait } from "./run/host_wait.tsx";
+export { LabelsDialog } from "./run/labels_dialog.tsx";
 export { ModelCall } from "./run/model_call.tsx";
 export { PlanGraph } from "./run/plan_graph.tsx";
 export { Usage } from "./run/usage_tab.tsx";

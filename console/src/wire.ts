@@ -1476,6 +1476,7 @@ export interface components {
       readonly options: {
         readonly [key: string]: unknown;
       };
+      readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
       readonly roles: readonly components["schemas"]["Role"][];
@@ -1516,6 +1517,7 @@ export interface components {
       readonly name: string;
       readonly offline: boolean;
       readonly owner: string | null;
+      readonly plan_only: boolean;
       readonly priority: number;
       readonly queue_position: number | null;
       readonly request: string;

@@ -148,9 +148,15 @@ class Leadhand(Answering):
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
-        tools_here = toolbox(tools, deps)
         self._open = partial(
-            open_runtime, self._settings, tools_here, models=models, store=store, flows=self._flows, on_text=on_text
+            open_runtime,
+            self._settings,
+            toolbox(tools, deps, project),
+            models=models,
+            store=store,
+            flows=self._flows,
+            on_text=on_text,
+            added=self._adapters,
         )
         self._runtime: Runtime | None = None
 
@@ -204,21 +210,40 @@ class Leadhand(Answering):
         name: str = "",
         tags: Mapping[str, str] | None = None,
         priority: int = 0,
+        instructions: str | Mapping[str, str] | None = None,
+        model: str | Models | None = None,
+        budget: float | None = AS_CONFIGURED,
+        tools: Iterable[RunTool] | None = None,
+        plan_only: bool = False,
+        approve_plan: bool = False,
         **options: Any,
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
 
         ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
         schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
-        with a higher ``priority`` (-100 to 100) and their assignments are begun first. Raises UsageError for an invalid
-        argument, ConfigurationError for a model, home or database that cannot be used.
+        with a higher ``priority`` (-100 to 100) and their assignments are begun first.
+
+        What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
+        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
+        only ones that it may use of those registered here, by name or as they are. The log records them, so that a
+        resumed run has the same.
+
+        ``plan_only`` ends with the plan, in ``answer.plan``: the run waits, and :meth:`resume` or :meth:`approve`
+        carries the plan out. With ``approve_plan``, a person has to approve the plan before any work begins.
+
+        Raises UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
         checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
         _ = self._flows.options(flow, options), answer_role(shape, ())
+        own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
+        asked, adapter = self._asked(model, budget)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
         labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
-        state = await runtime.start(checked, flow=flow, options=options, output=shape, **labels)
+        state = await runtime.start(
+            checked, flow=flow, options=options, output=shape, asked=asked, run=own, model=adapter, **labels
+        )
         return self._run(runtime, state, output=shape)
 
     def _asked(self, model: str | Models | None, budget: float | None) -> tuple[Settings | None, Models | None]:

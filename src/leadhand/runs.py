@@ -241,9 +241,9 @@ class Run(Answering, Generic[ValueT]):
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
         you give no others: ``flow``, ``options`` of the flow, one ``model`` for all roles, ``limits`` by the names that
-        :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` and a ``priority`` of its own. Its planner
-        receives this run's request, answer and sources. Raises UsageError while this run has not ended, and otherwise
-        as :meth:`Leadhand.start` does.
+        :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` and a ``priority`` of its
+        own. Its planner receives this run's request, answer and sources. Raises UsageError while this run has not
+        ended, and otherwise as :meth:`Leadhand.start` does.
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)

@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
-from leadhand.domain.listing import RunFilter
 from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
+from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models

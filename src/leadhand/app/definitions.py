@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leadhand.app.arguments import check_rules, run_name, run_tags
+from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.project_workers import project_parts, with_workers
@@ -45,6 +45,7 @@ class Definitions:
         key_id: str,
         name: str,
         tags: Mapping[str, str],
+        priority: int,
         submission: str,
         instructions: Mapping[str, str],
         follows: RunState | None,
@@ -93,6 +94,7 @@ class Definitions:
             earlier=await self._earlier(flow, key_id, follows, wanted) if used.reads_artifacts else (),
             name=run_name(name),
             tags=run_tags({**(follows.definition.tags if follows is not None else {}), **tags}),
+            priority=run_priority(priority),
             instructions=dict(run.instructions),
             only_tools=run.tools,
             plan_only=run.plan_only,

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import Any, ParamSpec
 
-from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
-from leadhand.app.earlier_runs import files_to_read, followed, missing
-from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
+from leadhand.app.definitions import Definitions
+from leadhand.app.earlier_runs import missing
+from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.host_waits import host_wait
+from leadhand.app.hosting import host_with_calls
 from leadhand.app.libraries import Libraries
 from leadhand.app.membership import Membership, dispatcher_of, membership
-from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import project_parts, with_workers, workshop_of
-from leadhand.app.role_checks import check_roles
-from leadhand.app.settings import Settings, held_back, held_back_s, make_home
+from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.run_settings import RunSettings
+from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
@@ -148,11 +148,10 @@ class Runtime:
             name=name,
             tags=tags or {},
             submission=once.submission if once is not None else "",
-            follows=followed(follows) if follows is not None else None,
-            earlier=await files_to_read(self.store, self.artifacts, *reads) if used.reads_artifacts else (),
-            name=run_name(name),
-            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(tags or {})}),
-            priority=run_priority(priority),
+            instructions=instructions or {},
+            follows=follows,
+            output=output,
+            priority=priority,
         )
         run_id = once.run_id if once is not None else new_run_id()
         in_queue = self.cluster is not None and handed_over
@@ -374,5 +373,12 @@ async def open_runtime(
     if isinstance(chosen, NamedModels):
         chosen.memory = store
     return Runtime(
-        settings=settings, store=store, models=chosen, choice=choice, toolbox=toolbox, flows=flows, on_text=on_text
+        settings=settings,
+        store=store,
+        models=chosen,
+        choice=choice,
+        toolbox=toolbox,
+        flows=flows,
+        on_text=on_text,
+        added={} if added is None else added,
     )

@@ -63,7 +63,7 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        async with self.slot(work):
+        async with self._host.place(work), self.slot(work):
             await self._host.carry_out(work)
 
     def slot(self, work: Work) -> AbstractAsyncContextManager[None]:

@@ -168,20 +168,25 @@ class EarlierFile(Value):
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
-    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are the
-    flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
-    is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
-    :func:`~leadhand.domain.approval.policy_of`). ``documents`` is the directory of the documents that its tools can
-    search ("" for none). ``held_back`` is the allowance kept for reviewing results and
-    composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
-    those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
-    key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
-    key, to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier``
-    are the files of earlier runs that it may read, one for each path. ``workers`` are those that its project declares;
-    with ``nested_workers``, workers that are defined during the run may define and call others. ``shape`` is the role
-    that gives a typed answer (None: the answer is text); its ``output`` is the JSON schema. ``name`` and ``tags`` are
-    what people find the run by in lists. Of the runs and assignments that wait, those with the highest ``priority`` are
-    begun first.
+    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are
+    the flow's roles with their instructions, as they were at the start; ``options`` what the flow was given.
+    ``approve`` is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead
+    (see :func:`~leadhand.domain.approval.policy_of`). ``documents`` is the directory of the documents that its
+    tools can search ("" for none). ``held_back`` is the allowance kept for reviewing results and composing the
+    answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are those that
+    the run shares with other runs, and ``concurrency`` the limits at once that it shares with them. With
+    ``no_cache``, its tools are called even if an earlier result could be used again. ``by`` is who started the run,
+    where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
+    (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
+    earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each
+    path. ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during
+    the run may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text);
+    its ``output`` is the JSON schema. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
+    and assignments that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
+    the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
+    (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
+    person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
+    repairs add to it.
     """
 
     request: str
@@ -215,6 +220,24 @@ class RunDefinition(Value):
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
     priority: int = Field(default=0, ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY, exclude_if=operator.not_)
+    instructions: dict[str, str] = Field(default={}, exclude_if=operator.not_)
+    only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
+    plan_only: bool = Field(default=False, exclude_if=operator.not_)
+    approve_plan: bool = Field(default=False, exclude_if=operator.not_)
+
+    @property
+    def own_roles(self) -> tuple[Role, ...]:
+        """The roles of the flow, and the one that gives the answer its shape."""
+        return self.roles if self.shape is None else (*self.roles, self.shape)
+
+
+def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:
+    """Return the definition of a run whose roles may make these numbers of model calls in one attempt."""
+    changed = {
+        field: tuple(role.evolve(max_turns=turns[role.name]) if role.name in turns else role for role in roles)
+        for field, roles in (("roles", definition.roles), ("workers", definition.workers))
+    }
+    return definition.evolve(**changed)
 
 
 class Gap(Value):

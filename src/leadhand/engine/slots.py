@@ -13,8 +13,8 @@ from typing import Protocol
 class Slots:
     """A number of places that runs share; an attempt that waits for something outside gives its place back meanwhile.
 
-    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, so that
-    a large run does not keep a small one waiting.
+    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, and of
+    these to the one whose last turn was longest ago, so that a large run does not keep a small one waiting.
     """
 
     def __init__(self, count: int) -> None:
@@ -48,8 +48,8 @@ class Slots:
     @asynccontextmanager
     async def taken(self, run_id: str = "", most: int | None = None, priority: int = 0) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""
-        run = self._runs.setdefault(run_id, _Run())
-        run.most, run.priority = most, priority
+        run = self.run(run_id, most)
+        run.priority = priority
         place = _Place(self, run)
         try:
             await place.take()
@@ -91,7 +91,7 @@ class Slots:
             waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
             if not waiting:
                 return
-            first = min(waiting, key=lambda run: (-run.priority, run.taken))
+            first = min(waiting, key=lambda run: (-run.priority, run.taken, run.served))
             turn = first.waiting.popleft()
             if not turn.done():
                 self._give(first)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import TAKES_WORK, Announcement
+from leadhand.domain.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
 
 from .connection import Connection, among
 from .ownership import new_host

@@ -16,6 +16,7 @@ from leadhand.domain.events import ArtifactWritten
 from leadhand.domain.hosts import Announcement, HostLine
 from leadhand.domain.listing import DRIVEN, RunListing, StoreInfo, earlier_file, newest_files
 from leadhand.domain.run import ENDED, EarlierFile, RunStatus
+from leadhand.domain.run_filter import STATUS_ORDER, RunFilter, RunSort
 from leadhand.domain.value import Json, is_object
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags

@@ -280,23 +280,28 @@ class ClusterDispatcher(LocalDispatcher):
         """Whether attempts of a run are carried out here."""
         return bool(self._tasks.get(run_id))
 
-    def take_offered(self, run_id: str, attempts: Collection[str]) -> bool:
-        """Start those of the attempts that are still offered, and return True, if their run is driven here."""
+    def take_offered(self, run_id: str, attempts: Collection[str]) -> list[asyncio.Future[None]] | None:
+        """Start those of the attempts that are still offered, as :meth:`accept` does; None if others drive the run.
+
+        The results matter: a driver that did not wait for its slots would take all that it offers to others.
+        """
         run = self._driven.get(run_id)
         if run is None:
-            return False
+            return None
+        taken: list[asyncio.Future[None]] = []
         for attempt in attempts:
             _, work = run.offered.get(attempt, (0.0, None))
             if work is not None:
-                self._start_here(run, attempt, work)
-        return True
+                run.began(attempt, here=True)
+                taken.append(self.accept(work))
+        return taken
 
     async def _carry_out(self, work: Work) -> None:
         key = _key(work)
         if work.definition.concurrency.assignments:
             self._taken(key)  # it may wait for others, and the host has room for more
         try:
-            async with self.slot(work):
+            async with self._host.place(work), self.slot(work):
                 if not await self._begin(work):
                     return
                 self._doing[key] = work

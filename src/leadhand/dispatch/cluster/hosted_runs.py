@@ -50,7 +50,9 @@ class HostedRuns:
 
         Raises LeadhandError for a run that this process cannot carry out.
         """
-        if self._dispatcher.take_offered(run_id, attempts):
+        own = self._dispatcher.take_offered(run_id, attempts)
+        if own is not None:
+            await asyncio.gather(*own)
             return
         run = await self._run(run_id)
         await asyncio.gather(*[taken for attempt in attempts if (taken := await run.start(attempt)) is not None])

@@ -38,9 +38,8 @@ def run_document(
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if no host does. ``task`` is what the flow of the run shows of
-    it; its progress is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it
-    waits for a host.
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is the work on a report; its progress
+    is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
     """
     entries = list(entries)
     definition, finished, follows = state.definition, state.finished, state.definition.follows
