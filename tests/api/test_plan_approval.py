@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import Process
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.testing.scripted_model import ScriptedModel
@@ -46,8 +49,7 @@ async def test_no_work_begins_before_the_plan_is_approved(home: Path) -> None:
         assert (await run.wait()).status is RunStatus.WAITING
         assert CALLED == []
         types = await types_of(run)
-        assert "work_order_issued" not in types
-        assert "tool_call_began" not in types
+        assert not {"work_order_issued", "tool_call_began"}.intersection(types)
 
         (asked,) = await lead.approvals()
         assert asked.approval.kind == "plan"
@@ -213,3 +215,36 @@ async def test_on_approval_is_asked_about_plans(home: Path) -> None:
     async with lead_on(home, plan_of("tide"), on_approval=answer_plan) as lead:
         answer = await lead.run("look", approve_plan=True)
     assert (answer.status, kinds) == (RunStatus.SUCCEEDED, ["plan"])
+
+
+PROGRAM = """
+import asyncio, sys
+from leadhand import Leadhand
+
+async def main(home):
+    async with Leadhand(offline=True, home=home) as lead:
+        run = await lead.start("What is the weather in Paris tomorrow?", approve_plan=True)
+        await run.wait()
+        print(run.run_id, flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_a_plan_still_waits_after_its_process_was_killed(home: Path) -> None:
+    process = Process([sys.executable, "-c", PROGRAM, str(home)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    run_id = (await asyncio.to_thread(process.stdout.readline)).strip()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    async with Leadhand(offline=True, home=home) as lead:
+        run = await lead.resume(run_id)
+        assert (await run.wait()).status is RunStatus.WAITING
+        assert "work_order_issued" not in await types_of(run)
+        (asked,) = await lead.approvals()
+        await lead.approve(asked)
+        answer = await run.answer()
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.document["work_orders"][0]["subtasks"][0]["args"] == asked.approval.args["subtasks"][0]["args"]

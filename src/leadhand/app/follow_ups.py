@@ -9,6 +9,7 @@ from typing import Any
 from leadhand.app.arguments import LIMITS
 from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.arguments import name as checked_name
+from leadhand.app.run_settings import RunSettings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
@@ -48,12 +49,13 @@ async def start(
     name: str = "",
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
+    run: RunSettings | None = None,
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
     ``flow`` is another flow, ``options`` change single ones of the earlier run, ``output`` is another type of answer.
-    ``settings`` are those of :func:`continued`. Raises as :meth:`Runtime.start` does, and ConfigurationError for a tool
-    of the earlier run that is not in this process.
+    ``settings`` are those of :func:`continued`, ``run`` is what only the follow-up has. Raises as :meth:`Runtime.start`
+    does, and ConfigurationError for a tool of the earlier run that is not in this process.
     """
     definition = earlier.definition
     if flow in ("", definition.flow):
@@ -69,7 +71,14 @@ async def start(
         priority=priority,
         follows=earlier,
         output=output_of(definition) if output is None else output,
+        run=settings_of(definition, run or RunSettings()),
     )
+
+
+def settings_of(earlier: RunDefinition, given: RunSettings) -> RunSettings:
+    """Return what only a follow-up has: the instructions and tools of the earlier run, where no others are given."""
+    tools = earlier.only_tools if given.tools is None else given.tools
+    return replace(given, instructions=given.instructions or earlier.instructions, tools=tools)
 
 
 def output_of(earlier: RunDefinition) -> dict[str, Any] | None:

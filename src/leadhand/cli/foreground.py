@@ -11,9 +11,11 @@ from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
+from leadhand.app.formatting import clean
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
+from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.cli.terminal.progress import PlainView, View
 from leadhand.cli.terminal.prompt import prompt_for_approvals
 from leadhand.cli.terminal.streams import (
@@ -31,6 +33,7 @@ from leadhand.cli.terminal.streams import (
 from leadhand.domain.document import event_line
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
+from leadhand.domain.plan_approval import open_plan
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
@@ -101,7 +104,7 @@ async def run_in_foreground(
     transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq)
     try:
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
-            if not can_prompt():
+            if not can_prompt() or _only_planned(run.state):
                 break
             if not await prompt_for_approvals(runtime, run.run_id):
                 break
@@ -114,7 +117,12 @@ async def run_in_foreground(
         raise
     await print_result(run, output)
     say_end(run.state, store, resume=resume)
-    return code_of(run.state)
+    return Exit.ANSWERED if _only_planned(run.state) else code_of(run.state)
+
+
+def _only_planned(state: RunState) -> bool:
+    """Whether a run that only had to plan rests with its plan."""
+    return state.definition.plan_only and state.status is RunStatus.WAITING and open_plan(state) is not None
 
 
 async def _drive(log: ContextStore, run: Run, transcript: Transcript, shown: View, resume: str) -> RunState:
@@ -186,6 +194,8 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(await run.document())
     elif output.stream_json:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
+    elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
+        write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.shape and finished.value is not None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
@@ -201,6 +211,8 @@ def say_end(state: RunState, store: StoreFlags, *, resume: str) -> None:
         say(line)
     if state.status is RunStatus.PAUSED:
         say(f"Paused. Resume with: {resume}")
+    elif _only_planned(state):
+        say(f"Nothing was done. Carry the plan out with: {resume}")
     elif state.status is RunStatus.WAITING:
         lines = list(approval_lines(state, store))
         say(f"Waiting for approval. List all requests: {store.command('approvals', 'list')}")

@@ -14,9 +14,10 @@ from weakref import WeakValueDictionary
 
 from leadhand.app import operator
 from leadhand.app.driver import Driver
-from leadhand.app.follow_ups import models_of
+from leadhand.app.follow_ups import models_of, settings_of
 from leadhand.app.keys import key_store
 from leadhand.app.new_limits import advice_to_raise
+from leadhand.app.run_settings import run_settings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
@@ -132,6 +133,14 @@ class Service:
         options = submission.options
         if follows is None:
             options = await self.agents.options(submission.flow, options)
+        own = run_settings(
+            instructions=submission.instructions,
+            tools=submission.tools,
+            plan_only=submission.plan_only,
+            approve_plan=submission.approve_plan,
+        )
+        if follows is not None:
+            own = settings_of(follows.definition, own)
         try:
             state = await self.runtime.start(
                 request,
@@ -149,6 +158,7 @@ class Service:
                 follows=follows,
                 handed_over=True,
                 output=submission.output_schema,
+                run=own,
             )
         except UsageError:
             earlier = await self.started_before(submission, principal, key)

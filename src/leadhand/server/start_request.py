@@ -134,6 +134,20 @@ class Submission(Body):
     no_cache: bool = Field(
         False, exclude_if=operator.not_, description="Call tools even if an earlier result could be used again."
     )
+    instructions: str | dict[str, str] | None = Field(
+        None,
+        exclude_if=unset,
+        description="Added to the instructions of every role, or of roles by name.",
+    )
+    tools: list[str] | None = Field(None, exclude_if=unset, description="The only tools that the run may use, by name.")
+    plan_only: bool = Field(
+        False,
+        exclude_if=operator.not_,
+        description="Plan and wait; resuming the run or approving the plan carries it out.",
+    )
+    approve_plan: bool = Field(
+        False, exclude_if=operator.not_, description="Wait until a person approves the plan before any work begins."
+    )
     output_schema: dict[str, Any] | None = Field(
         None,
         exclude_if=unset,

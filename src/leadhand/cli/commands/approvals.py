@@ -58,7 +58,7 @@ def _say_how(pending: list[OpenApproval], store: StoreFlags) -> None:
         say("No pending approvals.")
         return
     say()
-    if "call" in kinds:
+    if kinds & {"call", "plan"}:
         say(f"Approve: {store.command('approvals', 'approve', 'ID')}")
         say(f"Deny:    {store.command('approvals', 'deny', 'ID')} --reason TEXT")
     if "effect" in kinds:
@@ -74,12 +74,12 @@ async def approvals_approve(
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Approve a call."""
+    """Approve a call or a plan."""
     changed = json_value("--args", args)
 
     async def approve(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.answer(runtime, pending, by=user(), approve=True, args=changed, always=always, reason=reason)
-        what = f"every call of {pending.approval.tool} in this run" if always else pending.approval.tool
+        what = f"every call of {pending.approval.tool} in this run" if always else _named(pending)
         return f"Approved {what}{' with your arguments' if changed else ''}."
 
     await _answer(approval, approve, store)
@@ -92,11 +92,11 @@ async def approvals_deny(
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Deny a call."""
+    """Deny a call or a plan. A plan denied with a reason is made again; without one, the run ends."""
 
     async def deny(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
-        return f"Denied {pending.approval.tool}."
+        return f"Denied {_named(pending)}."
 
     await _answer(approval, deny, store)
 
@@ -122,6 +122,10 @@ async def approvals_settle(
         return f"Recorded: {pending.approval.tool} {what}."
 
     await _answer(approval, settle, store)
+
+
+def _named(pending: OpenApproval) -> str:
+    return "the plan" if pending.approval.kind == "plan" else pending.approval.tool
 
 
 async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags) -> None:

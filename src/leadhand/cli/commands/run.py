@@ -11,6 +11,7 @@ from leadhand.api import Leadhand
 from leadhand.app import follow_ups
 from leadhand.app.arguments import check_request, parse_tags, run_name, run_priority
 from leadhand.app.flows import WORKER
+from leadhand.app.run_settings import run_settings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.source_files import all_tools
@@ -83,6 +84,16 @@ class Job:
     priority: Annotated[
         int, Flag("Begin this run and its assignments before those with a lower priority (-100 to 100).", "N")
     ] = 0
+    instructions: Annotated[str | None, Flag("Add this to the instructions of every role, for this run.", "TEXT")] = (
+        None
+    )
+    only_tool: Annotated[
+        tuple[str, ...], Flag("Let the run use only this tool of those it would have. Repeatable.", "NAME")
+    ] = ()
+    plan_only: Annotated[
+        bool, Flag("Plan, print the plan and stop; leadhand runs resume then carries the plan out.")
+    ] = False
+    approve_plan: Annotated[bool, Flag("Ask a person to approve the plan before any work begins.")] = False
 
     async def run(
         self,
@@ -101,6 +112,12 @@ class Job:
         typed = None if self.output_schema is None else schema_file(self.output_schema)
         named: dict[str, Any] = {"name": run_name(self.name), "tags": parse_tags(self.tag, "--tag")}
         named["priority"] = run_priority(self.priority)
+        own = run_settings(
+            instructions=self.instructions,
+            tools=self.only_tool or None,
+            plan_only=self.plan_only,
+            approve_plan=self.approve_plan,
+        )
         if self.detach and output.stream_json:
             raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
         text = check_request(_request(request, example), example=example)
@@ -112,6 +129,7 @@ class Job:
             "on_text": shown.write_draft,
             **approving,
         }
+        named["run"] = own
         files: dict[str, Any] = {"tools": self.tools, "output": output, "store": store}
         own_models = models
         if earlier is not None and models.model is None and not models.offline:  # no other is looked for

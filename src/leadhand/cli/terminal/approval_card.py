@@ -11,6 +11,7 @@ from typing import Any
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
+from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.domain.approval import Approval, Preview
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import is_subtask
@@ -32,6 +33,8 @@ EFFECTS = {
 
 def question(approval: Approval) -> str:
     """Return the question in one line."""
+    if approval.kind == "plan":
+        return "Carry out this plan?"
     if approval.kind == "effect":
         return f"Did {approval.tool} go through? It started, and its end was not recorded."
     return f"Allow {approval.tool}?"
@@ -70,6 +73,9 @@ def card(
     of what it would make is shown in their place; ``by`` is the requester if the question does not name it (see
     :func:`requester`).
     """
+    if pending.approval.kind == "plan":
+        about = (line for fact in _about(pending, now, by) for line in _wrapped(fact, width))
+        return [*(f"  {_exact(line)}" for line in plan_lines(pending.approval.args)), *about]
     lines = [] if preview is None else [f"  {line}" for line in _previewed(preview)]
     facts = [*(_arguments(pending, args) if preview is None else _rights(preview)), *_facts(pending, now, by)]
     return [*lines, *(line for fact in facts for line in _wrapped(fact, width))]
@@ -101,6 +107,11 @@ def _facts(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
     approval = pending.approval
     yield _fact("effect", f"{approval.effect.value}: {EFFECTS[approval.effect.value]}")
     yield _fact("cost", "not stated by the tool" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
+    yield from _about(pending, now, by)
+
+
+def _about(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
+    approval = pending.approval
     key = assignment_of(approval.attempt)
     name = by or approval.asked_for
     who = key if name in ("", key) else f"{name} ({key})"

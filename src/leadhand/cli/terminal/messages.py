@@ -196,9 +196,9 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
     """The pending approvals of a run, each with the command that answers it."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING:
-            command = "approve" if approval.kind == "call" else "settle"
+            command = "settle" if approval.kind == "effect" else "approve"
             answer = store.command("approvals", command, approval_id(state.run_id, approval))
-            yield f"{label(approval.tool, approval.args)}: {answer}"
+            yield f"{'the plan' if approval.kind == 'plan' else label(approval.tool, approval.args)}: {answer}"
 
 
 def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, tools: Iterable[str] = ()) -> str:

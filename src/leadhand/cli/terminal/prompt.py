@@ -21,6 +21,7 @@ from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
+ALLOW_PLAN = "yes, no, or later?"
 WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"
 
 
@@ -57,6 +58,8 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     _show(pending, by=by, preview=pending.approval.preview)
     if pending.approval.kind == "effect":
         await _effect(runtime, pending)
+    elif pending.approval.kind == "plan":
+        await _plan(runtime, pending)
     else:
         await _call(runtime, pending, by)
 
@@ -66,6 +69,16 @@ def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str,
     say(question(pending.approval))
     for line in card(pending, datetime.now(UTC), width=width(), args=args, by=by, preview=preview):
         say(line)
+
+
+async def _plan(runtime: Runtime, pending: OpenApproval) -> None:
+    while True:
+        word = _read(ALLOW_PLAN).lower()
+        if word in ("y", "yes"):
+            return await approvals.answer(runtime, pending, by=user(), approve=True)
+        if word in ("n", "no"):
+            reason = _read("what should change? (empty: end the run)")
+            return await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
 
 
 async def _call(runtime: Runtime, pending: OpenApproval, by: str) -> None:

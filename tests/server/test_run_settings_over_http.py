@@ -1,0 +1,44 @@
+"""Settings of single runs and plan approval over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+REQUEST = "What is the weather in Paris tomorrow?"
+
+
+async def started(api: Any, **body: Any) -> Any:
+    return (await api.post("/api/runs", params={"wait": 20}, json={"request": REQUEST, **body})).json()
+
+
+async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any) -> None:
+    api = await open_door(models=None, tools=None, offline=True)
+    document = await started(api, approve_plan=True)
+    assert (document["status"], document["work_orders"], document["approve_plan"]) == ("waiting", [], True)
+    (card,) = (await api.get("/api/approvals")).json()["approvals"]
+    assert (card["kind"], card["args"]["subtasks"][0]["tool"]) == ("plan", "weather_tool")
+    answered = await api.post(f"/api/approvals/{card['id']}", json={"decision": "approve"})
+    assert answered.status_code == 200
+    again = await api.post(f"/api/approvals/{card['id']}", json={"decision": "approve"})
+    assert again.status_code == 409
+    document = (await api.get(f"/api/runs/{document['run_id']}", params={"wait": 20})).json()
+    assert document["status"] == "succeeded"
+
+
+async def test_a_run_that_only_plans_is_carried_out_by_a_resume(open_door: Any) -> None:
+    api = await open_door(models=None, tools=None, offline=True)
+    document = await started(api, plan_only=True)
+    assert (document["status"], document["work_orders"]) == ("waiting", [])
+    await api.post(f"/api/runs/{document['run_id']}/resume")
+    document = (await api.get(f"/api/runs/{document['run_id']}", params={"wait": 20})).json()
+    assert document["status"] == "succeeded"
+
+
+async def test_settings_of_a_run_are_checked_and_shown(open_door: Any) -> None:
+    api = await open_door(models=None, tools=None, offline=True)
+    document = await started(api, tools=["weather_tool"], instructions={"plan": "Be brief."})
+    assert (document["tools"], document["instructions"]) == (["weather_tool"], {"plan": "Be brief."})
+    for body in ({"tools": ["nope"]}, {"instructions": {"nope": "x"}}, {"flow": "research", "plan_only": True}):
+        refused = await api.post("/api/runs", json={"request": REQUEST, **body})
+        assert refused.status_code == 422, body
+        assert refused.json()["how"]
