@@ -1786,10 +1786,14 @@ export interface components {
     readonly Submission: {
       readonly allow_unknown_price?: boolean;
       readonly approve?: ("ask" | "auto" | "never") | null;
+      readonly approve_plan?: boolean;
       readonly approve_rules?: {
         readonly [key: string]: "ask" | "auto" | "never";
       } | null;
       readonly flow?: string;
+      readonly instructions?: string | {
+        readonly [key: string]: string;
+      } | null;
       readonly lead_model?: string | null;
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
@@ -1803,11 +1807,13 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly priority?: number;
+      readonly plan_only?: boolean;
       readonly request: string;
       readonly review_model?: string | null;
       readonly tags?: {
         readonly [key: string]: string;
       };
+      readonly tools?: readonly string[] | null;
       readonly worker_model?: string | null;
     };
     readonly Subtask: {

@@ -27,6 +27,7 @@ from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
+from leadhand.ports.hooks import Hook
 from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
 
@@ -64,7 +65,8 @@ class Leadhand(Answering):
 
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people). ``deps`` is what your tools find in ``context.deps``: clients,
-    connections, the user. It is in no log.
+    connections, the user. It is in no log. ``hooks`` check model calls, tool calls and answers (see
+    :mod:`leadhand.hooks`).
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -108,6 +110,7 @@ class Leadhand(Answering):
         on_text: Callable[[str, str, str], None] | None = None,
         on_approval: OnApproval | None = None,
         deps: Any = None,
+        hooks: Iterable[Hook | type[Hook]] = (),
     ) -> None:
         roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
         budgets = arguments.shared_budgets(budget_per_day, budget_total)
@@ -157,6 +160,7 @@ class Leadhand(Answering):
             flows=self._flows,
             on_text=on_text,
             added=self._adapters,
+            hooks=arguments.hooks(hooks),
         )
         self._runtime: Runtime | None = None
 

@@ -14,6 +14,7 @@ import { DenyForm, EditForm, HappenedForm } from "./answers.tsx";
 import { Arguments } from "./arguments.tsx";
 import { Facts } from "./facts.tsx";
 import { titleOf } from "./kept.ts";
+import { Plan } from "./plan.tsx";
 import { useSteady } from "./steady.ts";
 
 interface ApprovalCardProps {
@@ -30,6 +31,8 @@ interface ApprovalCardProps {
 
 type Mode = "buttons" | "edit" | "deny" | "happened";
 
+const OPENING = { call: "Call ", effect: "Did ", plan: "Carry out " };
+
 const ANNOUNCED: { readonly [decision: string]: string } = {
   approve: "Approved",
   deny: "Denied",
@@ -40,6 +43,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const { card, open, onDone, within = false, heading: Heading = "h3" } = props;
   const [mode, setMode] = useState<Mode>("buttons");
   const heading = useId();
+  const subject = card.kind === "plan" ? "the plan" : card.tool;
   const article = useRef<HTMLElement>(null);
   const [gone, setGone] = useState(false);
   const [answer, setAnswer] = useState("Answered elsewhere");
@@ -59,19 +63,19 @@ export function ApprovalCard(props: ApprovalCardProps) {
     openApprovals.value = Math.max(0, openApprovals.peek() - 1);
     const word = ANNOUNCED[answer.decision]!;
     setAnswer(word);
-    announce(`${word}: ${card.tool}`);
+    announce(`${word}: ${subject}`);
     onDone();
   });
 
   // The keys act on the focused card only, so that nothing is approved by accident.
   function onKeyDown(event: KeyboardEvent): void {
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (card.kind !== "call" || mode !== "buttons" || !may("approve") || !open) return;
+    if (card.kind === "effect" || mode !== "buttons" || !may("approve") || !open) return;
     if (event.repeat) return;
     const actions: { [key: string]: () => void } = {
       a: () => answering.run({ decision: "approve" }),
       d: () => setMode("deny"),
-      e: () => setMode("edit"),
+      ...(card.kind === "call" && { e: () => setMode("edit") }),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -85,7 +89,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const steadily = <Args extends unknown[]>(act: (...args: Args) => unknown) => (...args: Args) => {
     if (isSteady()) act(...args);
   };
-  const title = titleOf(card.args);
+  const title = card.kind === "plan" ? "" : titleOf(card.args);
   const form = {
     busy: answering.busy,
     onBack: () => {
@@ -107,8 +111,8 @@ export function ApprovalCard(props: ApprovalCardProps) {
       <header>
         <Heading id={heading}>
           {!open && `${answer}: `}
-          {open && (card.kind === "call" ? "Call " : "Did ")}
-          <code>{card.tool}</code>
+          {open && OPENING[card.kind]}
+          {card.kind === "plan" ? subject : <code>{card.tool}</code>}
           {open && card.kind === "effect" && " happen"}
           {title}
           {open && "?"}
@@ -120,7 +124,9 @@ export function ApprovalCard(props: ApprovalCardProps) {
           </p>
         )}
       </header>
-      {card.preview
+      {card.kind === "plan"
+        ? <Plan plan={card.args} />
+        : card.preview
         ? <PreviewOf card={card} preview={card.preview} />
         : <Arguments args={card.args} origins={card.origins} />}
       <Facts card={card} within={within} />
@@ -135,7 +141,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
       {mode === "deny" && answerable && (
         <DenyForm
           {...form}
-          tool={card.tool}
+          tool={subject}
           onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
         />
       )}
@@ -153,10 +159,11 @@ export function ApprovalCard(props: ApprovalCardProps) {
       )}
       {mode === "buttons" && answerable && may("approve") && (
         <div class="buttons">
-          {card.kind === "call"
+          {card.kind !== "effect"
             ? (
               <CallButtons
-                tool={card.tool}
+                tool={subject}
+                isPlan={card.kind === "plan"}
                 busy={answering.busy}
                 held={!steady}
                 onAnswer={steadily(answering.run)}
@@ -207,13 +214,14 @@ function PreviewOf({ card, preview }: { card: Card; preview: NonNullable<Card["p
 
 interface CallButtonsProps {
   readonly tool: string;
+  readonly isPlan: boolean;
   readonly busy: boolean;
   readonly held: boolean;
   readonly onAnswer: (answer: AnswerBody) => void;
   readonly onMode: (mode: Mode) => void;
 }
 
-function CallButtons({ tool, busy, held, onAnswer, onMode }: CallButtonsProps) {
+function CallButtons({ tool, isPlan, busy, held, onAnswer, onMode }: CallButtonsProps) {
   return (
     <>
       <Button
@@ -226,14 +234,16 @@ function CallButtons({ tool, busy, held, onAnswer, onMode }: CallButtonsProps) {
       >
         Approve
       </Button>
-      <Button
-        held={held}
-        label={`Edit arguments of ${tool}`}
-        title="e"
-        onClick={() => onMode("edit")}
-      >
-        Edit…
-      </Button>
+      {!isPlan && (
+        <Button
+          held={held}
+          label={`Edit arguments of ${tool}`}
+          title="e"
+          onClick={() => onMode("edit")}
+        >
+          Edit…
+        </Button>
+      )}
       <Button
         kind="danger"
         held={held}
@@ -243,15 +253,17 @@ function CallButtons({ tool, busy, held, onAnswer, onMode }: CallButtonsProps) {
       >
         Deny…
       </Button>
-      <Button
-        busy={busy}
-        held={held}
-        label={`Always approve ${tool}`}
-        title={`Approve this and all later calls of ${tool} in this run`}
-        onClick={() => onAnswer({ decision: "approve", always: true })}
-      >
-        Always approve
-      </Button>
+      {!isPlan && (
+        <Button
+          busy={busy}
+          held={held}
+          label={`Always approve ${tool}`}
+          title={`Approve this and all later calls of ${tool} in this run`}
+          onClick={() => onAnswer({ decision: "approve", always: true })}
+        >
+          Always approve
+        </Button>
+      )}
     </>
   );
 }

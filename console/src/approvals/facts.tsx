@@ -16,12 +16,16 @@ export function Facts({ card, within }: { card: ApprovalCard; within: boolean })
     : "the run";
   return (
     <dl class="facts">
-      <Fact name="Effect">
-        <EffectMark effect={card.effect} />
-      </Fact>
-      <Fact name="Cost">
-        {card.cost_usd === null ? "Unknown" : `About ${money(card.cost_usd)}`}
-      </Fact>
+      {card.kind !== "plan" && (
+        <>
+          <Fact name="Effect">
+            <EffectMark effect={card.effect} />
+          </Fact>
+          <Fact name="Cost">
+            {card.cost_usd === null ? "Unknown" : `About ${money(card.cost_usd)}`}
+          </Fact>
+        </>
+      )}
       <Fact name="Requested">
         by {requester}
         {card.asked_at && <>, {<Age at={card.asked_at} word="ago" />}</>}

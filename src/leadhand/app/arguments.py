@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models
+from leadhand.ports.hooks import Hook
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -197,6 +199,21 @@ def check_parts(*, models: object, store: object, on_text: object, on_approval: 
     check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
     check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
     check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
+
+
+def hooks(given: object) -> list[Hook]:
+    """Return hooks, instances of the classes among them. Raises UsageError for anything else."""
+    how = "Pass instances of leadhand.hooks.Hook, or functions with a decorator of leadhand.hooks: hooks=[…]."
+    if isinstance(given, str | dict) or not isinstance(given, Iterable):
+        raise UsageError(f"invalid value for hooks: {shown(cast('object', given))}", how)
+    return [_hook(each, how) for each in cast("Iterable[object]", given)]
+
+
+def _hook(given: object, how: str) -> Hook:
+    made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
+    if not isinstance(made, Hook):
+        raise UsageError(f"{shown(made)} is not a hook", how)
+    return made
 
 
 def adapter(model: object) -> Models:

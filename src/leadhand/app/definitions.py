@@ -30,6 +30,7 @@ class Definitions:
     models: Models
     toolbox: Toolbox
     flows: FlowRegistry
+    hooks: tuple[str, ...] = ()
 
     async def of_run(
         self,
@@ -97,6 +98,7 @@ class Definitions:
             priority=run_priority(priority),
             instructions=dict(run.instructions),
             only_tools=run.tools,
+            hooks=self.hooks,
             plan_only=run.plan_only,
             approve_plan=run.approve_plan,
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from leadhand.app.project_workers import workshop_of
 from leadhand.app.settings import Settings
+from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
@@ -27,6 +28,7 @@ def host_with_calls(
     web: Callable[[bool], Web],
     artifacts: ArtifactStore,
     library: Callable[[bool, str], Library],
+    hooks: Hooks,
     on_text: OnText | None,
 ) -> tuple[Host, ModelCalls, ToolCalls]:
     """Return the host of a process, and what makes its calls. They share the limits that bind on all processes."""
@@ -38,6 +40,7 @@ def host_with_calls(
         artifacts,
         library,
         workshop_of(settings.project),
+        hooks=hooks,
         limits=ToolLimits(limits, store, clock),
         cache=ToolCache(store),
     )

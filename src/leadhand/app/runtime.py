@@ -19,7 +19,7 @@ from leadhand.app.membership import Membership, dispatcher_of, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
-from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
+from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
@@ -34,11 +34,13 @@ from leadhand.domain.run import ModelChoice, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller, OnEntries, OnState
+from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
 from leadhand.ports import ContextStore, Models
+from leadhand.ports.hooks import Hook
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
@@ -66,6 +68,7 @@ class Runtime:
     flows: FlowRegistry
     on_text: InitVar[OnText | None]
     added: InitVar[dict[str, Models]]
+    hooks: Hooks
 
     def __post_init__(self, on_text: OnText | None, added: dict[str, Models]) -> None:
         self.watchers: list[OnEntries] = []
@@ -87,7 +90,9 @@ class Runtime:
             self.on_release.append(self._tracing.release)
         self.all_models = AddedModels(self.models, added)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
-        self.definitions = Definitions(self.settings, self.store, self.artifacts, self.models, self.toolbox, self.flows)
+        self.definitions = Definitions(
+            self.settings, self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names
+        )
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.redactor, on_text)
         """This process among those that share its database; None if they are all on this machine."""
@@ -97,6 +102,7 @@ class Runtime:
             web=self.web,
             artifacts=self.artifacts,
             library=self.library,
+            hooks=self.hooks,
             on_text=on_text if self.cluster is None else self.cluster.live.write,
         )
         self.dispatcher = dispatcher_of(self.cluster, self._host, self._clock, self.settings.concurrency)
@@ -206,6 +212,7 @@ class Runtime:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
+        check_hooks(self.hooks, state.definition)
         if state.finished is None:
             self.flows.check_code(state.definition)
             for name in state.definition.models.names:
@@ -268,6 +275,7 @@ class Runtime:
             clock=self._clock,
             on_entries=note,
             asleep=self._asleep_s,
+            hooks=self.hooks,
             fits=fits_of(self._outputs.get(state.run_id), state.definition.shape),
         )
         self._held[state.run_id] = state
@@ -353,9 +361,10 @@ async def open_runtime(
     on_text: OnText | None = None,
     reading: bool = False,
     added: dict[str, Models] | None = None,
+    hooks: Iterable[Hook] = (),
 ) -> Runtime:
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
-    ``added`` are the adapters of single runs, by the names in their logs.
+    ``added`` are the adapters of single runs, by the names in their logs, ``hooks`` check calls and answers.
 
     If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
     Raises ConfigurationError for a home, database or model that cannot be used.
@@ -381,4 +390,5 @@ async def open_runtime(
         flows=flows,
         on_text=on_text,
         added={} if added is None else added,
+        hooks=Hooks(hooks),
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.installed import entry_points
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.lifecycle import SETTLED
+from leadhand.domain.run import RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
+from leadhand.engine.hooks import Hooks
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
@@ -102,6 +104,15 @@ def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
                 f"the run needs the tool {tool.name} of {tool.import_path}, which is not available in this process",
                 "Pass the tool with --tools FILE, or with Leadhand(tools=[…]).",
             )
+
+
+def check_hooks(hooks: Hooks, definition: RunDefinition) -> None:
+    """Raise ConfigurationError if this process lacks a hook of a run."""
+    if missing := hooks.missing(definition):
+        raise ConfigurationError(
+            f"the run is checked by the hook {missing[0]}, which is not in this process",
+            "Continue the run from its program, with the same Leadhand(hooks=[…]).",
+        )
 
 
 def changed_tools(state: RunState, toolbox: Toolbox) -> list[ToolSpec]:

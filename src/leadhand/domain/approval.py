@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -46,7 +47,8 @@ class Approval(Value):
     subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
     without an answer at ``expires_at`` counts as denied.
     ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover it.
-    ``preview`` shows what the call would make, if its tool can say so.
+    ``preview`` shows what the call would make, if its tool can say so. ``hook`` changed the call or asks for approval,
+    for ``hook_reason``.
     """
 
     approval_id: str
@@ -65,6 +67,8 @@ class Approval(Value):
     reason: str = ""
     by_hand: bool = False
     preview: Preview | None = Field(default=None, exclude_if=unset)
+    hook: str = Field(default="", exclude_if=operator.not_)
+    hook_reason: str = Field(default="", exclude_if=operator.not_)
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:

@@ -62,7 +62,7 @@ MAX_TURNS = "max_turns"
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
-OF_ONE_ROLE = frozenset({"no_rules", "flow_error"})
+OF_ONE_ROLE = frozenset({"no_rules", "flow_error", "hook_failed"})
 """Types of failures of a model for one role. Other roles of the run can still use it."""
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""

@@ -44,6 +44,10 @@ def support(
         call.ok and (same_arguments(args, call.args) or call.call_id in approved or call.by) for call in mine
     ):
         return Support()
+    by_hook = next((call for call in mine if call.ok and call.changed_by), None)
+    if by_hook is not None:
+        said = f"{written(by_hook)} was called instead of {written_call(subtask.tool, args)}"
+        return Support(None, f"{said}: the hook {by_hook.changed_by} changed its arguments")
     refusal = next((c.failure for c in reversed(mine) if c.failure is not None and same_arguments(args, c.args)), None)
     fixed = {name: value for name, value in args.items() if result_reference(subtask.args.get(name)) is None}
     instead = next((call for call in reversed(mine) if call.ok), None)

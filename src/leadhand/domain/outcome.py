@@ -121,6 +121,13 @@ def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Ite
         yield from ["Done for good; leave it out if you ask again:", *lines]
 
 
+def withheld_answer(state: RunState, failure: Failure) -> str:
+    """Return the text of an answer that people do not get: why, and which calls were made for good, by name."""
+    lines = [f"- {call.tool} ({each.key})" for each in state.assignments.values() for call in each.made if call.acted]
+    text = f"The answer is withheld: {failure.message}."
+    return "\n".join([text, "", "Done for good; leave it out if you ask again:", *lines]) if lines else text
+
+
 def _labelled(answer: str, results: Sequence[AssignmentState]) -> str:
     """Return the answer, with a note if it uses sample data and does not say so."""
     sample = any(each.data is not None and each.data.sample for each in results)

@@ -186,7 +186,7 @@ class RunDefinition(Value):
     the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
     (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
     person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
-    repairs add to it.
+    repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer.
     """
 
     request: str
@@ -222,6 +222,7 @@ class RunDefinition(Value):
     priority: int = Field(default=0, ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY, exclude_if=operator.not_)
     instructions: dict[str, str] = Field(default={}, exclude_if=operator.not_)
     only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
+    hooks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     plan_only: bool = Field(default=False, exclude_if=operator.not_)
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
 

@@ -63,6 +63,7 @@ class BegunCall(NamedTuple):
     tool: str
     args: dict[str, Any]
     effect: Effect
+    changed_by: str = ""
 
 
 class MadeCall(NamedTuple):
@@ -102,15 +103,17 @@ NOT_COMPACTED = Compacted()
 
 
 class CallAnswer(NamedTuple):
-    """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them.
+    """The answer to an open call of a parked attempt.
 
-    ``decided``: the controller answered it, not a person.
+    ``args`` are the arguments if a person, or a ``hook`` that a person agreed with, changed them. ``decided``: the
+    controller answered it, not a person.
     """
 
     ok: bool
     content: str
     args: dict[str, Any] | None = None
     decided: bool = False
+    hook: str = ""
 
 
 class AttemptState(NamedTuple):

@@ -131,7 +131,8 @@ class ToolResult(NamedTuple):
     """The result of one call, in the log, in a conversation or as evidence.
 
     ``call_id`` is the key of the call in its run. Without ``failure``, the call succeeded. ``raw`` above 4 kB is a blob
-    reference in the log. ``artifacts`` are the files that its children wrote, ``by`` names a person who confirmed it.
+    reference in the log. ``artifacts`` are the files that its children wrote, ``by`` names a person who confirmed it,
+    ``changed_by`` the hook that changed its arguments.
     """
 
     call_id: str
@@ -146,6 +147,7 @@ class ToolResult(NamedTuple):
     artifacts: tuple[str, ...] = ()
     failure: Failure | None = None
     by: str = ""
+    changed_by: str = ""
 
     @property
     def ok(self) -> bool:

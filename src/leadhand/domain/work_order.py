@@ -296,7 +296,7 @@ class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, another assignment, or confirmation that it happened.
 
     ``asks``: the tool returned, and the controller has not decided yet on what it asks for. ``preview`` shows a person
-    what the call would make.
+    what the call would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
     """
 
     call_id: str
@@ -304,6 +304,9 @@ class OpenCall(Value):
     tool: str = ""
     args: dict[str, Any] = {}
     preview: Preview | None = Field(default=None, exclude_if=unset)
+    hook: str = Field(default="", exclude_if=operator.not_)
+    changed: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    reason: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def answered_by_run(self) -> bool:

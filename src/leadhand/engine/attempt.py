@@ -18,7 +18,7 @@ from leadhand.domain.explaining import Evidence
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
 from leadhand.domain.text import error_in, is_blank, stated_lines
 from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json, compact_json, is_object, json_problem, object_of
+from leadhand.domain.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
@@ -34,6 +34,7 @@ from leadhand.engine.gate import (
     unmet,
 )
 from leadhand.engine.long_texts import grows, never_ended, next_part, whole
+from leadhand.engine.no_results import no_news, no_result
 from leadhand.engine.turns import GaveUp, Stuck, Turns
 from leadhand.ports import ModelError, Work
 
@@ -55,6 +56,8 @@ class Attempt:
         self._rejected: int | None = None
         self._expectations = Expectations(work, turns, self._problems)
         self._evidence: tuple[int, Evidence] | None = None
+        self._withheld: tuple[Turn, Failure] | None = None
+        """The last answer that a hook did not let pass, and why."""
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
         """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
@@ -91,20 +94,34 @@ class Attempt:
                 hopeless = self._hopeless(turn)
                 if hopeless is not None:
                     return self._failed(hopeless)
+                if not turn.cut:
+                    await self._check_answer(whole(conversation.turns))
                 result = self._finished(conversation, turn)
                 if result is not None and result.ok:
                     result = await self._expectations.checked(conversation, turn, result)
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
-                    raise Stuck(_no_news(turn), "no_progress")
+                    raise Stuck(no_news(turn), "no_progress")
             if conversation.replies >= self._work.max_turns:
                 if self._work.attempt.feedback == TOO_LONG:
                     return self._failed(never_ended(self._work, conversation.replies))
-                message = _no_result(conversation)
+                message = no_result(conversation)
                 failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
                 return self._failed(self._cause(conversation, failure))
             await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn), self._is_sound)
+
+    async def _check_answer(self, turn: Turn) -> None:
+        """Let the hooks decide on the answer of the run, if the turn gives it, or the last part of it."""
+        given = self._work.assignment
+        text = text_of(object_of(turn.value).get("answer")) if turn.value is not None else ""
+        text = text or (turn.message.text if given.answers and not turn.message.tool_calls else "")
+        if text and given.subtask is None and given.parent is None:
+            failure = await self._turns.check_answer(text)
+            self._withheld = None if failure is None else (turn, failure)
+
+    def _why_withheld(self, turn: Turn) -> Failure | None:
+        return self._withheld[1] if self._withheld is not None and self._withheld[0].number == turn.number else None
 
     @property
     def _one_reply(self) -> bool:
@@ -152,7 +169,11 @@ class Attempt:
             return self._failed(never_ended(self._work, conversation.replies))
         turn, last = whole(conversation.turns), turn
         made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
-        problems = self._problems(made, turn, first=first)
+        problems, withheld = self._problems(made, turn, first=first), self._why_withheld(turn)
+        if withheld is not None and self._work.assignment.judges and not problems:
+            # Its verdicts count; the answer is written by itself, and checked again.
+            return self._ok(conversation, text or "review", "", {**object_of(turn.value), "answer": ""})
+        problems = problems or ([withheld.message] if withheld is not None else [])
         if not problems:
             stated = "" if first else self._stated(self._turns.as_logged(turn))  # the first answer is sound
             doubt = self._unexplained(made, stated)
@@ -167,6 +188,8 @@ class Attempt:
             problems = self._problems(made, logged, first=first) or [OF_A_SECRET]
         # A text is asked for again once; code can write the results down instead.
         text = self._one_reply and self._work.shape is None
+        if withheld is not None and self._objections > 1:
+            return self._failed(withheld)
         if self._objections > (1 if text else self._work.definition.limits.max_repairs):
             return self._failed(self._given_up(made, turn, problems))
         if conversation.replies < self._work.max_turns:
@@ -382,21 +405,6 @@ class Attempt:
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
-
-
-def _no_news(turn: Turn) -> str:
-    """Return why an attempt ends whose latest turns brought nothing new."""
-    failed = [result.failure.message for result in turn.done.values() if result.failure is not None]
-    why = f": {failed[-1]}" if failed else ""
-    return f"the calls of the worker's last {MOST_IDLE} turns brought nothing new{why}"
-
-
-def _no_result(conversation: Conversation) -> str:
-    """Return that the turns are used up, with the last call that failed, if one did."""
-    turns = conversation.replies
-    done = (turn.done[at] for turn in reversed(conversation.turns) for at in sorted(turn.done, reverse=True))
-    errors = (f"; the last error: {each.tool}: {each.failure.message}" for each in done if each.failure is not None)
-    return f"no result after {turns:,} {'turn' if turns == 1 else 'turns'}{next(errors, '')}"
 
 
 def _raw(used: list[ToolResult]) -> Json:

@@ -21,6 +21,7 @@ from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.conversation import SAME_RESULTS, Conversation
 from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
+from leadhand.engine.hooks import ToolDecision
 from leadhand.ports import Work
 
 _NO_OBJECT = "the arguments are not a JSON object"
@@ -36,6 +37,8 @@ class CallRules:
     def __init__(self, work: Work, unfit: Callable[[ToolSpec, dict[str, Json], Work], Failure | None]) -> None:
         self._work = work
         self._unfit = unfit
+        self.hooked: dict[str, ToolDecision] = {}
+        """What hooks decided on calls of this attempt, by the id of the call."""
         self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         once = (call for call in work.calls if isinstance(call, ToolResult) and call.effect is Effect.ONCE)
         self._acted = {call.call_id for call in once if made_call(call).acted}
@@ -57,7 +60,13 @@ class CallRules:
         """Return the arguments of a call, as a person changed them or as the model wrote them."""
         answer = self._work.attempt.answers.get(self.call_id(turn, position))
         args = turn.calls[position].arguments if answer is None or answer.args is None else answer.args
-        return args or {}
+        hooked = self.hooked.get(self.call_id(turn, position))
+        return (args if hooked is None or hooked.args is None else hooked.args) or {}
+
+    def changed_by(self, call_id: str) -> str:
+        """Return the hook that changed the arguments of a call, here or before a person approved it; "" for none."""
+        hooked, answer = self.hooked.get(call_id), self._work.attempt.answers.get(call_id)
+        return hooked.hook if hooked is not None and hooked.args is not None else answer.hook if answer else ""
 
     def asks(self, result: ToolResult) -> bool:
         """Whether a call asks for something that the controller has not decided yet."""
@@ -160,6 +169,9 @@ class CallRules:
         if self.call_id(turn, position) in self._work.attempt.answers:
             return None
         if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
+            return "approval"
+        hooked = self.hooked.get(self.call_id(turn, position))
+        if hooked is not None and hooked.asks:
             return "approval"
         return "child" if tool.delegate else None
 

@@ -22,6 +22,7 @@ from leadhand.domain.events import (
     AssignmentIssued,
     AttemptScheduled,
     Entry,
+    RunFinished,
     RunResumed,
 )
 from leadhand.domain.evolve import fold
@@ -30,6 +31,8 @@ from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
+from leadhand.engine.answer_guard import guarded
+from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
 from leadhand.engine.work import work_of
@@ -63,6 +66,7 @@ class Controller:
         on_entries: OnEntries | None = None,
         asleep: Callable[[], float] = lambda: 0.0,
         fits: Fits | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self._state = replace(state, definition=with_roles(flow, state.definition))
         self._log = log
@@ -70,6 +74,7 @@ class Controller:
         self._policy = policy_of(flow, self._state.definition, fits)
         self._dispatcher = dispatcher
         self._clock = clock
+        self._hooks = hooks or Hooks()
         self._on_entries = on_entries
         self._asleep = asleep
         self._asleep_s = asleep()
@@ -121,6 +126,13 @@ class Controller:
         events = self._decisions(first)
         if not events:
             return False
+        if isinstance(end := events[-1], RunFinished):
+            entries = [
+                Entry(seq=self._state.seq + n, at=self._clock.now(), epoch=self._epoch, event=event)
+                for n, event in enumerate(events[:-1], 1)
+            ]
+            after = fold(self._state, entries) if entries else self._state
+            events = [*events[:-1], await guarded(self._hooks, self._policy, after, end)]
         jobs = self._dispatcher.jobs(self._state, events)
         entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs)
         while self._state.seq < entries[-1].seq:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -42,6 +42,7 @@ class ModelCall:
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model.
+    ``check`` returns why a reply is not used.
     """
 
     attempt: str
@@ -54,6 +55,7 @@ class ModelCall:
     budgets: tuple[SharedBudget, ...] = ()
     at_once: SharedLimit | None = None
     asked: Json = None
+    check: Callable[[ModelReply], Awaitable[Failure | None]] | None = None
 
 
 class ModelCalls:
@@ -126,8 +128,7 @@ class ModelCalls:
         now = self._clock.now()
         if key not in self._away:
             self._away[key] = now
-            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message}"
-            message = f"{message} ({advice or CHECK})"
+            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice or CHECK})"
             log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
         until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
         if now < until:
@@ -223,6 +224,8 @@ class ModelCalls:
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
                 failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
+            elif call.check is not None and (refused := await call.check(reply)) is not None:
+                reply, failed = None, ModelError(refused, usage)
         except TimeoutError:
             message = f"{request.model} did not answer within {request.deadline_s:g} s"
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None

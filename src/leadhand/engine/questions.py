@@ -42,12 +42,17 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
         args=call.args,
         effect=tool.effect,
         asked_for=assignment.name if assignment.parent is None else key,
-        origins={name: _origin(state, key, name, value) for name, value in call.args.items()},
+        origins={
+            name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, value)
+            for name, value in call.args.items()
+        },
         cost_usd=tool.cost_usd,
         asked_at=now,
         expires_at=None if limit is None else now + timedelta(seconds=limit),
         by_hand=call.kind == "approval" and is_by_hand(state, assignment),
         preview=call.preview,
+        hook=call.hook,
+        hook_reason=call.reason,
     )
 
 

@@ -4,13 +4,10 @@ process.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from pydantic_core import to_json
 
@@ -21,12 +18,14 @@ from leadhand.domain.events import ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
 from leadhand.domain.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
+from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
+from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
-from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
+from leadhand.engine.threads import Ended, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_limits import ToolLimits
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
@@ -63,6 +62,7 @@ class ToolCalls:
         workshop: Workshop | None = None,
         limits: ToolLimits | None = None,
         cache: ToolCache | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory.
 
@@ -71,6 +71,7 @@ class ToolCalls:
         self._limits = limits
         self._cache = cache
         self._workshop = workshop
+        self.hooks = hooks or Hooks()
         self._toolbox = toolbox
         self._library = library
         self._artifacts = artifacts
@@ -114,6 +115,7 @@ class ToolCalls:
         offline: bool,
         documents: str = "",
         work: Work | None = None,
+        changed_by: str = "",
     ) -> ToolResult:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
@@ -122,14 +124,18 @@ class ToolCalls:
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
         refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
+        ``changed_by`` is the hook that changed the arguments.
         """
         bound = self._toolbox.find(tool.name)
         if bound is None:
             raise LookupError(f"the tool {tool.name} is not in this process")
+        began = ToolCallBegan(
+            attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
+        )
         run = None if work is None else work.definition
         name = self._cache.name(tool, args, run) if self._cache is not None and run is not None else None
-        may_use = run is not None and not run.no_cache
-        if may_use and (used := await self._used_again(log, attempt, call_id, tool, args, name)) is not None:
+        may_use = run is not None and not run.no_cache and not self.hooks.has(run, "after_tool")
+        if may_use and (used := await self._used_again(log, began, name)) is not None:
             return used
         context = ToolContext(
             run_id=log.run_id,
@@ -147,16 +153,14 @@ class ToolCalls:
             emit=partial(log.note, attempt),
         )
         if self._limits is None or not (tool.concurrency or tool.rate):
-            return await self._call(log, attempt, call_id, tool, args, bound, context, name)
+            return await self._call(log, began, tool, bound, context, work, name)
         async with self._limits.turn(tool, log.run_id):
             # While this call waited, another one may have returned what it asks for.
-            if may_use and (used := await self._used_again(log, attempt, call_id, tool, args, name)) is not None:
+            if may_use and (used := await self._used_again(log, began, name)) is not None:
                 return used
-            return await self._call(log, attempt, call_id, tool, args, bound, context, name)
+            return await self._call(log, began, tool, bound, context, work, name)
 
-    async def _used_again(
-        self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], name: str | None
-    ) -> ToolResult | None:
+    async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> ToolResult | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
         found = await self._cache.find(name, log) if self._cache is not None and name is not None else None
         if found is None:
@@ -164,11 +168,10 @@ class ToolCalls:
         reply, origin = found
         pack = partial(log.pack, reply.raw)
         raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
-        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         returned = ToolCallReturned(
-            attempt=attempt,
-            call_id=call_id,
-            tool=tool.name,
+            attempt=began.attempt,
+            call_id=began.call_id,
+            tool=began.tool,
             ok=True,
             summary=reply.summary,
             raw=raw,
@@ -177,39 +180,39 @@ class ToolCalls:
             cached=origin,
         )
         await log.append(began, returned, blobs=blobs)
-        made = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-        return made._replace(summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample)
+        return _begun(began)._replace(summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample)
 
     async def _call(
         self,
         log: RunLog,
-        attempt: str,
-        call_id: str,
+        began: ToolCallBegan,
         tool: ToolSpec,
-        args: dict[str, Json],
         bound: BoundTool,
         context: ToolContext,
+        work: Work | None,
         name: str | None,
     ) -> ToolResult:
         """Make a call, and keep its result under ``name`` in the cache."""
-        result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-        placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
+        result = _begun(began)
+        placed = log.append(began, current=began.attempt if tool.effect is Effect.ONCE else None)
         if tool.effect is not Effect.PURE:
             try:
                 await placed
             except StaleAttempt as stale:
                 return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
         began_at = time.monotonic()
-        returned, failure = await self._run(bound, tool, args, context)
+        returned, failure = await self._run(bound, tool, began.args, context)
+        withheld = None if work is None else await self.hooks.after_tool(work, result, returned, failure)
+        if withheld is not None:
+            returned, failure = without_result(tool, failure, withheld)
         asks = await self._kept(returned.asks) if returned is not None else ()
         reply = returned or ToolReturn()
         pack = partial(log.pack, reply.raw)  # redacting a large payload takes a while
         raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
         event = ToolCallReturned(
-            attempt=attempt,
-            call_id=call_id,
-            tool=tool.name,
+            attempt=began.attempt,
+            call_id=began.call_id,
+            tool=began.tool,
             ok=failure is None,
             summary=reply.summary,
             raw=raw,
@@ -221,7 +224,7 @@ class ToolCalls:
         )
         await log.append(event, blobs=blobs)
         if self._cache is not None and name is not None and failure is None:
-            origin = CachedFrom(run_id=log.run_id, call_id=call_id, at=self._clock.now())
+            origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
             await self._cache.keep(name, tool, log, reply, raw, origin)
         return result._replace(
             summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample, asks=asks, failure=failure
@@ -246,7 +249,7 @@ class ToolCalls:
             async with bounded(tool.timeout_s):
                 if not bound.is_async:
                     return await self._threads.run(lambda: returned_value(bound.call(args, context))), None
-                value = await _contained(bound.call(args, context))
+                value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None
                 return await self._conversions.run(partial(returned_value, value)), None
@@ -269,6 +272,20 @@ class ToolCalls:
                 return None, _raised(tool, error)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+
+
+def without_result(
+    tool: ToolSpec, failure: Failure | None, withheld: Failure
+) -> tuple[ToolReturn | None, Failure | None]:
+    """Return the outcome of a call whose result a hook does not let pass.
+
+    A call with effect ``once`` was made all the same: it stays made, or in doubt, so that nothing repeats it.
+    """
+    if tool.effect is not Effect.ONCE:
+        return None, withheld
+    if failure is not None:
+        return None, failure.evolve(message=f"{tool.name} failed; {withheld.message}")
+    return ToolReturn(summary=f"{tool.name} was called; {withheld.message}"), None
 
 
 def unfit_arguments(tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
@@ -298,40 +315,8 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, Ended) else described(error)
 
 
-# --- the code of tools ------------------------------------------------------------------------------------------------
-
-
-async def _contained(call: Awaitable[Any]) -> Any:
-    """Await a tool without letting it end or block anything beyond this call.
-
-    The tool runs as a separate task. If it ignores cancellation, it is abandoned, and its late result is ignored.
-    """
-    running = _without_exit(call)
-    task = asyncio.ensure_future(running)
-    try:
-        await asyncio.wait({task})
-    except asyncio.CancelledError:
-        task.cancel()
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # read, so that asyncio is silent
-        await asyncio.wait({task}, timeout=CLEARING_UP_S)
-        if not task.done():  # it ignores cancellation; the loop would wait for it forever at its end
-            with contextlib.suppress(RuntimeError, ValueError):
-                running.close()
-            task.cancel()
-        raise
-    if task.cancelled():
-        raise Ended("CancelledError")
-    try:
-        return task.result()
-    except (Exception, KeyboardInterrupt):  # an interrupt comes from the person at the keyboard
-        raise
-    except BaseException as error:  # such as PanicException of an extension written in Rust
-        raise Ended(described(error)) from error
-
-
-async def _without_exit(call: Awaitable[Any]) -> Any:
-    """Await a call; SystemExit and similar exceptions become an error of the call."""
-    try:
-        return await call
-    except SystemExit as error:
-        raise Ended("SystemExit") from error
+def _begun(began: ToolCallBegan) -> ToolResult:
+    """Return the result of a call that has begun, and not returned yet."""
+    return ToolResult(
+        call_id=began.call_id, tool=began.tool, args=began.args, effect=began.effect, changed_by=began.changed_by
+    )

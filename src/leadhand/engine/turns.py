@@ -6,19 +6,19 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
 from leadhand.domain.commands import Expectation
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, SystemMessage, UserMessage
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten
+from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
 from leadhand.domain.ids import model_call_id
 from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.run import Role
-from leadhand.domain.tool import GIVE_UP, GIVES_UP, Effect, ToolSpec
+from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.value import Json, compact_json, lean_schema, object_of, texts_of
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
@@ -26,6 +26,7 @@ from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_t
 from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.gate import OF_A_SECRET, argument_problems, schema_problems
+from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
@@ -232,8 +233,12 @@ class Turns:
         role: Role | None = None,
     ) -> ModelReply:
         work = self._work
-        if (refused := _model_refused(work)) is not None:
+        hooks = self._tools.hooks
+        refused = _model_refused(work) or await hooks.before_model(work, messages)
+        if refused is not None:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
+        if hooks.has(work.definition, "after_model", "before_answer"):
+            on_text = None  # nothing is shown or begun of a text that a hook has not let pass
         call_id = model_call_id(work.assignment.assignment_id, number)
         request = self.request(call_id, messages, schema, tools, role)
         call = ModelCall(
@@ -247,6 +252,7 @@ class Turns:
             budgets=work.definition.budgets,
             at_once=work.definition.concurrency.of_model(request.model),
             asked=asked,
+            check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
         )
         if on_text is not None and number > 1 and work.assignment.answers:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
@@ -280,6 +286,11 @@ class Turns:
 
         return take
 
+    async def check_answer(self, text: str) -> Failure | None:
+        """Return why a hook does not let an answer of the run pass, None if it does."""
+        work = self._work
+        return await self._tools.hooks.before_answer(work.run_id, work.definition, text)
+
     async def call(self, conversation: Conversation) -> None:
         """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.
 
@@ -299,6 +310,8 @@ class Turns:
             now: list[int] = []
             for position in positions:
                 failure, tool = rules.refusal(conversation, turn, position), rules.tool_of(turn, position)
+                if failure is None and tool is not None and await self._is_blocked(turn, position, tool):
+                    continue
                 if failure is None and left is not None:
                     left -= 1
                     failure = rules.used_up() if left < 0 else None
@@ -310,7 +323,11 @@ class Turns:
                     preview = None
                     if kind == "approval":
                         preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
-                    held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args, preview=preview))
+                    seen = rules.hooked.get(call_id)
+                    of_hook = seen.of_call(turn.calls[position].arguments or {}) if seen is not None else {}
+                    held.append(
+                        OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args, preview=preview, **of_hook)
+                    )
                 elif not held or tool.effect is Effect.PURE:
                     now.append(position)
                 # else: it has an effect and follows a call that may be denied, so it waits with that call
@@ -323,6 +340,30 @@ class Turns:
         held += [OpenCall(call_id=each.call_id, kind="asks", tool=each.tool) for each in undecided]
         if held:
             raise Parked(tuple(held))
+
+    async def _is_blocked(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
+        """Let the hooks decide on a call; record it if it is not made, and take note of what they change otherwise."""
+        rules, work = self.rules, self._work
+        call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
+        decided = await self._tools.hooks.before_tool(work, tool, args)
+        failure = decided.failure
+        if failure is None and decided.args is not None:
+            answer = work.attempt.answers.get(call_id)
+            unfit = self._tools.unfit(tool, decided.args, work)
+            if answer is not None and answer.ok:
+                failure = failed(decided.hook, "before_tool", "changed arguments that a person approved")
+            elif unfit is not None:
+                failure = failed(decided.hook, "before_tool", f"returned arguments that do not fit: {unfit.message}")
+        if failure is None and decided.asks and work.definition.approve is ApprovalPolicy.NEVER:
+            reason = "it needs approval, and the run was started with --approve never"
+            failure = blocked(decided.hook, f"the call of {tool.name}", reason)
+        if failure is None:
+            rules.hooked[call_id] = decided
+            return False
+        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "args": args, "effect": tool.effect}
+        await self._log.append(ToolCallBlocked(attempt=work.attempt.attempt, failure=failure, **call))
+        turn.done[position] = ToolResult(**call, failure=failure)
+        return True
 
     def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:
         """Refuse a call of the last turn. Raises :class:`Stuck` if it was refused too often."""
@@ -338,7 +379,15 @@ class Turns:
         tool, run = self.rules.specs[turn.calls[position].name], self._work.definition
         attempt = self._work.attempt.attempt
         result = await self._tools.call(
-            self._log, attempt, call_id, tool, args, offline=run.offline, documents=run.documents, work=self._work
+            self._log,
+            attempt,
+            call_id,
+            tool,
+            args,
+            offline=run.offline,
+            documents=run.documents,
+            work=self._work,
+            changed_by=self.rules.changed_by(call_id),
         )
         self.rules.note(result)
         turn.done[position] = result

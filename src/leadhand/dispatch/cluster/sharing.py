@@ -23,6 +23,8 @@ class DrivenRun:
         self.flow, self.flow_version = definition.flow, definition.flow_version
         self.priority = definition.priority
         self.tools = frozenset(tool.name for tool in definition.tools)
+        self.alone = bool(definition.hooks)
+        """Whether no other host may take its attempts: its hooks are in this process."""
         self.most = definition.limits.max_workers
         """The most attempts that run or are offered at once, over all hosts."""
         self.waiting: dict[str, Work] = {}

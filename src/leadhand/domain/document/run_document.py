@@ -87,6 +87,7 @@ def run_document(
         limits=shapes.RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
         instructions=definition.instructions,
         tools=tuple(tool.name for tool in definition.tools),
+        hooks=definition.hooks,
         plan_only=definition.plan_only,
         approve_plan=definition.approve_plan,
         model=definition.models.default,

@@ -229,6 +229,7 @@ class RunDocument(Document):
         default={}, description="What the run added to the instructions of roles; `*` is every role."
     )
     tools: tuple[str, ...] = Field(default=(), description="The tools that the run may use.")
+    hooks: tuple[str, ...] = Field(default=(), description="The hooks that check its calls and its answer.")
     plan_only: bool = Field(default=False, description="Whether the run stops when it has a plan.")
     approve_plan: bool = Field(
         default=False, description="Whether a person has to approve the plan before work begins."
@@ -298,4 +299,6 @@ class ApprovalCard(Document):
     by_hand: bool = Field(
         description="Whether a person chose the arguments. Approving another call for the whole run does not cover it."
     )
+    hook: str = Field(default="", description="The hook that changed the arguments, or that asks for approval.")
+    hook_reason: str = Field(default="", description="Why that hook asks.")
     preview: Preview | None = Field(description="What the call would make, such as the file of a worker.")

@@ -135,13 +135,28 @@ class ConversationCompacted(Observation):
 
 
 class ToolCallBegan(Observation):
-    """A tool is about to be called. For effect ``once``, this entry is committed first and is fenced on the attempt."""
+    """A tool is about to be called. For effect ``once``, this entry is committed first and is fenced on the attempt.
+
+    ``changed_by`` is the hook that changed the arguments; ``args`` are those that the tool receives.
+    """
 
     type: Literal["tool_call_began"] = "tool_call_began"
     call_id: str
     tool: str
     args: dict[str, Any]
     effect: Effect = Effect.PURE
+    changed_by: str = Field(default="", exclude_if=operator.not_)
+
+
+class ToolCallBlocked(Observation):
+    """A hook did not let a tool call pass, or failed: the call was not made."""
+
+    type: Literal["tool_call_blocked"] = "tool_call_blocked"
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    effect: Effect = Effect.PURE
+    failure: Failure
 
 
 class ToolCallReturned(Observation):
@@ -332,6 +347,7 @@ AnyEvent = (
     | AnswerRefused
     | ConversationCompacted
     | ToolCallBegan
+    | ToolCallBlocked
     | ToolCallReturned
     | AttemptReturned
     | AttemptParked

@@ -206,6 +206,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.AnswerRefused: _nothing,
     ev.ConversationCompacted: calls.compacted,
     ev.ToolCallBegan: calls.tool_began,
+    ev.ToolCallBlocked: calls.tool_blocked,
     ev.ToolCallReturned: calls.tool_returned,
     ev.AttemptReturned: attempts.attempt_returned,
     ev.AttemptParked: attempts.parked,

@@ -72,11 +72,19 @@ def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:
-        begun = BegunCall(event.call_id, event.tool, event.args, event.effect)
+        begun = BegunCall(event.call_id, event.tool, event.args, event.effect, event.changed_by)
         state.assignments[assignment.key] = assignment._replace(begun=(*assignment.begun, begun))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
         state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
+
+
+def tool_blocked(state: RunState, _entry: ev.Entry, event: ev.ToolCallBlocked) -> None:
+    """Record a call that a hook blocked as a failed one that was not made."""
+    assignment = current(state, event.attempt)
+    if assignment is not None:
+        made = ToolResult(event.call_id, event.tool, event.args, event.effect, failure=event.failure)
+        state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, made))
 
 
 def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
@@ -232,7 +240,10 @@ def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
     for key in state.parked:
         assignment = state.assignments[key]
         attempt = assignment.attempt
-        if attempt is not None and any(call.call_id == call_id for call in attempt.open_calls):
+        call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt else None
+        if attempt is not None and call is not None:
+            if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
+                answer = answer._replace(args=call.args, hook=call.hook)
             answers = {**attempt.answers, call_id: answer}
             state.assignments[key] = assignment._replace(attempt=attempt._replace(answers=answers))
             return

@@ -270,7 +270,9 @@ def words(entry: ev.Entry) -> Words:
             written = object_of(event.value)
             text = f"{event.index + 1}: {text_of(written.get('name')) or text_of(event.value)}".removesuffix(": ")
         case "tool_call_began":
-            text = label(event.tool, event.args)
+            text = label(event.tool, event.args) + (f", as {event.changed_by} changed it" if event.changed_by else "")
+        case "tool_call_blocked":
+            text = _why(event.failure)
         case "tool_call_returned":
             text = f"{event.tool}: {(event.summary or 'data') if event.ok else _why(event.failure)}"
             if not event.ok:

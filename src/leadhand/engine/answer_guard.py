@@ -1,0 +1,44 @@
+"""Let hooks decide on the answer of a run, whatever wrote it, before the end of the run is recorded."""
+
+from __future__ import annotations
+
+from leadhand.domain.commands import Policy
+from leadhand.domain.errors import Failure
+from leadhand.domain.events import RunFinished
+from leadhand.domain.outcome import concluded, withheld_answer
+from leadhand.domain.run import Gap, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.engine.hooks import Hooks
+
+
+async def guarded(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
+    """Return the end of a run with an answer that its hooks let pass.
+
+    An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The
+    gap says so. ``state`` is the state before the end.
+    """
+    run = state.definition
+    if not hooks.has(run, "before_answer"):
+        return end
+    failure = await hooks.before_answer(state.run_id, run, end.answer, end.value)
+    if failure is None:
+        return end
+    cancelled = end.status is RunStatus.CANCELLED
+    outcome = policy.outcome(state)
+    gaps = [*outcome.gaps, _gap(failure)]
+    plain = concluded(state, outcome._replace(answer="", value=None, gaps=gaps), end.failure, cancelled=cancelled)
+    failure = await hooks.before_answer(state.run_id, run, plain.answer)
+    if failure is None:
+        return plain
+    return plain.evolve(
+        status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
+        answer=withheld_answer(state, failure),
+        sources=(),
+        gaps=(_gap(failure),),
+        failure=failure,
+    )
+
+
+def _gap(failure: Failure) -> Gap:
+    action = failure.next_action
+    return Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=action)

@@ -1,0 +1,47 @@
+"""Await code of users so that it can neither end nor block anything beyond its own call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from typing import Any
+
+from leadhand.engine.threads import CLEARING_UP_S, Ended
+from leadhand.engine.tool_returns import described
+
+
+async def contained(call: Awaitable[Any]) -> Any:
+    """Await a coroutine of users without letting it end or block anything beyond this call.
+
+    It runs as a separate task. If it ignores cancellation, it is abandoned, and its late result is ignored.
+    """
+    running = _without_exit(call)
+    task = asyncio.ensure_future(running)
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # read, so that asyncio is silent
+        await asyncio.wait({task}, timeout=CLEARING_UP_S)
+        if not task.done():  # it ignores cancellation; the loop would wait for it forever at its end
+            with contextlib.suppress(RuntimeError, ValueError):
+                running.close()
+            task.cancel()
+        raise
+    if task.cancelled():
+        raise Ended("CancelledError")
+    try:
+        return task.result()
+    except (Exception, KeyboardInterrupt):  # an interrupt comes from the person at the keyboard
+        raise
+    except BaseException as error:  # such as PanicException of an extension written in Rust
+        raise Ended(described(error)) from error
+
+
+async def _without_exit(call: Awaitable[Any]) -> Any:
+    """Await a call; SystemExit and similar exceptions become an error of the call."""
+    try:
+        return await call
+    except SystemExit as error:
+        raise Ended("SystemExit") from error
