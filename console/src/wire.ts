@@ -114,6 +114,8 @@ export interface components {
       readonly cost_usd: number | null;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
+      readonly hook?: string;
+      readonly hook_reason?: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
       readonly origins: {
@@ -156,6 +158,8 @@ export interface components {
       readonly driven: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
+      readonly hook: string;
+      readonly hook_reason: string;
       readonly id: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
@@ -725,6 +729,7 @@ export interface components {
       | components["schemas"]["AnswerRefused"]
       | components["schemas"]["ConversationCompacted"]
       | components["schemas"]["ToolCallBegan"]
+      | components["schemas"]["ToolCallBlocked"]
       | components["schemas"]["ToolCallReturned"]
       | components["schemas"]["AttemptReturned"]
       | components["schemas"]["AttemptParked"]
@@ -1101,9 +1106,12 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly call_id: string;
+      readonly changed?: readonly string[];
+      readonly hook?: string;
       /** @enum {string} */
       readonly kind: "approval" | "child" | "effect" | "asks";
       readonly preview?: components["schemas"]["Preview"] | null;
+      readonly reason?: string;
       readonly tool: string;
     };
     readonly OpenCallPart: {
@@ -1462,6 +1470,7 @@ export interface components {
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
       readonly held_back_s: number;
+      readonly hooks?: readonly string[];
       readonly instructions?: {
         readonly [key: string]: string;
       };
@@ -1505,6 +1514,7 @@ export interface components {
       readonly follows: components["schemas"]["FollowedRun"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly hooks: readonly string[];
       readonly instructions: {
         readonly [key: string]: string;
       };
@@ -1929,12 +1939,29 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
+      readonly changed_by?: string;
       readonly effect: components["schemas"]["Effect"];
       readonly epoch: number;
       readonly seq: number;
       readonly tool: string;
       /** @constant */
       readonly type: "tool_call_began";
+      readonly words: components["schemas"]["EventWords"];
+    };
+    readonly ToolCallBlocked: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly at: string;
+      readonly attempt: string;
+      readonly call_id: string;
+      readonly effect: components["schemas"]["Effect"];
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"];
+      readonly seq: number;
+      readonly tool: string;
+      /** @constant */
+      readonly type: "tool_call_blocked";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ToolCallReturned: {
@@ -2408,6 +2435,7 @@ export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
+export type ToolCallBlocked = components["schemas"]["ToolCallBlocked"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
 export type ToolError = components["schemas"]["ToolError"];

@@ -21,7 +21,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--name", "--priority", "--tag"}
+    | {"--name", "--priority", "--tag", "--instructions", "--only-tool", "--plan-only", "--approve-plan"}
     | {
         "--approve",
         "--continue",
@@ -44,7 +44,8 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--priority", "--tag"},
+    | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--priority", "--tag"}
+    | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "research": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -53,16 +54,8 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {
-        "--max-turns",
-        "--max-revisions",
-        "--no-review",
-        "--continue",
-        "--output-schema",
-        "--name",
-        "--priority",
-        "--tag",
-    },
+    | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema", "--name", "--priority", "--tag"}
+    | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "work": COMMON
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--documents", "--tools", "--flows", "--concurrency", "--grace", *FILES},

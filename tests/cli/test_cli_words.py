@@ -114,4 +114,4 @@ def test_a_line_to_paste_never_shows_a_password() -> None:
 
     line = resume_command(store, "run_1", definition, ["t.py"])
 
-    assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database 'postgresql://me:…@host/db'")
+    assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database postgresql://me@host/db")

@@ -141,7 +141,7 @@ def load_project(path: Path) -> Project:
     path = path.expanduser().resolve()
     path = path / MANIFEST if path.is_dir() else path
     if not path.is_file():
-        how = "Name an existing leadhand.toml, or write one: see docs/how-to/projects.md"
+        how = "Name an existing leadhand.toml, or write one: leadhand init"
         raise UsageError(f"no manifest {path}", how)
     text = read_text(path)
     try:

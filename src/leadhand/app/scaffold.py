@@ -77,8 +77,11 @@ def test_the_worker_of_the_project_leads_a_run(tmp_path):
 def write_project(directory: Path) -> list[Path]:
     """Write the files of a new project, and return their paths. No file is replaced.
 
-    Raises UsageError if one of them exists, and then writes none; ConfigurationError if they cannot be written.
+    Raises UsageError if one of them exists, and then writes none, and for a file in place of the directory;
+    ConfigurationError if they cannot be written.
     """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file, not a directory", "Name a directory: leadhand init DIR")
     name = json.dumps(directory.resolve().name[:100], ensure_ascii=False)
     files = {
         directory / MANIFEST: MANIFEST_TEXT.format(name=name),

@@ -100,9 +100,10 @@ class StoreFlags:
     def command(self, *words: str) -> str:
         """Return a command line to paste, without a password: ``leadhand runs show ID --home …``.
 
-        On a terminal, ids of runs are short.
+        PostgreSQL reads a password that is left out from ``PGPASSWORD`` or ``~/.pgpass``. On a terminal, ids of runs
+        are short.
         """
-        database = None if self.database is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", self.database)
+        database = None if self.database is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", self.database)
         given = [("--home", self.home), ("--database", database)]
         flags = (word for flag, value in given if value is not None for word in (flag, value))
         shown = map(short_id, words) if sys.stderr is not None and sys.stderr.isatty() else words

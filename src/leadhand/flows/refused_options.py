@@ -33,6 +33,10 @@ def refusal(flow: str, options: type[BaseModel], given: Mapping[str, Any], error
     why, value = found["msg"], found["input"]
     if found["type"] in _NUMBERS:
         why, how = f"{value!r}", f"Give a {_NUMBERS[found['type']]} {_range(options, found['loc'])}".strip() + "."
+    elif found["type"] == "string_type":
+        why, how = f"{value!r} is not text", "Give a text. On the command line, quote what is a number or JSON: '\"3\"'"
+    elif found["type"] == "string_too_short":
+        why, how = f"{value!r} is too short", "Give a longer text."
     elif found["type"] in ("bool_parsing", "bool_type"):
         why, how = f"{value!r}", "Give true or false."
     if isinstance(value, str) and value.startswith(("[", "{")):

@@ -160,7 +160,7 @@ def answer(problem: LeadhandError, instance: str) -> Response:
     else:
         status, headers, more = STATUS_OF.get(problem.code, HTTPStatus.CONFLICT), dict[str, str](), dict[str, Any]()
         if isinstance(problem, UsageError) and problem.field:
-            more["errors"] = [{"where": f"body.{problem.field}", "what": problem.what}]
+            more["errors"] = [{"where": f"body.{problem.field}", "what": problem.what, "how": with_routes(problem.how)}]
     if status is HTTPStatus.SERVICE_UNAVAILABLE and problem.code != UnreadableRun.code:
         headers = {"retry-after": str(RETRY_AFTER_S), **headers}
     body = {
@@ -249,7 +249,7 @@ def answer_errors(app: FastAPI) -> None:
     async def of_pydantic(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         found = [(".".join(map(str, each["loc"])), fault_of(each)) for each in error.errors()]
-        faults = [{"where": where, "what": fault.what} for where, fault in found]
+        faults = [{"where": where, "what": fault.what, "how": fault.how} for where, fault in found]
         return answer(invalid(*found[0][1], errors=faults), request.url.path)
 
     async def of_http(request: Request, error: Exception) -> Response:

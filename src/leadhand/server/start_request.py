@@ -29,6 +29,7 @@ from leadhand.server.problems import Problem, invalid
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
 MODEL = "Use provider:name or offline, or omit it."
+OFFLINE = "this server runs offline and calls no service"
 LONGEST_KEY = 255
 STRICTER = ("auto", "ask", "never")
 """The approval policies, the loosest first."""
@@ -191,7 +192,7 @@ def followed_up(
         "request": body.request,
         "flow": body.flow or earlier.flow,
         "model": body.model or (None if offline or usual.offline else earlier.models.default),
-        "offline": offline,
+        **({"offline": True} if offline else {}),
         "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
         "options": options_of(earlier, body.flow or "", options),
         "output_schema": body.output_schema or output_of(earlier),
@@ -218,6 +219,8 @@ def asked_for(
     model = name(submission.model, "model", MODEL)
     usual = runtime.settings
     offline = submission.offline or usual.offline
+    if usual.offline and "offline" in submission.model_fields_set and not submission.offline:
+        raise UsageError(OFFLINE, 'Leave out "offline", or start the server without --offline.')
     if offline and any(each != "offline" for each in (model, *roles.values()) if each is not None):
         if submission.offline:
             raise UsageError("offline cannot be combined with a model", "Send either offline or a model.")

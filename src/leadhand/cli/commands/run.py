@@ -189,6 +189,9 @@ async def run(
     groups = Groups(models, limits, output, store)
     name = flow.flow
     if flow.worker is not None:
+        if not flow.worker.strip():
+            how = "Name a worker of the project: leadhand workers list"
+            raise UsageError("invalid value for --worker: it is empty", how)
         if "flow" in flow.chosen:
             raise UsageError("--worker and --flow exclude each other", "Give one of them.")
         name, options = WORKER, {**options, "worker": flow.worker}

@@ -31,7 +31,7 @@ async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFla
     elif found:
         write_table(HEADINGS, [(each.name, each.source, each.path, each.problem or each.description) for each in found])
     else:
-        say("No workers yet. Write one: see docs/how-to/projects.md")
+        say("No workers yet. For an example of a worker file: leadhand init example")
 
 
 async def workers_show(

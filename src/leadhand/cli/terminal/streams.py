@@ -238,12 +238,16 @@ def show_warnings(*, debug: bool = False) -> Generator[None]:
     logger.addHandler(handler)
     if debug:
         tools.setLevel(logging.DEBUG)
+    driver = logging.getLogger("psycopg")  # what its connections lose is told once, as an error of the store
+    before = driver.level
+    driver.setLevel(logging.DEBUG if debug else logging.CRITICAL)
     try:
         yield
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
         tools.setLevel(level)
+        driver.setLevel(before)
 
 
 def print_error(what: str, how: str) -> None:
