@@ -8,7 +8,7 @@ REQUEST = "What is the weather in Paris tomorrow?"
 
 
 async def started(api: Any, **body: Any) -> Any:
-    return (await api.post("/api/runs", params={"wait": 20}, json={"request": REQUEST, **body})).json()
+    return (await api.post("/api/runs", {"request": REQUEST, **body}, params={"wait": 20})).json()
 
 
 async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any) -> None:
@@ -17,9 +17,9 @@ async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any)
     assert (document["status"], document["work_orders"], document["approve_plan"]) == ("waiting", [], True)
     (card,) = (await api.get("/api/approvals")).json()["approvals"]
     assert (card["kind"], card["args"]["subtasks"][0]["tool"]) == ("plan", "weather_tool")
-    answered = await api.post(f"/api/approvals/{card['id']}", json={"decision": "approve"})
+    answered = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert answered.status_code == 200
-    again = await api.post(f"/api/approvals/{card['id']}", json={"decision": "approve"})
+    again = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert again.status_code == 409
     document = (await api.get(f"/api/runs/{document['run_id']}", params={"wait": 20})).json()
     assert document["status"] == "succeeded"
@@ -39,6 +39,22 @@ async def test_settings_of_a_run_are_checked_and_shown(open_door: Any) -> None:
     document = await started(api, tools=["weather_tool"], instructions={"plan": "Be brief."})
     assert (document["tools"], document["instructions"]) == (["weather_tool"], {"plan": "Be brief."})
     for body in ({"tools": ["nope"]}, {"instructions": {"nope": "x"}}, {"flow": "research", "plan_only": True}):
-        refused = await api.post("/api/runs", json={"request": REQUEST, **body})
+        refused = await api.post("/api/runs", {"request": REQUEST, **body})
         assert refused.status_code == 422, body
         assert refused.json()["how"]
+
+
+async def test_an_offline_server_refuses_runs_that_are_not_offline(open_door: Any) -> None:
+    api = await open_door(models=None, tools=None, offline=True)
+    refused = await api.post("/api/runs", {"request": REQUEST, "offline": False})
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == "this server runs offline and calls no service"
+    assert "--offline" in refused.json()["how"]
+    assert (await api.post("/api/runs", {"request": REQUEST})).status_code == 202
+
+
+async def test_every_error_of_a_request_has_advice(open_door: Any) -> None:
+    api = await open_door(models=None, tools=None, offline=True)
+    refused = await api.post("/api/runs", {"request": "", "limits": {"max_steps": 0}, "nope": 1})
+    assert refused.status_code == 422
+    assert all(each["how"] for each in refused.json()["errors"])
