@@ -47,7 +47,7 @@ def plan_number(state: RunState) -> int:
 
 
 def open_plan(state: RunState) -> Approval | None:
-    """Return the open question about a plan or a repair; or None."""
+    """Return the open question about a plan or a repair; None without one."""
     pending = (each for each in state.approvals.values() if each.status is ApprovalStatus.PENDING)
     return next((each for each in pending if each.kind == "plan"), None)
 

@@ -279,7 +279,7 @@ def without_result(
 ) -> tuple[ToolReturn | None, Failure | None]:
     """Return the outcome of a call whose result a hook does not let pass.
 
-    A call with effect ``once`` was made all the same: it stays made, or in doubt, so that nothing repeats it.
+    A call with effect ``once`` was made anyway: it stays made, or in doubt, so that nothing repeats it.
     """
     if tool.effect is not Effect.ONCE:
         return None, withheld

@@ -23,7 +23,7 @@ from leadhand.domain.work_order import WorkOrder
 
 DENIED = """\
 A person has denied the plans in `denied`, each for its `reason`. Make another plan, which respects every reason."""
-"""What the instructions of a planner add after its plan was denied."""
+"""Further instructions for a planner whose plan was denied."""
 
 
 def held(state: RunState, plan: Mapping[str, Any], planner: AssignmentState) -> Sequence[Command] | None:

@@ -83,7 +83,7 @@ class BeforeAnswer(Seen):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Do not let it pass, for this ``reason``, which people and the lead are told."""
+    """Do not let it pass, for this ``reason``, which people and the lead receive."""
 
     reason: str
 

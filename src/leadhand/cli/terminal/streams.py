@@ -238,7 +238,7 @@ def show_warnings(*, debug: bool = False) -> Generator[None]:
     logger.addHandler(handler)
     if debug:
         tools.setLevel(logging.DEBUG)
-    driver = logging.getLogger("psycopg")  # what its connections lose is told once, as an error of the store
+    driver = logging.getLogger("psycopg")  # the store reports a lost connection once
     before = driver.level
     driver.setLevel(logging.DEBUG if debug else logging.CRITICAL)
     try:
