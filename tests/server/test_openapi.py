@@ -87,6 +87,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
             "shaped",
             "changed_by",
             "shared",
+            "turns",
             "value",
             "waits_for",
             "waits_s",
