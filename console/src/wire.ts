@@ -1816,8 +1816,8 @@ export interface components {
       readonly output_schema?: {
         readonly [key: string]: unknown;
       } | null;
-      readonly priority?: number;
       readonly plan_only?: boolean;
+      readonly priority?: number;
       readonly request: string;
       readonly review_model?: string | null;
       readonly tags?: {

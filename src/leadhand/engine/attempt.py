@@ -23,19 +23,20 @@ from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.endings import GaveUp, Stuck
 from leadhand.engine.expectations import Expectations
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
     resolved,
-    schema_flaw,
     schema_problems,
     unmet,
 )
 from leadhand.engine.long_texts import grows, never_ended, next_part, whole
 from leadhand.engine.no_results import no_news, no_result
-from leadhand.engine.turns import GaveUp, Stuck, Turns
+from leadhand.engine.proposed_calls import proposed_problems
+from leadhand.engine.turns import Turns
 from leadhand.ports import ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
@@ -224,7 +225,7 @@ class Attempt:
         if first and (doubt := self._unexplained(made, self._stated(turn))):
             return [doubt]
         found = found or self._work.problems(turn.value, turn.message.text, made)
-        return found or self._argument_problems(turn.value)
+        return found or proposed_problems(self._work, turn.value)
 
     def _fits(self, raw: Json) -> bool:
         """Whether what a tool returned is the object that the subtask expects: all of its fields, and no others."""
@@ -275,30 +276,13 @@ class Attempt:
             self._evidence = len(made), evidence
         return self._evidence[1]
 
-    def _argument_problems(self, value: Json) -> list[str]:
-        """Return the problems of the arguments of proposed calls, one sentence each."""
-        proposed = self._work.proposed_calls(value)
-        tools = {tool.name: tool for tool in self._work.definition.tools} if proposed else {}
-        found: list[str] = []
-        for call in proposed:
-            if call.output is not None and (flaw := schema_flaw(call.output)):
-                found.append(f"{call.where}, expected_output is not a usable JSON schema: {flaw}")
-            if call.input is not None and call.complete:
-                given = schema_problems(call.input, dict(call.args))
-                found += [f"{call.where}, arguments for its worker: {problem}" for problem in given]
-            tool = tools.get(call.tool)
-            if tool is not None:
-                problems = argument_problems(tool, call.args, complete=call.complete)
-                found += [f"{call.where}, arguments of {tool.name}: {problem}" for problem in problems]
-        return found[:8]
-
     def _is_sound(self, element: Json) -> bool:
         """Whether one element of an answer that is being written passes the checks that need nothing else."""
         value = {self._work.role.elements: [element]}
         if json_problem(value) or schema_problems(self._schema_of_elements, value):
             return False
         try:
-            return not self._argument_problems(value)
+            return not proposed_problems(self._work, value)
         except FlowError:
             return False  # the whole answer fails with it
 

@@ -41,12 +41,13 @@ from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, ordered_call
 from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.endings import GaveUp, Parked
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
-from leadhand.engine.turns import GaveUp, Parked, Turns
+from leadhand.engine.turns import Turns
 from leadhand.flows.desk import Code
 from leadhand.ports import ModelError, Work
 

@@ -15,13 +15,14 @@ from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import CodeAttempt
 from leadhand.engine.conversation import Conversation, Kept
+from leadhand.engine.endings import Parked
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import WAITS, TimeIsUp, bounded
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.turns import Parked, Turns
+from leadhand.engine.turns import Turns
 from leadhand.engine.wait_notes import WaitNotes
 from leadhand.ports import ContextStore, Work
 

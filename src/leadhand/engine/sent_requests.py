@@ -35,11 +35,12 @@ from leadhand.domain.value import Json, object_of
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import asked_messages
 from leadhand.engine.conversation import Conversation
+from leadhand.engine.endings import Parked
 from leadhand.engine.host import with_payloads
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls, unfit_arguments
-from leadhand.engine.turns import Parked, Turns
+from leadhand.engine.turns import Turns
 from leadhand.engine.work import work_of
 from leadhand.flows.flow import Flow, with_roles
 from leadhand.flows.shaping import policy_of

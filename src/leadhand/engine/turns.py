@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,6 +24,7 @@ from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.elements import DraftText, Elements
+from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
 from leadhand.engine.gate import OF_A_SECRET, argument_problems, schema_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
@@ -52,33 +52,6 @@ LACKING = {
     "additionalProperties": False,
 }
 """The JSON schema of a verdict on an answer: what it lacks."""
-_CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
-
-
-def given_up(text: str) -> str:
-    """Return why a worker gives up in words: ``CANNOT: reason``; "" for any other text."""
-    found = _CANNOT.match(text)
-    return (found["reason"].strip() or "no reason was given") if found is not None else ""
-
-
-class Parked(Exception):
-    """The attempt has to wait: it ends here, and another attempt continues it."""
-
-    def __init__(self, open_calls: tuple[OpenCall, ...]) -> None:
-        super().__init__(f"{len(open_calls)} open calls")
-        self.open_calls = open_calls
-
-
-class GaveUp(Exception):
-    """The worker gave up its subtask."""
-
-
-class Stuck(Exception):
-    """The worker makes no progress; ``type`` is that of the attempt's failure."""
-
-    def __init__(self, reason: str, type: str) -> None:
-        super().__init__(reason)
-        self.type = type
 
 
 class Turns:
