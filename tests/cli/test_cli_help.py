@@ -56,15 +56,6 @@ FLAGS: dict[str, set[str]] = {
     | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema"}
     | {"--name", "--priority", "--tag"}
-        "--max-turns",
-        "--max-revisions",
-        "--no-review",
-        "--continue",
-        "--output-schema",
-        "--name",
-        "--priority",
-        "--tag",
-    }
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "work": COMMON
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}

@@ -42,7 +42,7 @@ MAY_HAVE_ROWS = NOT_MOVED | IN_PORTIONS | {"cache"}
 UNFINISHED = f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
 IF_NEW = " ON CONFLICT DO NOTHING"
 LEAVING, ARRIVED = "migration to another database", "migration from another database"
-"""The keys of the cache that hold the id of a transfer: in the source while it is under way, and in the target."""
+"""The keys of the cache that hold the id of a transfer: in the source until it has ended, and in the target."""
 NEVER = 1 << 62
 """When these keys expire, in microseconds."""
 
@@ -94,7 +94,7 @@ def transfer(source: Database, source_hold: Hold, target: Database, progress: Pr
 
 
 def _mark(connection: Connection, name: str) -> str:
-    """Return the id of a transfer that began (LEAVING) or ended (ARRIVED) in a database, "" if there is none."""
+    """Return the id of a transfer that began (LEAVING) or ended (ARRIVED) in a database; "" without one."""
     rows = connection.execute("SELECT value FROM cache WHERE cache_key = ?", (name,))
     return str(rows[0][0]) if rows else ""
 
