@@ -24,7 +24,8 @@ from typing import Any
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
 from leadhand.domain.allowance import Account
 from leadhand.domain.events import AnyEvent, Entry, RunStarted, upcast
-from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo, matching
+from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo
+from leadhand.domain.run_filter import listed
 
 
 class JsonLinesStore:
@@ -95,11 +96,8 @@ class JsonLinesStore:
         return self._record(run_id).listing
 
     async def runs(self, *, limit: int = 50, before: str | None = None, **filters: Any) -> list[RunListing]:
-        newest_first = list(reversed(self._records))
-        if before is not None:
-            self._record(before)
-            newest_first = newest_first[newest_first.index(before) + 1 :]
-        return matching((self._records[run_id].listing for run_id in newest_first), **filters)[:limit]
+        last = None if before is None else self._record(before).listing
+        return listed(self._records.values(), datetime.now(UTC), last, **filters)[:limit]
 
     async def hosts(self) -> list[HostLine]:
         driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self.host)

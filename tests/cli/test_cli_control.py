@@ -299,7 +299,7 @@ ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001
         ),
         (
             [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],
-            "Approval expired     wo-001.0 find · Rome: nobody answered in time, so the call is denied",
+            "Approval expired     wo-001.0 find · Rome: nobody answered in time, so it is denied",
         ),
         (
             [ev.RequestDeclined(request="skip_requested", reason="wo-001.0 is under way")],

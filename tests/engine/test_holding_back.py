@@ -11,7 +11,7 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
-from leadhand.app.runtime import held_back, held_back_s
+from leadhand.app.settings import held_back, held_back_s
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import LimitsChanged, ProcessSlept, RetryRequested

@@ -81,6 +81,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
         optional = {
             "asked",
             "begun",
+            "cached",
             "judges",
             "left_out",
             "replaced",

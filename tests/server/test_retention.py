@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from server.doors import Door
@@ -42,8 +41,8 @@ async def test_a_server_deletes_what_it_does_not_keep_and_reports_it(api: Door) 
     runtime = api.service.runtime
     assert (await api.get("/api/system")).json()["retention"]["keep_runs"] is None
 
-    runtime.settings = replace(runtime.settings, retention=Retention(keep_runs=1))
-    api.service.upkeep = upkeep = Upkeep(runtime)
+    kept = Retention(keep_runs=1)
+    api.service.upkeep = upkeep = Upkeep(runtime, kept)
     shown = (await api.get("/api/system")).json()["retention"]
     assert (shown["keep_for_s"], shown["keep_runs"], shown["expired"], shown["deleted"]) == (None, 1, 2, 0)
     await upkeep.look()
@@ -55,5 +54,5 @@ async def test_a_server_deletes_what_it_does_not_keep_and_reports_it(api: Door) 
     for run_id in later:
         await api.over(run_id)
     await upkeep.look()  # it looks once an hour
-    await Upkeep(runtime).look()  # another server of the database: one of them has just looked
+    await Upkeep(runtime, kept).look()  # another server of the database: one of them has just looked
     assert await _ids(api) == {runs[2], *later}

@@ -284,6 +284,14 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.SubtaskReused(subtask="wo-002.0", begun="wo-001.1"),
     events.AnswerRefused(attempt="plan/a1", reason="there is no tool weather"),
     events.RunLabelled(by="me", name="nightly", tags={"team": "data"}),
+    events.ToolCallBlocked(
+        attempt=ATTEMPT,
+        call_id="wo-001.0/t0/c1",
+        tool="book",
+        args={"place": "Chez Zoé"},
+        effect=Effect.ONCE,
+        failure=FAILURE,
+    ),
 )
 
 

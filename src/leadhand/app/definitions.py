@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
@@ -59,6 +59,8 @@ class Definitions:
         checked = self.flows.options(flow, with_workers(self.settings.project, self.toolbox, flow, options))
         check_rules(wanted.approve_rules, self.toolbox.specs())
         used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
+        if follows is not None and follows.definition.approve_plan and used.plans:
+            run = replace(run, approve_plan=True)
         check_plan(used, run)
         project = project_parts(self.settings.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)

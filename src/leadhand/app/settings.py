@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import name, shown
-from leadhand.app.retention import Retention
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
 from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
@@ -39,7 +38,6 @@ class Settings:
     ``concurrency`` is how many assignments of all runs this process carries out at once. After ``heartbeat_limit_s``
     seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
     ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
-    ``retention`` is which finished runs a server keeps.
     ``budget_given``: the caller set a budget, so every model needs a known price, unless ``allow_unknown_price``.
     """
 
@@ -60,7 +58,6 @@ class Settings:
     allow_unknown_price: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK
     approve_rules: Mapping[str, ApprovalPolicy] = field(default_factory=dict[str, ApprovalPolicy])
-    retention: Retention = field(default_factory=Retention)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @property

@@ -28,7 +28,7 @@ def driver_wait(run: RunDefinition, tools: Set[str], hosts: Iterable[HostLine], 
 
 
 def assignments_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: datetime) -> str:
-    """Return why assignments of a run that ``owner`` drives have not begun; "" if all have begun, or the reason is unknown."""
+    """Return why assignments of a run that ``owner`` drives have not begun; "" if that is unknown."""
     attempts = [each for key in state.live if (each := state.assignments[key].attempt) is not None]
     waiting = [
         each

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -221,7 +222,7 @@ class RunDefinition(Value):
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
     priority: int = Field(default=0, ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY, exclude_if=operator.not_)
     instructions: dict[str, str] = Field(default={}, exclude_if=operator.not_)
-    only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
+    only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=partial(operator.is_, None))
     hooks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     plan_only: bool = Field(default=False, exclude_if=operator.not_)
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)

@@ -7,8 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypedDict, Unpack
 
-from .listing import RunListing
+from .listing import DRIVEN, RunListing, RunRecord
 from .run import RunStatus
+from .search import is_found, query_words, searched_words, words_in
 
 
 class RunSort(StrEnum):
@@ -76,6 +77,32 @@ def sort_key(filters: RunFilter, now: datetime) -> Callable[[RunListing], Any]:
             return lambda run: STATUS_ORDER[run.status]
         case RunSort.FLOW:
             return lambda run: run.flow
+
+
+def listed(
+    records: Iterable[RunRecord], now: datetime, before: RunListing | None = None, **filters: Unpack[RunFilter]
+) -> list[RunListing]:
+    """Return the runs of a list in its order: of all records, the oldest first, those that meet every filter.
+
+    Those up to and including ``before`` are left out, for the next page.
+    """
+    records = list(records)
+    runs = sorted((record.listing for record in records), key=sort_key(filters, now))
+    if not filters.get("ascending"):
+        runs.reverse()
+    if before is not None:
+        runs = runs[[run.run_id for run in runs].index(before.run_id) + 1 :]
+    found = None
+    if (search := filters.get("search", "")).strip():
+        wanted = query_words(search)
+        found = {record.listing.run_id for record in records if wanted and is_found(wanted, _words(record))}
+    return matching(runs, now, found, **filters)
+
+
+def _words(record: RunRecord) -> set[str]:
+    line = record.listing
+    words = set(words_in(f"{line.name} {line.request}"))
+    return words if line.status in DRIVEN else words | searched_words(entry.event for entry in record.entries)
 
 
 def matching(

@@ -166,8 +166,9 @@ class CallRules:
 
     def waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
         """Return what a call has to wait for: "approval", "child", or None."""
-        if self.call_id(turn, position) in self._work.attempt.answers:
-            return None
+        answer = self._work.attempt.answers.get(self.call_id(turn, position))
+        if answer is not None:
+            return "child" if tool.delegate and answer.ok and not answer.decided else None
         if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
             return "approval"
         hooked = self.hooked.get(self.call_id(turn, position))

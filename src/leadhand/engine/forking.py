@@ -86,8 +86,8 @@ def _limits_of(definition: RunDefinition) -> LimitsChanged:
 
 
 def _left_out(event: AnyEvent) -> bool:
-    """Whether a fork leaves out this event. An approval is for one run, so the fork asks again."""
-    return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind == "call")
+    """Whether a fork leaves out this event. Approvals of calls and plans are for one run, so the fork asks again."""
+    return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind != "effect")
 
 
 def _unshared(event: AnyEvent) -> AnyEvent:

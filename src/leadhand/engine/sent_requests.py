@@ -24,11 +24,13 @@ from leadhand.domain.events import (
     ModelCallReturned,
     RunClaimed,
     RunResumed,
+    ToolCallBlocked,
     ToolCallReturned,
 )
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.calls import result_of
 from leadhand.domain.ids import assignment_of, attempt_id
+from leadhand.domain.run import RunDefinition
 from leadhand.domain.state import BegunCall
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json, object_of
@@ -36,6 +38,7 @@ from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import asked_messages
 from leadhand.engine.conversation import Conversation
 from leadhand.engine.endings import Parked
+from leadhand.engine.hooks import Hooks, ToolDecision
 from leadhand.engine.host import with_payloads
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
@@ -175,12 +178,34 @@ class _RecordedModels(ModelCalls):
         raise ModelError(failure)
 
 
+class _RecordedHooks(Hooks):
+    """Blocks the tool calls that hooks of the run blocked, and lets everything else pass."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__()
+        self._blocked = [entry.event for entry in entries if isinstance(entry.event, ToolCallBlocked)]
+
+    def has(self, definition: RunDefinition, *points: str) -> bool:
+        return False
+
+    async def before_tool(self, work: Work, tool: ToolSpec, args: dict[str, Json]) -> ToolDecision:
+        same = (event for event in self._blocked if (event.tool, event.args) == (tool.name, args))
+        event = next(same, None)
+        return ToolDecision(failure=event.failure if event is not None else None)
+
+    async def before_answer(
+        self, run_id: str, definition: RunDefinition, answer: str, value: Json = None
+    ) -> Failure | None:
+        return None
+
+
 class _RecordedTools(ToolCalls):
     """Answers the tool calls of an attempt from its log."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         returned = (entry.event for entry in entries if isinstance(entry.event, ToolCallReturned))
         self._returned = {event.call_id: event for event in returned}
+        self.hooks = _RecordedHooks(entries)
 
     def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
         return unfit_arguments(tool, args)

@@ -186,7 +186,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "needed": False,
         "name": "ann",
         "scopes": ["read", "run", "approve", "admin"],
-        "ceilings": {"budget": 1.0, "budget_per_day": 10.0, "budget_total": None, "max_runs": 5, "max_workers": None},
+        "ceilings": {
+            "budget": 1.0,
+            "budget_per_day": 10.0,
+            "budget_total": None,
+            "max_runs": 5,
+            "max_workers": None,
+            "max_assignments": None,
+        },
         "version": "0.1.0",
     },
     "SystemDocument": {

@@ -17,6 +17,7 @@ from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of, settings_of
 from leadhand.app.keys import key_store
 from leadhand.app.new_limits import advice_to_raise
+from leadhand.app.retention import Retention
 from leadhand.app.run_settings import run_settings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
@@ -58,7 +59,7 @@ RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 class Service:
     """Starts, drives and controls runs on a runtime. ``drafts`` must be those that the runtime writes to."""
 
-    def __init__(self, runtime: Runtime, drafts: Drafts, feeds: Feeds) -> None:
+    def __init__(self, runtime: Runtime, drafts: Drafts, feeds: Feeds, kept: Retention) -> None:
         self.runtime = runtime
         self.drafts = drafts
         self.feeds = feeds
@@ -68,7 +69,7 @@ class Service:
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
-        self.upkeep = Upkeep(runtime)
+        self.upkeep = Upkeep(runtime, kept)
         self.documents = Pages()
         """The documents of finished runs that were asked for last, by their ETag and when the run was created."""
         self._noting: set[asyncio.Task[None]] = set()
@@ -371,12 +372,12 @@ class Live:
         if self._drafts is not None:
             self._drafts.write(run_id, attempt, piece)
 
-    def service(self, runtime: Runtime) -> Service:
-        """Return the service of a runtime that was opened with :meth:`write`."""
+    def service(self, runtime: Runtime, kept: Retention | None = None) -> Service:
+        """Return the service of a runtime that was opened with :meth:`write`; it keeps the finished runs ``kept``."""
         drafts = self._drafts = Drafts(runtime.redactor, lambda run_id: feeds.changed(run_id))
         live = runtime.cluster.live if runtime.cluster is not None else None
         feeds = Feeds(runtime.store, drafts, live)
-        return Service(runtime, drafts, feeds)
+        return Service(runtime, drafts, feeds, kept or Retention())
 
 
 def _error_key(tool: str) -> str:

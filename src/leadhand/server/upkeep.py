@@ -6,6 +6,7 @@ import asyncio
 import logging
 from datetime import UTC, datetime
 
+from leadhand.app.retention import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.upkeep import delete_runs
 from leadhand.domain.errors import LeadhandError, StoreError
@@ -19,8 +20,8 @@ DELETE_EVERY_S = 3_600.0
 class Upkeep:
     """The upkeep of a server: indexes runs that have come to rest, and once an hour deletes those that are not kept."""
 
-    def __init__(self, runtime: Runtime, *, every_s: float = INDEX_EVERY_S) -> None:
-        self.kept = runtime.settings.retention
+    def __init__(self, runtime: Runtime, kept: Retention, *, every_s: float = INDEX_EVERY_S) -> None:
+        self.kept = kept
         self.deleted = 0
         """How many runs this process has deleted."""
         self.deleted_at: datetime | None = None

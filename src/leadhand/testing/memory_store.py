@@ -15,10 +15,9 @@ from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, ArtifactWritten, Entry, RunStarted
 from leadhand.domain.hosts import HostLine
-from leadhand.domain.listing import DRIVEN, RunListing, RunRecord, StoreInfo, earlier_file, may_share, newest_files
+from leadhand.domain.listing import RunListing, RunRecord, StoreInfo, earlier_file, may_share, newest_files
 from leadhand.domain.run import EarlierFile
-from leadhand.domain.run_filter import RunFilter, matching, sort_key
-from leadhand.domain.search import is_found, query_words, searched_words, words_in
+from leadhand.domain.run_filter import RunFilter, listed
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
 
@@ -118,28 +117,8 @@ class MemoryStore:
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        now, found = self._clock.now(), self._found(filters.get("search", ""))
-        # A dictionary keeps the order of insertion.
-        runs = sorted((record.listing for record in self._records.values()), key=sort_key(filters, now))
-        if not filters.get("ascending"):
-            runs.reverse()
-        if before is not None:
-            self._record(before)
-            runs = runs[[run.run_id for run in runs].index(before) + 1 :]
-        return matching(runs, now, found, **filters)[:limit]
-
-    def _found(self, search: str) -> set[str] | None:
-        if not search.strip():
-            return None
-        wanted, found = query_words(search), set[str]()
-        for run_id, record in self._records.items():
-            line = record.listing
-            words = set(words_in(f"{line.name} {line.request}"))
-            if line.status not in DRIVEN:
-                words |= searched_words(entry.event for entry in record.entries)
-            if wanted and is_found(wanted, words):
-                found.add(run_id)
-        return found
+        last = None if before is None else self._record(before).listing
+        return listed(self._records.values(), self._clock.now(), last, **filters)[:limit]
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str

@@ -92,7 +92,6 @@ async def serve(
         documents=documents,
         on_text=live.write,
         concurrency=concurrency,
-        retention=kept,
         **approving,
     )
     async with lead:
@@ -104,7 +103,7 @@ async def serve(
             raise ConfigurationError(
                 f"{why} needs an API key", f"Create one first: {store.command('keys', 'create', 'NAME')}"
             )
-        service = live.service(runtime)
+        service = live.service(runtime, kept)
         hosts = LOOPBACK | {each.lower() for each in allow_host} if local or allow_host else None
         console = built_console()
         doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, prefix=prefix, local=local)

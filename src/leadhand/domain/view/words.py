@@ -85,6 +85,7 @@ WORDS: dict[type, Words] = {
     ev.AnswerRefused: Words("Asked again", tone=_ATTENTION, level=_STEP, topics=_MODELS),
     ev.ConversationCompacted: Words("Conversation shortened", topics=_MODELS),
     ev.ToolCallBegan: Words("Tool called", topics=_TOOLS),
+    ev.ToolCallBlocked: Words("Tool call blocked", tone=_PROBLEM, topics=_TOOLS),
     ev.ToolCallReturned: Words("Tool answered", topics=_TOOLS),
     ev.CallAnswered: Words("Call answered", topics=_WORK),
     ev.WorkerDefined: Words("Worker defined", level=_STEP, topics=_WORK),

@@ -103,7 +103,7 @@ async def system(request: Request, service: TheService, principal: Reader) -> Sy
 
 
 async def _retention(service: Service, *, all_runs: bool) -> RetentionInfo:
-    upkeep, kept = service.upkeep, service.runtime.settings.retention
+    upkeep, kept = service.upkeep, service.upkeep.kept
     expired = await kept.expired(service.runtime.store, datetime.now(UTC)) if all_runs and kept else []
     return RetentionInfo(
         keep_for_s=None if kept.keep_for is None else int(kept.keep_for.total_seconds()),
