@@ -104,6 +104,30 @@ async def test_one_subtask_is_done_again_with_other_arguments(api: Door, office:
     assert office.calls == {"Paris": 1, "Oslo": 1, "Bergen": 1}
 
 
+async def test_other_arguments_for_a_run_whose_plan_was_approved_need_the_right_to_approve(
+    api: Door, office: Office
+) -> None:
+    ann = await api.key("ann", Scope.RUN)
+    body = {"request": "measure Oslo", "approve_plan": True}
+    run_id = (await api.post("/api/runs", body, headers=ann)).json()["run_id"]
+    (card,) = await api.asked(run_id)
+    await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    await api.over(run_id)
+    changed = {"subtasks": ["wo-001.0"], "args": {"place": "Bergen"}}
+
+    refused = await api.post(f"/api/runs/{run_id}/retry", changed, headers=ann)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert office.calls == {"Oslo": 1}
+    again = await api.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.0"]}, headers=ann)
+    assert again.status_code == 202
+    await api.over(run_id)
+    other = await api.post(f"/api/runs/{run_id}/retry", {**changed, "subtasks": ["wo-002.0"]})
+    assert other.status_code == 202
+    await api.over(run_id)
+    assert office.calls == {"Oslo": 2, "Bergen": 1}
+
+
 async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Office) -> None:
     run_id = await api.started("measure Oslo")
     await api.over(run_id)

@@ -16,6 +16,7 @@ from leadhand.domain.access import Scope, allows
 from leadhand.domain.decide.operator_requests import ACTED, asks_people, retriable
 from leadhand.domain.document import RunDocument
 from leadhand.domain.errors import UnreadableRun
+from leadhand.domain.plan_approval import is_gated
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.server.access import Principal, require
@@ -143,6 +144,8 @@ async def retry_subtasks(
     asked = body or RetryBody.model_validate({})
     state = await _load(service, run_id, *asked.subtasks)
     _check_policy(service, state, principal)
+    if asked.args is not None and is_gated(state):
+        require(principal, Scope.APPROVE)  # nobody has approved a call with these arguments
     given = asked.limits.given(service, principal)
     request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
     with conflicts():
