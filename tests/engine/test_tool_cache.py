@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.errors import FailureClass, StoreError, ToolError
 from leadhand.domain.events import Entry, ToolCallBegan, ToolCallReturned
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
+from leadhand.engine import tool_calls
+from leadhand.engine.log import RunLog
+from leadhand.engine.tool_cache import may_keep
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import Tool, tool
@@ -176,6 +180,43 @@ async def test_a_result_with_a_secret_is_not_kept(store: Any, open_world: Any):
     await ran(world)
     await ran(world)
     assert len(looked.made) == 2
+
+
+@pytest.mark.parametrize("broken", ["cached", "cache"])
+async def test_a_cache_that_cannot_be_read_or_written_fails_no_call(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+):
+    looked = Looked()
+    world: World = open_world(looking("Paris"), [looked.tool])
+    works = getattr(world.store, broken)
+
+    async def fails(key: str, *rest: Any) -> Any:
+        if key.startswith("tool "):
+            raise StoreError("the database does not answer", "check it")
+        return await works(key, *rest)
+
+    monkeypatch.setattr(world.store, broken, fails)
+    await ran(world)
+    await ran(world)
+    assert looked.made == [("Paris", 1)] * 2
+    assert "the database does not answer" in caplog.text
+
+
+async def test_large_results_are_searched_for_secrets_on_another_thread(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch
+):
+    threads: list[str] = []
+
+    def noted(log: RunLog, returned: ToolReturn) -> bool:
+        threads.append(threading.current_thread().name)
+        return may_keep(log, returned)
+
+    monkeypatch.setattr(tool_calls, "may_keep", noted)
+    looked = Looked()
+    looked.answer = ToolReturn(raw={"text": "x" * 100_000}, summary="much")
+    world: World = open_world(looking("Paris"), [looked.tool])
+    await ran(world)
+    assert [name.startswith("leadhand-tool") for name in threads] == [True]
 
 
 async def test_a_call_that_waited_uses_what_another_one_found_meanwhile(store: Any, open_world: Any):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from leadhand.domain.errors import StoreError
 from leadhand.domain.run import RunDefinition
 from leadhand.domain.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
 from leadhand.domain.value import Json, Value
 from leadhand.engine.log import RunLog
 from leadhand.ports import AnswerCache
+
+LOGGER = logging.getLogger("leadhand.tools")
 
 
 class _Kept(Value):
@@ -50,18 +54,29 @@ class ToolCache:
             raw = await log.unpack(kept.raw)
         except (ValidationError, KeyError):  # of another release, or its data were deleted with the run
             return None
+        except StoreError as error:  # the call is made instead
+            LOGGER.warning("cannot read a tool result from the cache: %s", error.what)
+            return None
         found = ToolReturn(raw=raw, summary=kept.summary, sources=kept.sources, sample=kept.sample)
         return found, kept.cached
 
-    async def keep(
-        self, name: str, tool: ToolSpec, log: RunLog, returned: ToolReturn, raw: Json, origin: CachedFrom
-    ) -> None:
-        """Keep what a call returned, with ``raw`` as the log has it.
+    async def keep(self, name: str, ttl_s: float, returned: ToolReturn, raw: Json, origin: CachedFrom) -> None:
+        """Keep what a call returned for ``ttl_s`` seconds, with ``raw`` as the log has it.
 
-        A result with a secret, which the log does not have, is not kept, nor one that asks something of its run.
+        The call is already in the log, so an error of the store is logged and not raised.
         """
-        about = {"summary": returned.summary, "sources": [each.model_dump() for each in returned.sources]}
-        secret = log.redacted_value(about) != about or log.redacted_value(returned.raw) != returned.raw
-        if tool.cache_s is not None and not secret and not returned.asks:
-            kept = _Kept.model_validate({**about, "raw": raw, "sample": returned.sample, "cached": origin})
-            await self._store.cache(name, kept.model_dump(mode="json"), tool.cache_s)
+        kept = _Kept(summary=returned.summary, raw=raw, sources=returned.sources, sample=returned.sample, cached=origin)
+        try:
+            await self._store.cache(name, kept.model_dump(mode="json"), ttl_s)
+        except StoreError as error:
+            LOGGER.warning("cannot keep a tool result in the cache: %s", error.what)
+
+
+def may_keep(log: RunLog, returned: ToolReturn) -> bool:
+    """Return whether a result may be kept. Takes a while for large data.
+
+    A result with a secret, which the log does not have, is not kept, nor one that asks something of its run.
+    """
+    about = {"summary": returned.summary, "sources": [each.model_dump() for each in returned.sources]}
+    secret = log.redacted_value(about) != about or log.redacted_value(returned.raw) != returned.raw
+    return not secret and not returned.asks

@@ -26,7 +26,7 @@ from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, Threads, line_of
-from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_limits import ToolLimits
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
@@ -223,9 +223,11 @@ class ToolCalls:
             duration_ms=round((time.monotonic() - began_at) * 1_000),
         )
         await log.append(event, blobs=blobs)
-        if self._cache is not None and name is not None and failure is None:
-            origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
-            await self._cache.keep(name, tool, log, reply, raw, origin)
+        if self._cache is not None and name is not None and tool.cache_s is not None and failure is None:
+            check = partial(may_keep, log, reply)
+            if check() if is_small(reply) else await self._conversions.run(check):
+                origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
+                await self._cache.keep(name, tool.cache_s, reply, raw, origin)
         return result._replace(
             summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample, asks=asks, failure=failure
         )
