@@ -14,10 +14,12 @@ from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.cli.terminal.progress import Progress
+from leadhand.domain.errors import StoreError
 from leadhand.domain.events import CancelRequested, NoteEmitted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.limits import Concurrency, Limits, SharedLimit
 from leadhand.domain.run import RunStatus
-from leadhand.engine import slots, wait_notes
+from leadhand.engine import shared_limits, slots, wait_notes
+from leadhand.engine.shared_limits import SharedLimits
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import Tool, tool
@@ -229,3 +231,38 @@ async def test_what_has_no_limit_asks_the_store_for_nothing(open_world: Any):
     state = await world.run()
     assert (state.status, counted.made) == (RunStatus.SUCCEEDED, 5)
     assert {*spied.called} <= {"pass_gate"}, "only the rate gate of the model, as before"
+
+
+@pytest.mark.parametrize("answer_lost", [False, True])
+async def test_places_that_a_failing_store_keeps_are_given_back_later(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, answer_lost: bool
+):
+    """Nobody asks for a place again: without the next try, other processes would wait for this one until it ends."""
+    monkeypatch.setattr(shared_limits, "RETRY_S", 0.05)
+    limit = SharedLimit(scope="the tool `count`", most=1)
+    async with aclosing(await open_store(sqlite_url)) as store:
+        limits, works, failures = SharedLimits(store), store.queue_up, 0
+
+        async def fails(*args: Any, **more: Any) -> None:
+            nonlocal failures
+            if answer_lost:
+                await works(*args, **more)
+            failures += 1
+            if failures == 2:
+                monkeypatch.setattr(store, "queue_up", works)
+            raise StoreError("the database does not answer", "check it")
+
+        if answer_lost:
+            monkeypatch.setattr(store, "queue_up", fails)
+            with pytest.raises(StoreError):
+                async with limits.held(limit, "run-1"):
+                    pass
+        else:
+            async with limits.held(limit, "run-1"):
+                monkeypatch.setattr(store, "queue_up", fails)
+        async with asyncio.timeout(10):
+            while failures < 2 or (await store.places(limit.scope, 1)).in_use:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            async with limits.held(limit, "run-2"):
+                assert (await store.places(limit.scope, 1)).in_use == 1
+        await limits.aclose()

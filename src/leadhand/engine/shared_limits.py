@@ -18,6 +18,9 @@ LONGEST_LOOK_S = 0.15
 REFRESH_S = 1.0
 """Seconds after which a waiting process writes its tickets again, in case that it was taken for dead."""
 
+RETRY_S = 1.0
+"""Seconds after which a process tries again to give its places back, if the store has failed."""
+
 
 class SharedLimits:
     """The limits that bind in this process, by what they limit.
@@ -131,20 +134,23 @@ class _Queue:
 
     async def _take_turns(self, store: PlaceStore) -> None:
         """Write and look, until nobody waits here and nothing has to be given back."""
-        pause = SHORTEST_LOOK_S
+        pause, failed = SHORTEST_LOOK_S, False
         while True:
             self._changed.clear()
             for _ in range(self.slots.free):  # a place whose call was cancelled
                 self.slots.add(-1)
                 self._done.append(self._held.pop())
-            if not self._done and not self.slots.waiting and not self._queued:
+            if not self._done and not self.slots.waiting and not self._queued and not failed:
                 return
             try:
                 new = await self._turn(store)
             except Exception as error:  # the calls fail, as they would at the log
-                self._wrote_at = 0.0
+                self._wrote_at, failed = 0.0, True
                 self.slots.fail(error)
-                return
+                # Tickets may be in the store that nobody waits for: no other process gets their places meanwhile.
+                await asyncio.sleep(RETRY_S)
+                continue
+            failed = False
             pause = SHORTEST_LOOK_S if new else min(pause * 1.25, LONGEST_LOOK_S)
             if self.slots.waiting:
                 with suppress(TimeoutError):
