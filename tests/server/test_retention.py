@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pytest
 from server.doors import Door
 from server.teams import Office
 
 from leadhand.app.retention import Retention
+from leadhand.domain.events import RunReopened
+from leadhand.domain.listing import RunListing
 from leadhand.server.upkeep import Upkeep
 
 
@@ -56,3 +60,28 @@ async def test_a_server_deletes_what_it_does_not_keep_and_reports_it(api: Door) 
     await upkeep.look()  # it looks once an hour
     await Upkeep(runtime, kept).look()  # another server of the database: one of them has just looked
     assert await _ids(api) == {runs[2], *later}
+
+
+async def test_a_run_that_is_resumed_after_it_was_listed_is_kept_with_its_files(
+    api: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reopened, old, newest = [await api.started(f"measure {place}") for place in ("Oslo", "Paris", "Lyon")]
+    for run_id in (reopened, old, newest):
+        await api.over(run_id)
+    runtime = api.service.runtime
+    runtime.settings = replace(runtime.settings, retention=Retention(keep_runs=1))
+    listed = Retention.expired
+
+    async def expired(kept: Retention, store: Any, now: datetime) -> list[RunListing]:
+        found = await listed(kept, store, now)
+        await store.append(reopened, [RunReopened(by="ann")])
+        return found
+
+    monkeypatch.setattr(Retention, "expired", expired)
+    upkeep = Upkeep(runtime)
+    await upkeep.look()
+    assert await _ids(api) == {reopened, newest}
+    assert upkeep.deleted == 1
+    folders = {each.name for each in (runtime.settings.home / "runs").iterdir()}
+    assert reopened in folders
+    assert old not in folders

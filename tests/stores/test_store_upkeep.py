@@ -14,8 +14,8 @@ import pytest
 from store_processes import process
 
 from leadhand.domain.errors import NoSuchRun, RunOwned, UsageError
-from leadhand.domain.events import ArtifactWritten, RunStarted, ToolCallReturned
-from leadhand.domain.run import EarlierFile
+from leadhand.domain.events import ArtifactWritten, RunFinished, RunReopened, RunStarted, ToolCallReturned
+from leadhand.domain.run import EarlierFile, RunStatus
 from leadhand.engine.log import pack
 from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
@@ -210,6 +210,23 @@ async def test_a_run_that_is_driven_is_not_deleted(url: str) -> None:
         with pytest.raises(NoSuchRun):
             await other.delete_runs(["run-9"])
         await other.delete_runs(["run-1"])
+
+
+async def test_only_runs_that_have_ended_are_deleted_if_asked_and_the_others_stop_nothing(url: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        for number in range(1, 6):
+            await store.create(f"run-{number}", started())
+            await store.append(f"run-{number}", [RunFinished(status=RunStatus.SUCCEEDED, answer="")])
+            await store.release(f"run-{number}", 1)
+        await store.claim("run-2", ended=True)  # driven again
+        epoch = await store.claim("run-3", ended=True)
+        await store.append("run-3", [RunReopened(by="me")])
+        await store.release("run-3", epoch)
+        await store.delete_runs(["run-4"])
+
+        asked = [f"run-{number}" for number in range(1, 6)]
+        assert await store.delete_runs(asked, ended_only=True) == ["run-1", "run-5"]
+        assert {run.run_id for run in await store.runs()} == {"run-2", "run-3"}
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,16 @@ def upkeep_store(store: ContextStore) -> UpkeepStore:
     return store
 
 
-async def delete_runs(runtime: Runtime, run_ids: Sequence[str]) -> None:
-    """Delete runs, their artifacts and the files in their directories.
+async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+    """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
 
-    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError.
+    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
+    are gone or have not ended are left out instead.
     """
-    await upkeep_store(runtime.store).delete_runs(run_ids)
-    for run_id in run_ids:
+    deleted = await upkeep_store(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    for run_id in deleted:
         await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
+    return deleted
 
 
 def _delete_directory(directory: Path) -> None:

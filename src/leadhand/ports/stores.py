@@ -192,10 +192,11 @@ class SearchIndex(Protocol):
 class UpkeepStore(Protocol):
     """A store whose runs can be deleted, and that can be copied and checked. Every method may raise StoreError."""
 
-    async def delete_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete runs, damaged ones too, with everything that only they use.
+    async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+        """Delete runs, damaged ones too, with everything that only they use; return the ids of those deleted.
 
-        Raises NoSuchRun, and RunOwned for a run that a living process drives.
+        Raises NoSuchRun, and RunOwned for a run that a living process drives. With ``ended_only``, such runs and those
+        that have not ended when they are about to be deleted are left out instead.
         """
         ...
 

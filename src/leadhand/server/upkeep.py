@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from leadhand.app.retention import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.upkeep import delete_runs
-from leadhand.domain.errors import LeadhandError, StoreError
+from leadhand.domain.errors import StoreError
 from leadhand.ports import KeyStore, SearchIndex, UpkeepStore
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -70,12 +70,6 @@ class Upkeep:
         expired = await self.kept.expired(store, now)
         if not expired:
             return
-        try:
-            await delete_runs(self._runtime, [run.run_id for run in expired])
-        except StoreError:
-            raise
-        except LeadhandError as error:  # a run was deleted or reopened in the meantime
-            LOGGER.warning("not all runs that are too old were deleted: %s", error.what)
-            return
-        self.deleted += len(expired)
-        LOGGER.info("deleted %d runs that are no longer kept", len(expired))
+        deleted = await delete_runs(self._runtime, [run.run_id for run in expired], ended_only=True)
+        self.deleted += len(deleted)
+        LOGGER.info("deleted %d runs that are no longer kept", len(deleted))

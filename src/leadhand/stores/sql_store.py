@@ -285,8 +285,9 @@ class SqlContextStore(KeptBeside):
         keep = partial(self._keeper.keep, new=True, instead_of=None if instead_of is None else json.dumps(instead_of))
         return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
 
-    async def delete_runs(self, run_ids: Sequence[str]) -> None:
-        await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
+    async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+        delete = partial(upkeep.delete_runs, self._database, self._hold, run_ids, ended_only=ended_only)
+        return await asyncio.to_thread(delete)
 
     async def damage(self, *, thorough: bool = True) -> list[str]:
         return await self._query(partial(upkeep.damage, thorough=thorough))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from leadhand.domain.errors import RunOwned, StoreError, UsageError, no_such_run
+from leadhand.domain.run import ENDED
 
 from .artifacts import FileArtifacts
 from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among, wait_to_repeat
@@ -52,19 +53,24 @@ INCOMPLETE = """
 UNLISTED = "SELECT DISTINCT run_id FROM events WHERE run_id NOT IN (SELECT run_id FROM runs) ORDER BY run_id"
 
 
-def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str]) -> None:
-    """Delete runs, damaged ones too, and give the space back that only they used.
+def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+    """Delete runs, damaged ones too, and give the space back that only they used; return the ids of those deleted.
 
     Raises NoSuchRun, and RunOwned for a run that a living process drives; then that run and those after it are kept.
+    With ``ended_only``, such runs and those that have not ended are left out instead.
     """
+    deleted: list[str] = []
     with closing(database.connect()) as connection:
         for start in range(0, len(run_ids), AT_ONCE):
             portion = sorted(set(run_ids[start : start + AT_ONCE]))
-            transact(connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion))
+            deleted += transact(
+                connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion, ended_only)
+            )
         named = transact(connection, lambda: _delete_unnamed(connection, database.dialect))
         if database.artifact_folder is not None:
             FileArtifacts(database.artifact_folder).delete_others(named, older_than=time.time() - UNNAMED_S)
         connection.give_back()
+    return deleted
 
 
 def transact(connection: Connection, work: Callable[[], Result]) -> Result:
@@ -85,16 +91,22 @@ def transact(connection: Connection, work: Callable[[], Result]) -> Result:
     raise AssertionError
 
 
-def _delete(connection: Connection, dialect: Dialect, hold: Hold, run_ids: Sequence[str]) -> None:
-    keys = [(run_id,) for run_id in run_ids]
+def _delete(
+    connection: Connection, dialect: Dialect, hold: Hold, run_ids: Sequence[str], ended_only: bool
+) -> Sequence[str]:
     owners: dict[str, str | None] = {}
-    for condition, parameters in among("run_id", keys):
-        owners |= dict(  # locks the rows in the same order as every transaction
-            connection.execute(
-                f"SELECT run_id, owner FROM runs WHERE {condition} ORDER BY run_id{dialect.for_update}", parameters
-            )
-        )
+    ended: set[str] = set()
+    for condition, parameters in among("run_id", [(run_id,) for run_id in run_ids]):
+        # Locks the rows in the same order as every transaction.
+        for run_id, owner, status in connection.execute(
+            f"SELECT run_id, owner, status FROM runs WHERE {condition} ORDER BY run_id{dialect.for_update}", parameters
+        ):
+            owners[run_id] = owner
+            if status in ENDED:
+                ended.add(run_id)
     living = hold.living({owner for owner in owners.values() if owner is not None}, connection)
+    if ended_only:  # a run may have been resumed or deleted since it was listed
+        run_ids = [run_id for run_id in run_ids if run_id in ended and owners[run_id] not in living]
     for run_id in run_ids:
         if owners.get(run_id) in living:
             raise RunOwned(
@@ -103,9 +115,11 @@ def _delete(connection: Connection, dialect: Dialect, hold: Hold, run_ids: Seque
             )
         if run_id not in owners and not connection.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
             raise no_such_run(run_id)
+    keys = [(run_id,) for run_id in run_ids]
     _spend_shared(connection, dialect, keys)
     for name in OF_RUNS:
         Table(name, "run_id").delete(connection, "run_id", keys)
+    return run_ids
 
 
 def _spend_shared(connection: Connection, dialect: Dialect, keys: Sequence[tuple[str]]) -> None:

@@ -107,8 +107,8 @@ async def runs_prune(
                 write_table(("RUN", "STATUS", "AGE", "REQUEST"), rows)
             say(f"{count(len(old), 'run')} to delete.")
             return
-        await delete_runs(runtime, [each.run_id for each in old])
-    say(f"{count(len(old), 'run')} deleted.")
+        deleted = await delete_runs(runtime, [each.run_id for each in old], ended_only=True)
+    say(f"{count(len(deleted), 'run')} deleted.")
 
 
 async def backup(
