@@ -180,11 +180,13 @@ class FileIndex(Protocol):
 
 @runtime_checkable
 class SearchIndex(Protocol):
-    """A context store with an index of the words of runs. Its ``runs(search=…)`` is complete whether or not it is
-    called: this only spares the next search the work. May raise StoreError."""
+    """A context store with an index of the words of runs. A search adds only the newest runs itself, so a server calls
+    this regularly. May raise StoreError."""
 
-    async def index_runs(self, run_id: str | None = None) -> int:
-        """Add what is new in the logs of runs at rest to the index, and return of how many; one run with ``run_id``."""
+    async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
+        """Add what is new in the logs of runs at rest to the index: of the newest ``most`` that have something new, or
+        of one run with ``run_id``. Return of how many. A run that cannot be added is logged and left out.
+        """
         ...
 
 

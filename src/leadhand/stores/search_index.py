@@ -18,6 +18,8 @@ from .connection import Connection, Dialect, Table
 TEXTS = Table("run_texts", "run_id, seq, words")
 WORDS_AT_ONCE = 20_000
 """Words in one row: with up to 64 characters each, what PostgreSQL can index."""
+RUNS_PER_SEARCH = 50
+"""Runs that a search adds to the index at most; the others are added by the upkeep of a server."""
 TYPES = tuple(event.model_fields["type"].default for event in SEARCHED)
 AT_REST = f"status NOT IN ({', '.join(sorted(repr(status.value) for status in DRIVEN))})"
 BEHIND = (
@@ -35,10 +37,13 @@ class Behind(NamedTuple):
     head_seq: int
 
 
-def runs_behind(connection: Connection, run_id: str | None = None) -> list[Behind]:
-    """Return the runs at rest that are not in the index, newest first; with ``run_id``, only this one."""
+def runs_behind(connection: Connection, run_id: str | None = None, most: int | None = None) -> list[Behind]:
+    """Return the runs at rest that are not in the index, newest first and at most ``most``; with ``run_id``, only
+    this one.
+    """
     condition, parameters = ("", ()) if run_id is None else (" AND run_id = ?", (run_id,))
-    rows = connection.execute(f"{BEHIND}{condition} ORDER BY created_at DESC", parameters)
+    limit = "" if most is None else f" LIMIT {most:d}"
+    rows = connection.execute(f"{BEHIND}{condition} ORDER BY created_at DESC{limit}", parameters)
     return [Behind(*row) for row in rows]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ from leadhand.ports import ArtifactStore, Job, Places
 from . import search_index, side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries
-from .connection import Database, ReadOnly, close_in_forked_child
+from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
 from .followers import Followers, Poller
 from .job_queue import defer, queue_info
 from .kept_beside import KeptBeside
@@ -41,6 +42,7 @@ from .transfer import Moved, Progress, transfer
 from .upkeep import UNNAMED_S
 from .writer import Writer
 
+LOGGER = logging.getLogger("leadhand")
 PATIENCE_S = 60.0
 """Seconds that a store waits for a database that is locked or cannot be reached, unless its opener says otherwise."""
 
@@ -174,16 +176,24 @@ class SqlContextStore(KeptBeside):
     ) -> list[RunListing]:
         if filters.get("search", "").strip():
             with suppress(ReadOnly):  # then what is in the index is found
-                await self.index_runs()
+                await self.index_runs(most=search_index.RUNS_PER_SEARCH)
         asked = RunsAsked(limit, before, self._now())
         return await self._query(run_listings, self._database.dialect, self._hold, asked, filters)
 
-    async def index_runs(self, run_id: str | None = None) -> int:
-        behind: list[search_index.Behind] = await self._query(search_index.runs_behind, run_id)
+    async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
+        behind: list[search_index.Behind] = await self._query(search_index.runs_behind, run_id, most)
+        indexed = 0
         for run in behind:
             words = await self._query(search_index.new_words, run)
-            await self._write_beside(f"8 {run.run_id}", search_index.write_words, run, words)
-        return len(behind)
+            try:
+                await self._write_beside(f"8 {run.run_id}", search_index.write_words, run, words)
+            except (ReadOnly, Unavailable):
+                raise
+            except StoreError as error:  # the other runs can still be found
+                LOGGER.warning("searches do not find run %s by its words: %s", run.run_id, error.what)
+            else:
+                indexed += 1
+        return indexed
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str

@@ -1,0 +1,54 @@
+"""The index of the words of runs: what a search adds to it, and what it holds."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import StoreError
+from leadhand.domain.events import RunFinished
+from leadhand.domain.run import RunStatus
+from leadhand.stores import search_index
+from leadhand.stores.opening import open_store
+from leadhand.stores.sql_store import SqlContextStore
+from leadhand.testing.store_contract import started
+
+
+async def finished(store: SqlContextStore, answer: str, *numbers: int) -> None:
+    for number in numbers:
+        await store.create(f"run-{number}", started())
+        await store.append(f"run-{number}", [RunFinished(status=RunStatus.SUCCEEDED, answer=answer)])
+
+
+async def found(store: SqlContextStore, search: str) -> list[str]:
+    return [run.run_id for run in await store.runs(search=search)]
+
+
+async def test_a_search_adds_few_runs_to_the_index_and_upkeep_the_others(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "RUNS_PER_SEARCH", 2)
+    async with aclosing(await open_store(url)) as store:
+        await finished(store, "harbour", 1, 2, 3, 4, 5)
+        assert await found(store, "harbour") == ["run-5", "run-4"]
+        assert await store.index_runs() == 3
+        assert await found(store, "harbour") == ["run-5", "run-4", "run-3", "run-2", "run-1"]
+
+
+async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(
+    url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write = search_index.write_words
+
+    def fails(connection: Any, run: search_index.Behind, words: list[str]) -> None:
+        if run.run_id == "run-2":
+            raise StoreError("the row is too large", "report it")
+        write(connection, run, words)
+
+    monkeypatch.setattr(search_index, "write_words", fails)
+    async with aclosing(await open_store(url)) as store:
+        await finished(store, "harbour", 1, 2, 3)
+        assert await found(store, "harbour") == ["run-3", "run-1"]
+    assert "searches do not find run run-2 by its words: the row is too large" in caplog.text
