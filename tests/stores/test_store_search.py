@@ -52,3 +52,13 @@ async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(
         await finished(store, "harbour", 1, 2, 3)
         assert await found(store, "harbour") == ["run-3", "run-1"]
     assert "searches do not find run run-2 by its words: the row is too large" in caplog.text
+
+
+@pytest.mark.parametrize("letter", ["x", "\N{DESERET SMALL LETTER LONG I}"], ids=["one byte", "four bytes"])
+async def test_a_run_with_many_long_words_is_found(url: str, letter: str, caplog: pytest.LogCaptureFixture) -> None:
+    """PostgreSQL indexes at most 1 MB of words in a row."""
+    words = [f"{number:06}{letter * 58}" for number in range(20_000)]
+    async with aclosing(await open_store(url)) as store:
+        await finished(store, " ".join(words), 1)
+        assert await found(store, words[-1]) == ["run-1"]
+    assert "searches do not find" not in caplog.text

@@ -16,8 +16,8 @@ from .codec import entries_of_run
 from .connection import Connection, Dialect, Table
 
 TEXTS = Table("run_texts", "run_id, seq, words")
-WORDS_AT_ONCE = 20_000
-"""Words in one row: with up to 64 characters each, what PostgreSQL can index."""
+WORDS_AT_ONCE = 4_000
+"""Words in one row: with up to 64 characters of 4 bytes each, less than the 1 MB that PostgreSQL can index."""
 RUNS_PER_SEARCH = 50
 """Runs that a search adds to the index at most; the others are added by the upkeep of a server."""
 TYPES = tuple(event.model_fields["type"].default for event in SEARCHED)
