@@ -56,9 +56,9 @@ class Uneven:
     async def aclose(self) -> None: ...
 
 
-async def orphaned(home: Path) -> str:
+async def orphaned(home: Path, **team: Any) -> str:
     """A run with a result and a failure, whose process ended while it worked at the rest."""
-    async with Leadhand(models=Uneven(), flows=[Three], home=home) as lead:
+    async with Leadhand(models=Uneven(), flows=[Three], home=home, **team) as lead:
         runtime = await lead.runtime()
         state = await runtime.start("write", flow="three", options={"style": "long"})
         runtime.driving(state)

@@ -17,6 +17,7 @@ from leadhand.cli.app import main
 from leadhand.domain.events import CancelRequested
 from leadhand.domain.run import ENDED
 from leadhand.flows import Flow
+from leadhand.hooks import BeforeAnswer, Block, before_answer
 from leadhand.testing.scripted_model import ScriptedModel
 
 
@@ -58,6 +59,27 @@ async def test_a_run_is_cancelled_from_the_command_line_without_its_flow(
     assert (ended["status"], ended["owner"]) == ("cancelled", None)
     assert "the good answer" in ended["answer"]
     assert {gap["assignment"]: gap["class"] for gap in ended["gaps"]} == {"bad": "invalid", "slow": "rejected"}
+
+
+@before_answer
+def no_answers(answer: BeforeAnswer) -> Block:
+    return Block("confidential")
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_a_run_that_is_cancelled_without_its_flow_does_not_show_what_its_hooks_block(
+    tmp_path: Path, here: bool
+) -> None:
+    """A hook that is not in this process either blocks everything."""
+    run_id = await orphaned(tmp_path, hooks=[no_answers])
+    async with Leadhand(models=ScriptedModel([]), home=tmp_path, hooks=[no_answers] if here else []) as lead:
+        runtime = await lead.runtime()
+        listing = await runtime.store.run(run_id)
+        assert await operator.stop(runtime, listing, CancelRequested(by="me"), until=ENDED) is RunStatus.CANCELLED
+        ended = (await runtime.document(run_id)).as_json()
+    assert "the good answer" not in ended["answer"]
+    assert ended["answer"].startswith("The answer is withheld: ")
+    assert ("confidential" if here else "is not in this process") in ended["answer"]
 
 
 async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Path) -> None:

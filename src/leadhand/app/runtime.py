@@ -33,6 +33,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ModelChoice, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
+from leadhand.engine.answer_guard import guarded
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import OnText
@@ -238,7 +239,8 @@ class Runtime:
     async def stop(self, state: RunState) -> RunState:
         """Carry out a request to cancel or pause a run that this process owns, and release it.
 
-        A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer.
+        A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer if
+        the hooks of the run let it pass.
         """
         try:
             self.flows.of(state.definition)
@@ -246,7 +248,9 @@ class Runtime:
             policy, log = FlowPolicy(AbsentFlow(), state.definition.evolve(options={})), self.log(state.run_id)
             try:
                 *_, asked = due(state)
-                await log.append(*decide(state, asked, self._clock.now(), policy), epoch=state.epoch)
+                now = self._clock.now()
+                events = await guarded(self.hooks, policy, state, decide(state, asked, now, policy), now)
+                await log.append(*events, epoch=state.epoch)
             finally:
                 await self.store.release(state.run_id, state.epoch)
             return await self.load(state.run_id)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from leadhand.domain.commands import Policy
 from leadhand.domain.errors import Failure
-from leadhand.domain.events import RunFinished
+from leadhand.domain.events import AnyEvent, Entry, RunFinished
+from leadhand.domain.evolve import fold
 from leadhand.domain.outcome import concluded, withheld_answer
 from leadhand.domain.run import Gap, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine.hooks import Hooks
 
 
-async def guarded(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
+async def guarded(
+    hooks: Hooks, policy: Policy, state: RunState, events: list[AnyEvent], now: datetime
+) -> list[AnyEvent]:
+    """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
+    pass.
+    """
+    if not events or not isinstance(end := events[-1], RunFinished):
+        return events
+    *first, _ = events
+    entries = [Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(first, 1)]
+    return [*first, await _guarded_end(hooks, policy, fold(state, entries) if entries else state, end)]
+
+
+async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
     """Return the end of a run with an answer that its hooks let pass.
 
     An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The

@@ -22,7 +22,6 @@ from leadhand.domain.events import (
     AssignmentIssued,
     AttemptScheduled,
     Entry,
-    RunFinished,
     RunResumed,
 )
 from leadhand.domain.evolve import fold
@@ -126,13 +125,7 @@ class Controller:
         events = self._decisions(first)
         if not events:
             return False
-        if isinstance(end := events[-1], RunFinished):
-            entries = [
-                Entry(seq=self._state.seq + n, at=self._clock.now(), epoch=self._epoch, event=event)
-                for n, event in enumerate(events[:-1], 1)
-            ]
-            after = fold(self._state, entries) if entries else self._state
-            events = [*events[:-1], await guarded(self._hooks, self._policy, after, end)]
+        events = await guarded(self._hooks, self._policy, self._state, events, self._clock.now())
         jobs = self._dispatcher.jobs(self._state, events)
         entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs)
         while self._state.seq < entries[-1].seq:
