@@ -327,3 +327,12 @@ async def test_two_hooks_of_one_name_are_refused(home: Path) -> None:
     with pytest.raises(UsageError, match="two hooks have the name"):
         async with Leadhand(offline=True, home=home, hooks=[AskAbove, AskAbove]):
             pass
+
+
+def test_a_hook_that_checks_nothing_is_refused() -> None:
+    class Typo(Hook):
+        def before_tols(self, call: BeforeTool) -> Block:
+            return Block("never asked")
+
+    with pytest.raises(UsageError, match="the hook Typo checks nothing"):
+        Leadhand(offline=True, hooks=[Typo])

@@ -33,7 +33,7 @@ async def test_stages_are_set_and_a_report_shows_its_sentences_and_its_revision(
     await expect(page.get_by_role("button", name="Remove report.fact-checker")).to_be_visible()
 
     await page.get_by_role("link", name="Runs").click()
-    await page.get_by_label("Flow").select_option(label="Report")
+    await page.get_by_label("Flow", exact=True).select_option(label="Report")
     await page.get_by_label("Topic").fill("Heat pumps in old houses")
     await page.get_by_label("Max. revisions").fill("1")
     await page.get_by_role("button", name="Add stage").click()
@@ -120,7 +120,7 @@ async def test_python_classes_are_chosen_for_all_reports_and_for_one(serve: Open
     await expect(writer).to_contain_text("Class short-writer from ")
 
     await page.get_by_role("link", name="Runs").click()
-    await page.get_by_label("Flow").select_option(label="Report")
+    await page.get_by_label("Flow", exact=True).select_option(label="Report")
     await page.get_by_label("Topic").fill("Heat pumps in old houses")
     await page.get_by_role("button", name="Add stage").click()
     stage = page.get_by_role("group", name="Stage 1")

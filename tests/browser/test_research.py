@@ -15,7 +15,7 @@ async def test_research_is_started_and_its_files_are_read_and_it_is_followed_up(
 ) -> None:
     served = await serve(models=None, tools=None, offline=True)
     page = await (await visit(served.url)).open("/runs")
-    await page.get_by_label("Flow").select_option(label="Research")
+    await page.get_by_label("Flow", exact=True).select_option(label="Research")
     await page.get_by_label("Question").fill(QUESTION)
     await page.get_by_label("Max. turns").fill("20")
     await page.get_by_role("button", name="Start").click()

@@ -9,7 +9,8 @@ import pytest
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.app.retention import Retention
+from leadhand.app.retention import Retention, duration
+from leadhand.domain.errors import UsageError
 from leadhand.domain.events import RunReopened
 from leadhand.domain.listing import RunListing
 from leadhand.server.upkeep import Upkeep
@@ -69,7 +70,6 @@ async def test_a_run_that_is_resumed_after_it_was_listed_is_kept_with_its_files(
     for run_id in (reopened, old, newest):
         await api.over(run_id)
     runtime = api.service.runtime
-    runtime.settings = replace(runtime.settings, retention=Retention(keep_runs=1))
     listed = Retention.expired
 
     async def expired(kept: Retention, store: Any, now: datetime) -> list[RunListing]:
@@ -78,10 +78,16 @@ async def test_a_run_that_is_resumed_after_it_was_listed_is_kept_with_its_files(
         return found
 
     monkeypatch.setattr(Retention, "expired", expired)
-    upkeep = Upkeep(runtime)
+    upkeep = Upkeep(runtime, Retention(keep_runs=1))
     await upkeep.look()
     assert await _ids(api) == {reopened, newest}
     assert upkeep.deleted == 1
     folders = {each.name for each in (runtime.settings.home / "runs").iterdir()}
     assert reopened in folders
     assert old not in folders
+
+
+@pytest.mark.parametrize("age", ["0d", "00h", "-1d", "abc"])
+def test_an_age_of_nothing_is_refused(age: str) -> None:
+    with pytest.raises(UsageError, match="invalid value for --keep-for"):
+        duration(age, "--keep-for")

@@ -92,6 +92,7 @@ function Choice({ name, label, all, children }: ChoiceProps) {
     <label class="filter">
       <span class="unseen">{label}</span>
       <select
+        aria-label={label}
         value={place.value.query.get(name) ?? ""}
         onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
       >

@@ -17,7 +17,7 @@ from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models
-from leadhand.ports.hooks import Hook
+from leadhand.ports.hooks import POINTS, Hook, check_of
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -174,6 +174,15 @@ def check_filters(limit: object, filters: RunFilter) -> None:
         raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
     if "tags" in filters:
         filters["tags"] = run_tags(filters["tags"])
+    for key in ("min_cost_usd", "max_cost_usd", "min_duration_s", "max_duration_s"):
+        value: object = filters.get(key)
+        known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+        if value is not None and not known:
+            raise UsageError(f"invalid value for {key}: {shown(value)}", "Pass a number of 0 or more.")
+    for key in ("flow", "text", "search"):
+        words: object = filters.get(key)
+        if words is not None and not isinstance(words, str):
+            raise UsageError(f"invalid value for {key}: {shown(words)}", "Pass a text.")
     if "sort" in filters:
         filters["sort"] = run_sort(filters["sort"])
     if (status := filters.get("status")) is not None:
@@ -213,6 +222,8 @@ def _hook(given: object, how: str) -> Hook:
     made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
+    if not any(check_of(made, point) for point in POINTS):
+        raise UsageError(f"the hook {type(made).__name__} checks nothing", f"Define one of: {', '.join(POINTS)}.")
     return made
 
 

@@ -24,7 +24,6 @@ from leadhand.tools.toolbox import Toolbox
 class Definitions:
     """Defines runs with the parts of a process."""
 
-    settings: Settings
     store: ContextStore
     artifacts: ArtifactStore
     models: Models
@@ -56,13 +55,13 @@ class Definitions:
 
         The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
         """
-        checked = self.flows.options(flow, with_workers(self.settings.project, self.toolbox, flow, options))
+        checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
         check_rules(wanted.approve_rules, self.toolbox.specs())
         used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
         if follows is not None and follows.definition.approve_plan and used.plans:
             run = replace(run, approve_plan=True)
         check_plan(used, run)
-        project = project_parts(self.settings.project, self.toolbox, flow, checked, roles, request)
+        project = project_parts(wanted.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
         shape = answer_role(output, (*roles, *project.workers))
         tools, all_roles = narrowed(self.toolbox.specs(project.tools), run.tools, (*roles, *project.workers))

@@ -24,8 +24,9 @@ LONGEST_AGE_S = 365_000 * 86_400
 def duration(given: str, where: str) -> timedelta:
     """Return a duration such as ``90m``, ``12h``, ``30d`` or ``8w``, given to ``where``. Raises UsageError."""
     found = re.fullmatch(r"([0-9]{1,100})([mhdw])", given.strip().lower(), re.ASCII)
-    if found is None:
-        raise UsageError(f"invalid value for {where}: {one_line(given)}", "Give a number and m, h, d or w: 30d.")
+    if found is None or not int(found[1]):
+        how = "Give a number above 0 and m, h, d or w: 30d."
+        raise UsageError(f"invalid value for {where}: {one_line(given)}", how)
     return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], LONGEST_AGE_S))
 
 

@@ -92,7 +92,7 @@ class Runtime:
         self.all_models = AddedModels(self.models, added)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.definitions = Definitions(
-            self.settings, self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names
+            self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names
         )
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.redactor, on_text)

@@ -21,6 +21,7 @@ from leadhand.domain.value import Json, is_object
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
+from .large_values import PACKED
 from .search_index import search_conditions
 
 VERSIONS_READ = 5_000
@@ -158,7 +159,7 @@ def _places(connection: Connection, run_ids: set[str]) -> Iterator[tuple[str, tu
             f"SELECT run_id, body FROM events WHERE seq = 1 AND run_id IN ({marks})", some
         ):
             with contextlib.suppress(ValueError, TypeError, KeyError):  # damage must not keep a run from starting
-                definition = json.loads(body)["definition"]
+                definition = json.loads(body.removeprefix(PACKED))["definition"]  # neither field is large
                 yield run_id, (bool(definition.get("offline")), str(definition.get("documents") or ""))
 
 

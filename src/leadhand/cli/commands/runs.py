@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from leadhand.app.arguments import parse_tags
+from leadhand.app.arguments import check_filters, parse_tags
 from leadhand.app.export import Format, export
 from leadhand.app.formatting import (
     age,
@@ -91,6 +91,7 @@ async def runs_list(
         "min_duration_s": min_duration,
         "max_duration_s": max_duration,
     }
+    check_filters(limit, filters)
     any_given = any(value not in (None, "", {}) for value in filters.values())
     filters["sort"] = order = one_of("--sort", RunSort, sort)
     filters["ascending"] = reverse
