@@ -154,6 +154,58 @@ async def test_a_repair_with_calls_that_nobody_approved_is_asked_about(home: Pat
     assert answer.status is RunStatus.PARTIAL
 
 
+def result_of(key: int | str) -> dict[str, Any]:
+    return {"$result": {"subtask": key, "path": "/summary"}}
+
+
+@pytest.mark.parametrize(
+    "repair",
+    [
+        reviews(
+            accept=["wo-001.0", "wo-001.1"],
+            replan={"wo-001.2": subtask("c", "look", what=result_of("wo-001.1"), needs=["wo-001.0"])},
+        ),
+        reviews(
+            replan={"wo-001.0": subtask("a", "look", what="b"), "wo-001.1": subtask("b", "look", what="a")},
+            retry=["wo-001.2"],
+        ),
+        reviews(
+            accept=["wo-001.0", "wo-001.1"],
+            replan={"wo-001.2": subtask("c", "look", what=result_of("wo-001.0"))},
+        ),
+    ],
+    ids=["another reference", "calls exchanged", "fewer needs"],
+)
+async def test_a_repair_that_sends_another_result_into_an_approved_call_is_asked_about(home: Path, repair: Any) -> None:
+    plan = plans(
+        subtask("a", "look", what="a"),
+        subtask("b", "look", what="b"),
+        subtask("c", "look", what=result_of(0), needs=[1]),
+    )
+    model = ScriptedModel(plan=[plan], review=[repair], lenient=True)
+    async with Leadhand(models=model, tools=[look], home=home) as lead:
+        run = await lead.start("look", approve_plan=True)
+        await run.wait()
+        await lead.approve((await lead.approvals())[0])
+        assert (await run.wait()).status is RunStatus.WAITING
+        (asked,) = await lead.approvals()
+        assert (asked.approval.approval_id, sorted(CALLED)) == ("wo-002", ["a", "b", "saw a"])
+
+
+async def test_repeating_approved_calls_with_new_results_of_the_same_subtasks_is_not_asked_about(home: Path) -> None:
+    plan = plans(subtask("a", "look", what="a"), subtask("b", "look", what=result_of(0)))
+    model = ScriptedModel(plan=[plan], review=[reviews(retry=["wo-001.0", "wo-001.1"])], lenient=True)
+    async with Leadhand(models=model, tools=[look], home=home) as lead:
+        run = await lead.start("look", approve_plan=True)
+        await run.wait()
+        await lead.approve((await lead.approvals())[0])
+        answer = await run.answer()
+    assert answer.status is RunStatus.SUCCEEDED
+    assert CALLED == ["a", "saw a", "a", "saw a"]
+    again = answer.document["work_orders"][1]["subtasks"][1]
+    assert again["args"] == {"what": result_of("wo-002.0")}
+
+
 async def test_plan_only_stops_with_the_plan_and_a_resume_carries_it_out(home: Path) -> None:
     async with lead_on(home, plan_of("tide")) as lead:
         answer = await lead.run("look", plan_only=True)

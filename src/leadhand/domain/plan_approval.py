@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .approval import Approval, ApprovalStatus
 from .errors import Failure, FailureClass
-from .ids import attempt_id, page_id
+from .ids import attempt_id, order_id, page_id, subtask_key
 from .state import AssignmentState, RunState
 from .tool import Effect
 from .work_order import Subtask, WorkOrder, result_reference
@@ -107,23 +107,50 @@ def shown_order(order: WorkOrder, **more: Any) -> dict[str, Any]:
 
 
 def unapproved(state: RunState, order: WorkOrder) -> Sequence[Subtask]:
-    """Return the subtasks of an order that make other calls than those of the plans that a person approved."""
+    """Return the subtasks of an order that make other calls than those of the plans that a person approved.
+
+    A call is another one if it gets the result of another subtask. The repair of a subtask has to make a call that was
+    approved for this subtask; a subtask that repairs none, one that was approved for any.
+    """
     if not is_gated(state) or (state.orders and not state.definition.approve_plan):
         return ()
-    known = [
-        _call(Subtask.model_validate(subtask))
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    issued = {key: each.assignment.subtask for key, each in state.assignments.items()}
+
+    def origin(key: str) -> str:
+        """The key of the subtask that this one repairs, directly or through other repairs; else its own."""
+        if key in own:
+            key = own[key].repairs_subtask or key
+        while (subtask := issued.get(key)) is not None and subtask.repairs_subtask is not None:
+            key = subtask.repairs_subtask
+        return key
+
+    first = {asked.approval_id for asked in plan_questions(state)}
+    approved = [
+        (
+            origin(subtask_key(order_id(1) if asked.approval_id in first else asked.approval_id, index)),
+            _call(Subtask.model_validate(subtask), origin),
+        )
         for asked in state.approvals.values()
         if asked.kind == "plan" and asked.status is ApprovalStatus.APPROVED
-        for subtask in asked.args.get("subtasks", ())
+        for index, subtask in enumerate(asked.args.get("subtasks", ()))
     ]
-    return [subtask for subtask in order.subtasks if _call(subtask) not in known]
+    return [
+        subtask
+        for key, subtask in own.items()
+        if not any(
+            call == _call(subtask, origin) and (subtask.repairs_subtask is None or of == origin(key))
+            for of, call in approved
+        )
+    ]
 
 
-def _call(subtask: Subtask) -> tuple[Any, ...]:
-    """What a person approves of a subtask. References to results have other keys in a repair, and the same paths."""
+def _call(subtask: Subtask, origin: Callable[[str], str]) -> tuple[Any, ...]:
+    """What a person approves of a subtask, with the keys that other subtasks had before they were repaired."""
     found = {name: (value, result_reference(value)) for name, value in subtask.args.items()}
     args = {
-        name: value if reference is None else {"$result": reference[1]} for name, (value, reference) in found.items()
+        name: value if reference is None else {"$result": (origin(reference[0]), reference[1])}
+        for name, (value, reference) in found.items()
     }
     free = (subtask.name, subtask.expected_output) if subtask.tool is None else ()
-    return subtask.tool, subtask.worker, args, free
+    return subtask.tool, subtask.worker, args, {origin(needed) for needed in subtask.needs}, free
