@@ -84,6 +84,12 @@ def test_a_mistake_is_named_with_file_and_line(tmp_path: Path, manifest: str, li
     ("settings", "what", "how"),
     [
         ('[tool_settings.price]\nrate = "1/s"', "there is no tool price", "Did you mean prices?"),
+        (
+            '[tool_settings.filesystem_read]\ncache = "1h"',
+            "the tools of the toolset research depend",
+            "Leave cache out",
+        ),
+        ('[tool_settings.worker_call]\ncache = "1h"', "the tools of the toolset dynamic_workers depend", "Leave cache"),
         ('[tool_settings.pay]\ncache = "1h"', "the tool pay cannot have cache: its effect is once", "Leave cache out"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .tool import Effect, ToolSpec
+from .tool import DYNAMIC_WORKERS, Effect, ToolSpec
 from .value import Value, shown
 
 SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
@@ -16,6 +16,8 @@ MOST_AT_ONCE = 10_000
 FASTEST = 1_000.0
 """Calls a second: a higher rate limits nothing that a process can do."""
 LONGEST_LIFETIME_S = 366 * 86_400.0
+OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
+"""The toolsets whose tools read files, todos and workers of their run, which are not among their arguments."""
 _RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(SPANS_S)})", re.ASCII)
 _LIFETIME = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(LIFETIMES_S)})", re.ASCII)
 HOW_RATE = 'Use calls per s, min, h or day, such as "10/s" or "100/min".'
@@ -96,4 +98,6 @@ def flaw(spec: ToolSpec) -> tuple[str, str, str] | None:
         return "cache", "its effect is once, so each of its calls has to be made", how
     if spec.polling:
         return "cache", "it is a polling tool, whose result may change", "Leave cache or polling out."
+    if spec.toolset in OF_RUN:
+        return "cache", f"the tools of the toolset {spec.toolset} depend on the state of their run", "Leave cache out."
     return None
