@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from browser.serving import Served
 from browser.visiting import Visitor
 
-HIDDEN = """
+HIDDEN = """() => {
   window.notified = [];
   window.Notification = class {
     static requestPermission() { return Promise.resolve("granted"); }
@@ -18,7 +18,8 @@ HIDDEN = """
   let hidden = false;
   Object.defineProperty(document, "hidden", { get: () => hidden });
   window.hide = () => { hidden = true; document.dispatchEvent(new Event("visibilitychange")); };
-"""
+}"""
+"""Replaces, in one page only, what the browser knows of its visibility, and its notifications."""
 
 
 async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Visitor) -> None:
@@ -51,8 +52,8 @@ async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Vi
 
 
 async def test_a_hidden_tab_notifies_when_a_run_finishes(served: Served, ann: Visitor) -> None:
-    await ann.context.add_init_script(HIDDEN)
     page = await ann.open("/system")
+    await page.evaluate(HIDDEN)
     await page.get_by_label("When runs ask, finish or fail while this tab is hidden").check()
     async with page.expect_response(lambda response: "/api/runs?limit=50" in response.url):
         await page.evaluate("window.hide()")
