@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
@@ -11,7 +11,7 @@ from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.role_checks import check_roles
-from leadhand.app.run_settings import RunSettings, check_plan, instructed, narrowed
+from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed
 from leadhand.app.settings import Settings, held_back, held_back_s
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.run import EarlierFile, ModelChoice, RunDefinition
@@ -58,8 +58,8 @@ class Definitions:
         checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
         check_rules(wanted.approve_rules, self.toolbox.specs())
         used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
-        if follows is not None and follows.definition.approve_plan and used.plans:
-            run = replace(run, approve_plan=True)
+        if follows is not None:
+            run = followed_settings(run, follows.definition, used)
         check_plan(used, run)
         project = project_parts(wanted.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)

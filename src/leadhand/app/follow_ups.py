@@ -71,14 +71,8 @@ async def start(
         priority=priority,
         follows=earlier,
         output=output_of(definition) if output is None else output,
-        run=settings_of(definition, run or RunSettings()),
+        run=run,
     )
-
-
-def settings_of(earlier: RunDefinition, given: RunSettings) -> RunSettings:
-    """Return what only a follow-up has: the instructions and tools of the earlier run, where no others are given."""
-    tools = earlier.only_tools if given.tools is None else given.tools
-    return replace(given, instructions=given.instructions or earlier.instructions, tools=tools)
 
 
 def output_of(earlier: RunDefinition) -> dict[str, Any] | None:

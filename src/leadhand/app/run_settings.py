@@ -11,7 +11,7 @@ from leadhand.app.settings import Settings
 from leadhand.domain.access import LONGEST_INSTRUCTIONS
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import usd
-from leadhand.domain.run import EVERY_ROLE, WILDCARDS, Role
+from leadhand.domain.run import EVERY_ROLE, WILDCARDS, Role, RunDefinition
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import shown
@@ -113,6 +113,18 @@ def instructed(roles: Sequence[Role], given: Mapping[str, str], own: Mapping[str
         parts = [own.get(role.name, role.instructions), *more]
         found.append(role.evolve(instructions="\n\n".join(filter(None, parts))))
     return tuple(found)
+
+
+def followed_settings(given: RunSettings, earlier: RunDefinition, flow: Flow) -> RunSettings:
+    """Return the settings of a follow-up: where no others are given, it has the instructions and tools of the earlier
+    run. People approve its plan, too, if they did then and the flow makes one.
+    """
+    return replace(
+        given,
+        instructions=given.instructions or earlier.instructions,
+        tools=earlier.only_tools if given.tools is None else given.tools,
+        approve_plan=given.approve_plan or (earlier.approve_plan and flow.plans),
+    )
 
 
 def check_plan(flow: Flow, run: RunSettings) -> None:

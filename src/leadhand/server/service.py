@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from leadhand.app import operator
 from leadhand.app.driver import Driver
-from leadhand.app.follow_ups import models_of, settings_of
+from leadhand.app.follow_ups import models_of
 from leadhand.app.keys import key_store
 from leadhand.app.new_limits import advice_to_raise
 from leadhand.app.retention import Retention
@@ -140,8 +140,6 @@ class Service:
             plan_only=submission.plan_only,
             approve_plan=submission.approve_plan,
         )
-        if follows is not None:
-            own = settings_of(follows.definition, own)
         try:
             state = await self.runtime.start(
                 request,
