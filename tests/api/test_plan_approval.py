@@ -300,3 +300,26 @@ async def test_a_plan_still_waits_after_its_process_was_killed(home: Path) -> No
         answer = await run.answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.document["work_orders"][0]["subtasks"][0]["args"] == asked.approval.args["subtasks"][0]["args"]
+
+
+async def test_the_plan_of_a_follow_up_is_approved_too(home: Path) -> None:
+    async with lead_on(home, plan_of("tide"), plan_of("wind")) as lead:
+        first = await lead.start("look around", approve_plan=True)
+        await first.wait()
+        await first.approve((await first.approvals())[0])
+        assert (await first.answer()).status is RunStatus.SUCCEEDED
+        later = await first.follow_up("and the wind?")
+        assert (await later.wait()).status is RunStatus.WAITING
+    assert CALLED == ["tide"]
+
+
+async def test_a_fork_after_the_plan_was_approved_has_no_open_question_about_it(home: Path) -> None:
+    async with lead_on(home, plan_of("tide")) as lead:
+        run = await lead.start("look around", approve_plan=True)
+        await run.wait()
+        await run.approve((await run.approvals())[0])
+        await run.answer()
+        ordered = (await types_of(run)).index("work_order_issued") + 1
+        fork = await lead.fork(run.run_id, ordered)
+        assert (await fork.answer()).status is RunStatus.SUCCEEDED
+        assert "approval_requested" not in await types_of(fork)
