@@ -33,6 +33,7 @@ def test_offline_the_check_finds_wrong_citations_and_the_revision_corrects_them(
     assert answer.status is RunStatus.SUCCEEDED
     assert "rule-based" in answer.text
     assert "ample data" in answer.text
+    assert "leadhand:docs" not in answer.text, "a report on the topic that the documentation names rests on the samples"
     first, second = answer.document["task"]["drafts"]
     assert (first["verdict"], second["verdict"]) == ("NEEDS_REVISION", "APPROVED")
     assert first["findings"]
