@@ -26,6 +26,7 @@ def test_the_page_of_a_revised_report_shows_everything(tmp_path: Path) -> None:
     assert "needs 9 kW [1].✓" in page.text.replace("\n", "")
     assert "✓supported by the passages that it cites (2)" in page.text
     assert "✗not supported (0)" in page.text
+    assert "○own reasoning, cites no source (0)" in page.text, "a heading states nothing"
     assert "Draft 1: needs revision" in page.text
     assert "Draft 2: approved" in page.text
     signs = [attrs for attrs in page.of("span") if "title" in attrs]

@@ -66,9 +66,9 @@ class ReportPage:
         draft = self._draft
         if self._document["finished_at"] is None:
             yield '<p class="waiting">This report is not finished. This is its latest draft.</p>'
-        statuses = [each["status"] for each in draft["statements"]]
+        shown = [each.sign for each in self._sentences(draft, self._named(draft))]
         signs = (
-            f'<span><span class="sign {each.value}">{sign}</span>{WORDS[each]} ({statuses.count(each.value)})</span>'
+            f'<span><span class="sign {each.value}">{sign}</span>{WORDS[each]} ({shown.count(sign)})</span>'
             for each, sign in SIGNS.items()
         )
         yield f'<p class="legend">Sentences: {" ".join(signs)}</p>'
