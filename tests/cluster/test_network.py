@@ -98,23 +98,28 @@ async def host_in(namespace: str, cluster: Cluster, url: str) -> AsyncIterator[M
 async def test_a_host_whose_network_is_cut_is_replaced_and_changes_nothing_when_it_is_back(
     cluster: Cluster, namespace: str
 ) -> None:
-    async with reachable(cluster.url) as url, host_in(namespace, cluster, url) as away:
+    cluster.environment["LEADHAND_CONCURRENCY"] = "4"  # so that neither can take all six
+    async with reachable(cluster.url) as url, host_in(namespace, cluster, url) as away, cluster.store() as store:
+
+        async def lost() -> int:
+            (run,) = await store.runs()
+            return sum(isinstance(entry.event, AttemptLost) for entry in await store.read(run.run_id))
+
         async with cluster.run(count=6, held=0) as driver:
             await until(lambda: cluster.by_process("began").total() == 6)
             mine = cluster.by_process("began")[away.pid]
             assert mine > 0
             ip("link", "set", namespace, "down")
-            await until(lambda: cluster.by_process("began")[driver.pid] == 6)
+            await until(lost, lambda number: number == mine)
             cluster.open_gate()
             await until(lambda: cluster.by_process()[away.pid] == mine)  # it has results, and cannot report them
             ip("link", "set", namespace, "up")
             code, said = await driver.rest()
             assert code == 0, driver.log.read_text()
         run_id = json.loads(said)["run_id"]
-        async with cluster.store() as store:
-            await until(store.hosts, lambda hosts: any(line.host == away.host for line in hosts))
-            entries = await store.read(run_id)
-        assert sum(isinstance(entry.event, AttemptLost) for entry in entries) == mine
+        await until(store.hosts, lambda hosts: any(line.host == away.host for line in hosts))
+        assert await lost() == mine
+        assert cluster.by_process("began")[driver.pid] == 6
         state = await cluster.state(run_id)
         assert state.status is RunStatus.SUCCEEDED
         assert away.host not in {each.attempt.host for each in state.assignments.values() if each.attempt}

@@ -121,7 +121,7 @@ class SearchContract(Contract):
         assert await listed("cost", ascending=True) == ["1", "4", "3", "2"]
         assert await listed("cost", before="run-3") == ["4", "1"]
         assert await listed("cost", before="run-3", ascending=True) == ["2"]
-        assert await listed("duration") == ["1", "2", "4", "3"] or await listed("duration") == ["1", "2", "3", "4"]
+        assert (await listed("duration"))[:2] == ["1", "2"]  # 3 ended at once; 4 may have begun a moment before
         assert await listed("duration", before="run-1", limit=1) == ["2"]
         assert await listed("flow", ascending=True) == ["1", "3", "2", "4"]
         assert await listed("flow", ascending=True, before="run-3", limit=1) == ["2"]
