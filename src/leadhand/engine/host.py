@@ -75,7 +75,8 @@ class Host:
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
-                await held.enter_async_context(self._limits.held(limit, work.run_id, most))
+                priority = work.definition.priority
+                await held.enter_async_context(self._limits.held(limit, work.run_id, most, priority))
             yield
 
     async def aclose(self) -> None:

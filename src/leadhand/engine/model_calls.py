@@ -41,8 +41,8 @@ CHECK = "check that the server runs"
 class ModelCall:
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
-    ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model.
-    ``check`` returns why a reply is not used.
+    ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
+    which get places by their ``priority``. ``check`` returns why a reply is not used.
     """
 
     attempt: str
@@ -54,6 +54,7 @@ class ModelCall:
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     at_once: SharedLimit | None = None
+    priority: int = 0
     asked: Json = None
     check: Callable[[ModelReply], Awaitable[Failure | None]] | None = None
 
@@ -155,7 +156,7 @@ class ModelCalls:
         self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
-        held = self._limits.held(call.at_once, log.run_id)
+        held = self._limits.held(call.at_once, log.run_id, priority=call.priority)
         async with held, pace.turn() as round_, self._slots.held(call.request.model):
             try:
                 reply = await self._in_some_form(log, call, on_text)

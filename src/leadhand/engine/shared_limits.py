@@ -25,9 +25,10 @@ RETRY_S = 1.0
 class SharedLimits:
     """The limits that bind in this process, by what they limit.
 
-    A place goes to the process that has waited longest, and in it to the run that holds the fewest. A process queues
-    for no more places than there are, so that a process with a thousand calls keeps no other one waiting for all of
-    them. If the store keeps no queues, the limits bind in this process only. What has no limit costs nothing.
+    A place goes to the highest priority that waits; among equals, to the process that has waited longest, and in it to
+    the run that holds the fewest. A process queues for no more places than there are, so that a process with a
+    thousand calls keeps no other one waiting for all of them. If the store keeps no queues, the limits bind in this
+    process only. What has no limit costs nothing.
     """
 
     def __init__(self, store: ContextStore) -> None:
@@ -36,7 +37,7 @@ class SharedLimits:
 
     @asynccontextmanager
     async def held(
-        self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None
+        self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None, priority: int = 0
     ) -> AsyncGenerator[None]:
         """Hold a place of a limit, as one of at most ``most_of_run`` of a run; None: without a limit."""
         if limit is None:
@@ -45,7 +46,7 @@ class SharedLimits:
         queue = self._queues.get(limit.scope)
         if queue is None:
             queue = self._queues[limit.scope] = _Queue(limit, self._store)
-        run = queue.of_run(run_id, limit.most, most_of_run)
+        run = queue.of_run(run_id, limit.most, most_of_run, priority)
         try:
             await queue.take(run)
             try:
@@ -73,19 +74,19 @@ class _Queue:
         """The tickets of places that are used here."""
         self._done: list[int] = []
         """The tickets of places that are to be given back."""
-        self._queued: int = 0
-        """How many tickets of this process wait."""
+        self._queued: list[int] = []
+        """The priorities of the tickets of this process that wait, the highest first."""
         self._wrote_at = 0.0
         self._in_use = 0
         self._changed = asyncio.Event()
         self._turns: asyncio.Task[None] | None = None
 
-    def of_run(self, run_id: str, most: int, most_of_run: int | None) -> RunPlaces:
+    def of_run(self, run_id: str, most: int, most_of_run: int | None, priority: int) -> RunPlaces:
         """Return the places of a run. ``most`` is the limit as that run has it: the latest one binds here."""
         if self._store is None:
             self.slots.add(most - self._most)
         self._most = most
-        return self.slots.run(run_id, most_of_run)
+        return self.slots.run(run_id, most_of_run, priority)
 
     async def take(self, run: RunPlaces) -> None:
         """Wait for a place."""
@@ -158,7 +159,7 @@ class _Queue:
 
     async def _turn(self, store: PlaceStore) -> int:
         """Give places back and queue for others, or only look; return how many places this process has got."""
-        want, done, now = min(self.slots.waiting, self._most), tuple(self._done), asyncio.get_running_loop().time()
+        want, done, now = self.slots.wanted(self._most), tuple(self._done), asyncio.get_running_loop().time()
         held = frozenset(self._held)
         if done or want != self._queued or now >= self._wrote_at + REFRESH_S:
             found = await store.queue_up(self._scope, self._most, want=want, held=held, done=done)
@@ -169,7 +170,7 @@ class _Queue:
         self._in_use = found.in_use
         new = found.held - self._held - {*done, *self._done}
         self._held |= new
-        self._queued -= len(new)
+        self._queued = self._queued[len(new) :]
         self.slots.add(len(new))
         return len(new)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from typing import Protocol
 
 
@@ -28,15 +29,19 @@ class Slots:
         return self._free
 
     @property
-    def waiting(self) -> int:
-        """How many wait for a place and could use one."""
-        rooms = ((len(run.waiting), run.most, run.taken) for run in self._runs.values())
-        return sum(waiting if most is None else max(0, min(waiting, most - taken)) for waiting, most, taken in rooms)
+    def waiting(self) -> bool:
+        """Whether anyone waits for a place and could use one."""
+        return any(run.usable for run in self._runs.values())
 
-    def run(self, run_id: str, most: int | None = None) -> RunPlaces:
+    def wanted(self, most: int) -> list[int]:
+        """Return the priorities of those who wait for a place and could use one: the ``most`` highest."""
+        runs = sorted(self._runs.values(), key=lambda run: -run.priority)
+        return list(islice((run.priority for run in runs for _ in range(run.usable)), most))
+
+    def run(self, run_id: str, most: int | None = None, priority: int = 0) -> RunPlaces:
         """Return the places of a run, which has at most ``most``."""
         run = self._runs.setdefault(run_id, RunPlaces())
-        run.most = most
+        run.most, run.priority = most, priority
         return run
 
     def forget_idle(self, run_id: str) -> None:
@@ -48,8 +53,7 @@ class Slots:
     @asynccontextmanager
     async def taken(self, run_id: str = "", most: int | None = None, priority: int = 0) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""
-        run = self.run(run_id, most)
-        run.priority = priority
+        run = self.run(run_id, most, priority)
         place = _Place(self, run)
         try:
             await place.take()
@@ -126,6 +130,12 @@ class RunPlaces:
     @property
     def has_room(self) -> bool:
         return self.most is None or self.taken < self.most
+
+    @property
+    def usable(self) -> int:
+        """How many more places it could use now."""
+        waiting = len(self.waiting)
+        return waiting if self.most is None else max(0, min(waiting, self.most - self.taken))
 
 
 class Waits(Protocol):

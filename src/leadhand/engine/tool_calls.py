@@ -154,7 +154,7 @@ class ToolCalls:
         )
         if self._limits is None or not (tool.concurrency or tool.rate):
             return await self._call(log, began, tool, bound, context, work, name)
-        async with self._limits.turn(tool, log.run_id):
+        async with self._limits.turn(tool, log.run_id, 0 if work is None else work.definition.priority):
             # While this call waited, another one may have returned what it asks for.
             if may_use and (used := await self._used_again(log, began, name)) is not None:
                 return used

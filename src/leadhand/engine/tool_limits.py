@@ -26,9 +26,9 @@ class ToolLimits:
         self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
 
     @asynccontextmanager
-    async def turn(self, tool: ToolSpec, run_id: str) -> AsyncGenerator[None]:
+    async def turn(self, tool: ToolSpec, run_id: str, priority: int = 0) -> AsyncGenerator[None]:
         """Wait until a call may be made, and make it in the block."""
-        async with self._limits.held(tool.at_once, run_id):
+        async with self._limits.held(tool.at_once, run_id, priority=priority):
             if tool.rate:
                 await self._pass(tool)
             yield

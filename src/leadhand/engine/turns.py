@@ -224,6 +224,7 @@ class Turns:
             within=work.scopes,
             budgets=work.definition.budgets,
             at_once=work.definition.concurrency.of_model(request.model),
+            priority=work.definition.priority,
             asked=asked,
             check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
         )

@@ -276,15 +276,17 @@ class Places:
 class PlaceStore(Protocol):
     """Keeps queues in which all processes of a store wait for the places of a limit, in turn. May raise StoreError.
 
-    The first ``most`` tickets of a queue hold its places. The tickets of a process that dies are removed.
+    A place that is free goes to the ticket of the highest priority, and among equals to the first. A ticket that has a
+    place keeps it until the ticket is removed. The tickets of a process that dies are removed.
     """
 
     async def queue_up(
-        self, name: str, most: int, *, want: int, held: Collection[int] = (), done: Sequence[int] = ()
+        self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
     ) -> Places:
-        """Remove the tickets ``done``, and have ``want`` tickets of this process in the queue besides those ``held``.
+        """Remove the tickets ``done``, and have a ticket of each priority in ``want`` besides those that are ``held``.
 
-        What is missing is added at the end, what is too much is removed from the end.
+        What is missing is added behind the others of its priority, what is too much is removed from there. Then give
+        the places of ``most`` that are free. Doing it twice does no more than doing it once.
         """
         ...
 

@@ -1,20 +1,25 @@
 """The queues of limits that all processes of a database share: the first tickets of a queue hold its places.
 
-A ticket is a row. Tickets are numbered in the order of their commits, so a ticket only ever moves towards the front,
-and one that holds a place keeps it until its row is deleted: by its process, or by another one once that process is
-dead. Nothing here depends on a clock.
+A ticket is a row. One that holds a place has the number of its arrival. One that waits has a larger number, which
+begins with its priority, so that the tickets are in the order in which they get places. Whoever writes gives the places
+that are free, under the lock of the queue: a ticket that holds a place keeps it until its row is deleted, by its
+process or by another one once that process is dead. Nothing here depends on a clock.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 
+from leadhand.domain.run import HIGHEST_PRIORITY
 from leadhand.ports import Places
 
 from .connection import Connection, Hold, Table
 
 TICKETS = Table("places", "name, ticket, host")
+WAITING = 2**40
+"""The smallest number of a ticket that waits."""
 LOOKING_S = 1.0
 """Seconds between two checks that the processes ahead in a queue are alive."""
 # Locks the queue until the commit, so that no ticket is committed after a later one.
@@ -22,15 +27,23 @@ NUMBER = (
     "INSERT INTO gates (name, free_at, used_at, last_ticket) VALUES (?, 0, 0, ?)"
     " ON CONFLICT (name) DO UPDATE SET last_ticket = gates.last_ticket + ? RETURNING last_ticket"
 )
+GIVE = "UPDATE places SET ticket = ticket % ? WHERE name = ? AND ticket BETWEEN ? AND ?"
 
 
-def places(connection: Connection, host: str, name: str, most: int) -> Places:
-    """Return the tickets of a host that hold one of the ``most`` places of a queue, and how many others there are."""
+def places(connection: Connection, host: str, name: str, most: int, *, give: bool = False) -> Places:
+    """Return the tickets of a host that hold one of the ``most`` places of a queue, and how many others there are.
+
+    ``give`` gives the places that are free to those who wait, which only who has locked the queue may do.
+    """
     ahead = "SELECT ticket, host FROM places WHERE name = ? ORDER BY ticket LIMIT ?"
     first = connection.execute(ahead, (name, most))
+    if give and first and first[-1][0] >= WAITING:
+        connection.execute(GIVE, (WAITING, name, WAITING, first[-1][0]))
+        first = [(ticket % WAITING, owner) for ticket, owner in first]
+    holding = [(ticket, owner) for ticket, owner in first if ticket < WAITING]
     ((everything,),) = connection.execute("SELECT count(*) FROM places WHERE name = ?", (name,))
-    mine = frozenset(ticket for ticket, owner in first if owner == host)
-    return Places(held=mine, in_use=len(first), waiting=everything - len(first))
+    mine = frozenset(ticket for ticket, owner in holding if owner == host)
+    return Places(held=mine, in_use=len(holding), waiting=everything - len(holding))
 
 
 class Queues:
@@ -41,23 +54,38 @@ class Queues:
         self._looked: dict[str, float] = {}
 
     def queue_up(
-        self, connection: Connection, name: str, most: int, want: int, held: Collection[int], done: Sequence[int]
+        self,
+        connection: Connection,
+        name: str,
+        most: int,
+        want: Sequence[int],
+        held: Collection[int],
+        done: Sequence[int],
     ) -> Places:
-        """Delete the tickets ``done``, and have ``want`` tickets in the queue besides those that are ``held``.
-
-        Doing it twice does no more than doing it once, as the answer to a commit may be lost.
-        """
+        """Change the tickets of this process, and give the places that are free: see the port."""
         host, gate = self._hold.host, f"places of {name}"
-        ((last,),) = connection.execute(NUMBER, (gate, want, want))
+        ((last,),) = connection.execute(NUMBER, (gate, len(want), len(want)))
         TICKETS.delete(connection, "name, ticket, host", [(name, ticket, host) for ticket in done])
         mine = connection.execute("SELECT ticket FROM places WHERE name = ? AND host = ? ORDER BY ticket", (name, host))
-        waiting = [ticket for (ticket,) in mine if ticket not in held]
-        TICKETS.delete(connection, "name, ticket, host", [(name, ticket, host) for ticket in waiting[want:]])
-        missing = want - len(waiting)
-        TICKETS.insert(connection, [(name, last - number, host) for number in reversed(range(missing))])
-        found = places(connection, host, name, most)
+        missing, surplus = Counter(want), list[int]()
+        for (ticket,) in mine:
+            if ticket in held:
+                continue
+            # The process does not know yet of a ticket that holds a place: it had the highest priority.
+            priority = HIGHEST_PRIORITY + 1 - ticket // WAITING if ticket >= WAITING else max(missing, default=0)
+            if missing[priority]:
+                missing -= Counter([priority])
+            else:
+                surplus.append(ticket)
+        TICKETS.delete(connection, "name, ticket, host", [(name, ticket, host) for ticket in surplus])
+        rows = [
+            (name, (HIGHEST_PRIORITY + 1 - priority) * WAITING + last - number, host)
+            for number, priority in enumerate(missing.elements())
+        ]
+        TICKETS.insert(connection, rows)
+        found = places(connection, host, name, most, give=True)
         if found.waiting and self._delete_dead(connection, name):
-            found = places(connection, host, name, most)
+            found = places(connection, host, name, most, give=True)
         return found
 
     def _delete_dead(self, connection: Connection, name: str) -> bool:

@@ -278,7 +278,7 @@ class SqlContextStore(KeptBeside):
         await self._change(f"2 {name}", hold, name, int(seconds * 1_000_000))
 
     async def queue_up(
-        self, name: str, most: int, *, want: int, held: Collection[int] = (), done: Sequence[int] = ()
+        self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
     ) -> Places:
         return await self._write_beside(f"2 places of {name}", self._queues.queue_up, name, most, want, held, done)
 
