@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -51,6 +52,24 @@ async def test_hosts_share_a_run_of_200(cluster: Cluster, count: int) -> None:
         began = [entry.event.attempt for entry in entries if isinstance(entry.event, AttemptStarted)]
         assert Counter(began).most_common(1)[0][1] == 1, "an attempt began twice"
         assert await store_queue(cluster) == 0
+
+
+async def test_a_host_that_drives_a_run_leaves_the_others_their_share_of_what_it_offers(cluster: Cluster) -> None:
+    """It takes jobs from the queue, too: of its own run no more than it has slots for."""
+    words = ("--concurrency", "4")
+    async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
+        run_id = await started_detached(cluster, "--max-workers", "80", count=80, seconds=0.05, held=0)
+        await until(lambda: cluster.by_process("began") == {one.pid: 4, two.pid: 4})
+        async with cluster.store() as store:
+            for _ in range(10):  # each has at most two jobs of four waiting for slots, and has begun another one
+                await asyncio.sleep(0.1)
+                assert (await store.queue()).assignments >= 80 - 2 * (4 + 2 * 4)
+        cluster.open_gate()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        shares = cluster.by_process()
+        assert shares.total() == 80
+        assert min(shares.values()) >= 24, shares
 
 
 async def store_queue(cluster: Cluster) -> int:
