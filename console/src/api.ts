@@ -17,6 +17,7 @@ import type {
   HostsDocument,
   ModelCallDocument,
   NewAgentBody,
+  NewLimits,
   PromotedWorker,
   RunDocument,
   RunsPage,
@@ -90,11 +91,18 @@ const control = (runId: string, action: string, body: object = {}) =>
 
 export const cancelRun = (runId: string) => control(runId, "cancel");
 export const pauseRun = (runId: string) => control(runId, "pause");
-export const resumeRun = (runId: string) => control(runId, "resume");
+/** Resume a run; with other limits, also one that is over because a limit was used up. */
+export const resumeRun = (runId: string, body: { limits?: NewLimits } = {}) =>
+  control(runId, "resume", body);
 /** Retry what failed, or only some of it. 409 "unconfirmed": something might happen twice. */
 export const retryRun = (
   runId: string,
-  body: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean },
+  body: {
+    subtasks?: readonly string[];
+    args?: JsonObject;
+    confirmed?: boolean;
+    limits?: NewLimits;
+  },
 ) => control(runId, "retry", body);
 export const skipSubtask = (runId: string, body: { subtask: string; reason?: string }) =>
   control(runId, "skip", body);
@@ -103,8 +111,10 @@ export const supplyResult = (
   body: { subtask: string; summary: string; raw?: Json },
 ) => control(runId, "supply", body);
 /** Start a new run that shares the log up to `at`; return its document. */
-export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
-  control(runId, "fork", body);
+export const forkRun = (
+  runId: string,
+  body: { at: number; confirmed?: boolean; limits?: NewLimits },
+) => control(runId, "fork", body);
 
 /** Rename a run (null: keep its name), and set tags; null as the value of a tag removes it. */
 export const labelRun = (

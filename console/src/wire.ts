@@ -453,6 +453,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly began_at: string;
+      readonly cached?: boolean;
       readonly cached_tokens?: number;
       readonly effect?: string;
       readonly ended_at?: string;

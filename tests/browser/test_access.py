@@ -111,7 +111,7 @@ async def test_actions_that_the_key_does_not_allow_are_not_offered(guarded: Serv
     guest.watch.allow(REFUSED)
     watched = await guest.open(page.url.removeprefix(guarded.url))
     await log_in(watched, reader)
-    await expect(watched.get_by_role("heading", name="Call pay: to")).to_be_visible()
+    await expect(watched.get_by_role("heading", name="Allow pay: to")).to_be_visible()
     await expect(watched.get_by_text("Your key does not allow approvals.")).to_be_visible()
     await expect(watched.get_by_role("button", name="Approve pay", exact=True)).to_have_count(0)
     await expect(watched.get_by_role("button", name="Cancel…")).to_have_count(0)

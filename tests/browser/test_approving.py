@@ -27,7 +27,7 @@ async def test_a_call_is_approved_on_the_run_page(served: Served, ann: Visitor, 
     run_id = await served.started("pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
     await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
-    card = page.get_by_role("article", name="Call pay: to")
+    card = page.get_by_role("article", name="Allow pay: to")
     await expect(card).to_contain_text("once: irreversible")
     assert office.calls["Ann 1"] == 0
 
@@ -63,7 +63,7 @@ async def test_invalid_arguments_are_refused_and_stay_in_the_field(
     await field.fill('{"to": 7}')
     await page.get_by_role("button", name="Approve changes").click()
 
-    card = page.get_by_role("article", name="Call pay: to")
+    card = page.get_by_role("article", name="Allow pay: to")
     await expect(card.get_by_role("alert")).to_contain_text("to")
     await expect(field).to_have_value('{"to": 7}')
     assert not office.calls
@@ -93,7 +93,7 @@ async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
     for who in ("Ann", "Bob"):
         await waiting_run(served, f"pay {who}")
     page = await ann.open("/approvals")
-    cards = page.get_by_role("article", name="Call pay: to")
+    cards = page.get_by_role("article", name="Allow pay: to")
     await expect(cards).to_have_count(2)
     await expect(page).to_have_title("(2) Approvals · Leadhand")
     await expect(page.get_by_role("link", name="Approvals")).to_contain_text("2")
@@ -125,9 +125,9 @@ async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
 async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await waiting_run(served, "wire Ann")
     page = await ann.open(f"/runs/{run_id}")
-    card = page.get_by_role("article", name="Did wire happen: to Ann?")
+    card = page.get_by_role("article", name="Did wire go through: to Ann?")
     await expect(card).to_contain_text("its outcome is unknown")
-    await card.get_by_role("button", name="Happened: wire").click()
+    await card.get_by_role("button", name="Yes, it did: wire").click()
     await card.get_by_label("Result (optional)").fill("the bank has it")
     await card.get_by_role("button", name="Confirm", exact=True).click()
 
@@ -165,7 +165,7 @@ async def test_no_button_moves_under_the_pointer_when_approvals_come_and_go(
     page = await ann.open("/approvals")
     cards = page.get_by_role("article")
     await expect(cards).to_have_count(2)
-    bob = page.get_by_role("article", name="Call pay: to Bob?")
+    bob = page.get_by_role("article", name="Allow pay: to Bob?")
     approve = bob.get_by_role("button", name="Approve pay", exact=True)
     place = await approve.bounding_box()
 
@@ -215,7 +215,7 @@ async def test_approvals_are_answered_with_the_keyboard_alone(served: Served, an
     await page.keyboard.press("g")
     await page.keyboard.press("a")
     await expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
-    cards = page.get_by_role("article", name="Call pay: to")
+    cards = page.get_by_role("article", name="Allow pay: to")
     await expect(cards).to_have_count(2)
     await page.keyboard.press("a")  # no card has the focus: nothing is approved from afar
     await page.keyboard.press("j")

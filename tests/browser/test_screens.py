@@ -46,7 +46,7 @@ async def test_dialogs_and_forms_are_accessible_and_return_the_focus(served: Ser
     await picture(page, "help-light", whole=False)
     await page.keyboard.press("Escape")
 
-    card = page.get_by_role("article", name="Call pay: to")
+    card = page.get_by_role("article", name="Allow pay: to")
     for name, field in (("Edit arguments of pay", "Arguments"), ("Deny pay", "Reason")):
         await page.get_by_role("button", name=name).click()
         await expect(card.get_by_label(field)).to_be_focused()

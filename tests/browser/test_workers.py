@@ -60,7 +60,7 @@ async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, vis
     await served.open_approvals(run_id)
 
     page = await (await visit(served.url)).open("/approvals")
-    card = page.get_by_role("article", name="Call worker_create: name poet")
+    card = page.get_by_role("article", name="Allow worker_create: name poet")
     await expect(card.get_by_role("group", name="Whole file")).to_contain_text("Write verse.\n\nThen stop.")
     await expect(card).to_contain_text("9 model calls")
     await card.get_by_role("button", name="Approve worker_create", exact=True).click()

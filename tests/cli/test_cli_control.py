@@ -378,9 +378,9 @@ def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     name = QUESTION.approval_id
     yes = ev.ApprovalAnswered(approval_id=name, approve=True, args_hash=args_hash(ARGS), by="Ann")
 
-    assert steps(*asked, waits)[-1] == "Run waiting for people  2 pending approvals"
-    assert steps(*asked, yes, waits)[-1] == "Run waiting for people  1 pending approval"
-    assert steps(*asked, yes.evolve(args_hash="other"), waits)[-1] == "Run waiting for people  2 pending approvals"
+    assert steps(*asked, waits)[-1] == "Waiting for approval  2 pending approvals"
+    assert steps(*asked, yes, waits)[-1] == "Waiting for approval  1 pending approval"
+    assert steps(*asked, yes.evolve(args_hash="other"), waits)[-1] == "Waiting for approval  2 pending approvals"
     left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
     for none_left in ([yes.evolve(always=True)], [left]):
-        assert steps(*asked, *none_left, waits)[-1] == "Run waiting for people  3 waiting for an answer"
+        assert steps(*asked, *none_left, waits)[-1] == "Waiting for approval  3 waiting for an answer"

@@ -31,7 +31,7 @@ interface ApprovalCardProps {
 
 type Mode = "buttons" | "edit" | "deny" | "happened";
 
-const OPENING = { call: "Call ", effect: "Did ", plan: "Carry out " };
+const OPENING = { call: "Allow ", effect: "Did ", plan: "Carry out " };
 
 const ANNOUNCED: { readonly [decision: string]: string } = {
   approve: "Approved",
@@ -113,14 +113,14 @@ export function ApprovalCard(props: ApprovalCardProps) {
           {!open && `${answer}: `}
           {open && OPENING[card.kind]}
           {card.kind === "plan" ? subject : <code>{card.tool}</code>}
-          {open && card.kind === "effect" && " happen"}
+          {open && card.kind === "effect" && " go through"}
           {title}
           {open && "?"}
         </Heading>
         {open && card.kind === "effect" && (
           <p class="muted">
             The call was interrupted and its outcome is unknown. Check its effect before you answer:
-            a call that did not happen may be made again.
+            a call that did not go through may be made again.
           </p>
         )}
       </header>
@@ -174,18 +174,18 @@ export function ApprovalCard(props: ApprovalCardProps) {
               <>
                 <Button
                   held={!steady}
-                  label={`Happened: ${card.tool}…`}
+                  label={`Yes, it did: ${card.tool}…`}
                   onClick={steadily(() => setMode("happened"))}
                 >
-                  Happened…
+                  Yes, it did…
                 </Button>
                 <Button
                   busy={answering.busy}
                   held={!steady}
-                  label={`Did not happen: ${card.tool}`}
+                  label={`No, it did not: ${card.tool}`}
                   onClick={steadily(() => answering.run({ decision: "settle", happened: false }))}
                 >
-                  Did not happen
+                  No, it did not
                 </Button>
               </>
             )}

@@ -30,6 +30,11 @@ export function Facts({ card, within }: { card: ApprovalCard; within: boolean })
         by {requester}
         {card.asked_at && <>, {<Age at={card.asked_at} word="ago" />}</>}
       </Fact>
+      {card.hook_reason && (
+        <Fact name="Hook">
+          <code>{exact(card.hook)}</code> asks: <span dir="auto">{exact(card.hook_reason)}</span>
+        </Fact>
+      )}
       {!within && (
         <Fact name="Run">
           <a href={`/runs/${card.run_id}`}>{exact(card.request)}</a>

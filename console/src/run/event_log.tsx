@@ -13,6 +13,9 @@ import type { RunStore } from "./store.ts";
 import type { EventSummary } from "./view.ts";
 
 const ROW = 24;
+/** Narrow lists have the text of an event below its title. */
+const NARROW = 480;
+const TWO_LINES = 44;
 const BOTTOM_MARGIN = 8;
 
 interface EventLogProps {
@@ -34,7 +37,8 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
   const seqAt = (index: number) => matching ? matching[index]?.seq : index + 1;
   const indexOf = (seq: number) =>
     matching ? matching.findIndex((event) => event.seq === seq) : seq - 1;
-  const list = useRowList({ count, rowHeight: ROW });
+  const list = useRowList({ count, rowHeight: (width) => width < NARROW ? TWO_LINES : ROW });
+  const { rowHeight } = list;
   const lasted = model.lastAt - model.startedAt;
   const arrived = selection.seq !== null && model.seq >= selection.seq &&
     indexOf(selection.seq) >= 0;
@@ -46,25 +50,25 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
   useLayoutEffect(() => {
     const element = list.scroller.current;
     if (following && element) element.scrollTop = element.scrollHeight;
-  }, [following, version, count]);
+  }, [following, version, count, rowHeight, selection.part]);
   // Keep the rows in sight where they are while a search finds rows above them.
   const top = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
     const element = list.scroller.current;
     const at = top.current === undefined || !element ? -1 : indexOf(top.current);
     if (matching && !following && element && at >= 0) {
-      element.scrollTop = at * ROW + element.scrollTop % ROW;
+      element.scrollTop = at * rowHeight + element.scrollTop % rowHeight;
     }
   }, [count]);
   useLayoutEffect(() => {
-    top.current = seqAt(Math.floor((list.scroller.current?.scrollTop ?? 0) / ROW));
+    top.current = seqAt(Math.floor((list.scroller.current?.scrollTop ?? 0) / rowHeight));
   });
   useEffect(() => {
     if (selection.seq === null || !arrived) return;
     const at = indexOf(selection.seq);
     list.setActive(at);
     list.show(at);
-  }, [selection.seq, arrived]);
+  }, [selection.seq, arrived, selection.part]);
 
   function select(seq: number | undefined): void {
     if (seq === undefined) return;
@@ -125,7 +129,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
         aria-colcount={5}
         tabIndex={0}
         aria-activedescendant={list.isActiveDrawn ? `log-row-${seqAt(list.active)}` : undefined}
-        style={{ "--content": `${count * ROW + BOTTOM_MARGIN}px` }}
+        style={{ "--content": `${count * rowHeight + BOTTOM_MARGIN}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
         onWheel={(event) => {
@@ -141,7 +145,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
           if (list.onKey(event)) onFollow(event.key === "End");
         }}
       >
-        <div class="rows-inside" role="rowgroup" style={{ height: `${count * ROW}px` }}>
+        <div class="rows-inside" role="rowgroup" style={{ height: `${count * rowHeight}px` }}>
           {Array.from({ length: Math.max(0, list.end - list.first) }, (_, offset) => {
             const index = list.first + offset;
             const seq = seqAt(index)!;
@@ -152,6 +156,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
                 seq={seq}
                 event={event}
                 index={index}
+                top={index * rowHeight}
                 time={event ? momentIn(Date.parse(event.at) - model.startedAt, lasted) : ""}
                 selected={seq === selection.seq}
                 active={index === list.active}
@@ -179,13 +184,17 @@ interface EventRowProps {
   /** Undefined until it is loaded. */
   readonly event: EventSummary | undefined;
   readonly index: number;
+  /** Pixels from the top of the list. */
+  readonly top: number;
   readonly time: string;
   readonly selected: boolean;
   readonly active: boolean;
   readonly onSelect: (seq: number) => void;
 }
 
-function EventRow({ seq, event, index, time, selected, active, onSelect }: EventRowProps) {
+function EventRow(
+  { seq, event, index, top, time, selected, active, onSelect }: EventRowProps,
+) {
   const problem = event !== undefined && isProblem(event);
   const state = `${selected ? " selected" : ""}${active ? " active" : ""}${
     problem ? " problem-row" : ""
@@ -198,7 +207,7 @@ function EventRow({ seq, event, index, time, selected, active, onSelect }: Event
       aria-rowindex={index + 1}
       aria-selected={selected}
       aria-busy={event === undefined}
-      style={{ top: `${index * ROW}px` }}
+      style={{ top: `${top}px` }}
       onClick={(click) => {
         if (click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return;
         click.preventDefault();

@@ -23,7 +23,7 @@ export function Head({ store }: { store: RunStore }) {
         <h1 dir="auto">{document?.request ?? run.request}</h1>
         <p class="run-state">
           <StatusMark status={status} />
-          {run.reason && !isOver(status) && <span class="muted">{run.reason}</span>}
+          <Reason store={store} />
           {run.phase && status === "running" && <span class="muted">{run.phase.text}</span>}
           <span class="muted">
             {run.flow} · {run.model}
@@ -39,6 +39,15 @@ export function Head({ store }: { store: RunStore }) {
       <Outcome store={store} />
     </header>
   );
+}
+
+/** Why the run rests. */
+function Reason({ store }: { store: RunStore }) {
+  const { reason } = store.live.view.run;
+  const open = store.cards.value.length;
+  if (!reason || isOver(store.status)) return null;
+  const words = store.status === "waiting" && open > 0 ? count(open, "open approval") : reason;
+  return <span class="muted">{words}</span>;
 }
 
 function Waits({ store }: { store: RunStore }) {

@@ -267,7 +267,7 @@ function CallView({ seq, call, args, over }: CallProps) {
         <span class="muted small">
           {call.kind === "model" ? modelCall(call) : shortened(JSON.stringify(args), MAX_ARGS)} ·
           {" "}
-          {took}
+          {call.cached ? "cached" : took}
           {call.effect === "once" && " · irreversible"}
         </span>
         {call.failure

@@ -4,11 +4,22 @@ import type { Lane } from "./model.ts";
 import type { Args } from "./view.ts";
 
 export function changeOf(
-  before: Pick<Lane, "key" | "name" | "tool" | "args" | "needs" | "failure">,
-  after: Pick<Lane, "name" | "tool" | "args" | "needs">,
+  before: Ordered & Pick<Lane, "key" | "failure">,
+  after: Ordered,
 ): string[] {
   const reason = before.failure ? `, which failed: ${before.failure.message}` : "";
-  const lines = [`Repeats ${before.key}${reason}`];
+  const lines = differences(before, after);
+  return [
+    `Repeats ${before.key}${reason}`,
+    ...(lines.length > 0 ? lines : ["Nothing else changed"]),
+  ];
+}
+
+type Ordered = Pick<Lane, "name" | "tool" | "args" | "needs">;
+
+/** Return what differs between a subtask and what repeats it, a line each. */
+export function differences(before: Ordered, after: Ordered): string[] {
+  const lines: string[] = [];
   if (after.name !== before.name) lines.push(`Name: ${before.name} → ${after.name}`);
   if (after.tool !== before.tool) {
     lines.push(`Tool: ${before.tool ?? "any"} → ${after.tool ?? "any"}`);
@@ -16,7 +27,6 @@ export function changeOf(
   lines.push(...changedArgs(before.args, after.args));
   const needs = after.needs.filter((need) => !before.needs.includes(need));
   if (needs.length) lines.push(`Needs: ${needs.join(", ")}`);
-  if (lines.length === 1) lines.push("Nothing else changed");
   return lines;
 }
 

@@ -1,5 +1,7 @@
 // The work orders: their subtasks with status, the changes that a repair made, and their reviews.
 
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
@@ -11,16 +13,26 @@ import { eventLink, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { shownStatus, STATUS_WORDS } from "./words.ts";
 
+const OrderTable = lazy("OrderTable");
 const PlanGraph = lazy("PlanGraph");
 
 export function Orders({ store }: { store: RunStore }) {
   const model = store.live;
   const { orders } = model;
   const { unsupported } = model.view.run;
+  const [compared, setCompared] = useState(false);
   if (orders.length + unsupported.length === 0) return <p class="muted">No work orders yet.</p>;
   return (
     <div class="orders">
-      {orders.toReversed().map((order) => (
+      {orders.length > 1 && (
+        <p>
+          <Button small pressed={compared} onClick={() => setCompared(!compared)}>
+            Side by side
+          </Button>
+        </p>
+      )}
+      {compared && <OrderTable model={model} />}
+      {!compared && orders.toReversed().map((order) => (
         <OrderView
           key={order.key}
           order={order}

@@ -1,16 +1,21 @@
 // What went wrong with a run and what to do next, above everything else on its screen.
 
+import { useState } from "preact/hooks";
 import { count, duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { Button } from "../ui/button.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { ProblemBox } from "../ui/problem_note.tsx";
 import { FailureBadge } from "./answer.tsx";
 import { type Cause, causesOf } from "./gaps.ts";
+import { ranOut } from "./limits.ts";
 import { missingLanes, type Model } from "./model.ts";
 import { RetryFailed } from "./run_actions.tsx";
 import { eventLink, showGaps } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
+
+const ContinueDialog = lazy("ContinueDialog");
 
 export function Outcome({ store }: { store: RunStore }) {
   const { status } = store;
@@ -30,6 +35,7 @@ export function Outcome({ store }: { store: RunStore }) {
     <>
       <Missing store={store} />
       <Failed store={store} />
+      <RanOut store={store} />
     </>
   );
 }
@@ -39,7 +45,7 @@ function Cancelled({ model }: { model: Model }) {
   const lasted = (millis(run.finished_at) ?? model.lastAt) - model.startedAt;
   return (
     <ProblemBox
-      neutral
+      tone="neutral"
       what={`Cancelled${run.cancelled_by ? ` by ${run.cancelled_by}` : ""} after ${
         duration(lasted / 1000)
       }. ${current.completed} of ${count(current.total, "subtask")} completed.`}
@@ -59,6 +65,7 @@ function Failed({ store }: { store: RunStore }) {
   return (
     <ProblemBox
       alert={over}
+      tone={over ? undefined : "mild"}
       what={
         <>
           {unwritten && "The answer is a plain list, because the model's text was rejected: "}
@@ -71,6 +78,19 @@ function Failed({ store }: { store: RunStore }) {
       }
       how={failure?.next_action && `Next step: ${failure.next_action}`}
     />
+  );
+}
+
+/** A run that ended at a limit can continue with another. */
+function RanOut({ store }: { store: RunStore }) {
+  const [open, setOpen] = useState(false);
+  const document = store.document.value;
+  if (document === null || !ranOut(document) || !may("run")) return null;
+  return (
+    <p>
+      <Button onClick={() => setOpen(true)}>Continue with more…</Button>
+      {open && <ContinueDialog store={store} onClose={() => setOpen(false)} />}
+    </p>
   );
 }
 

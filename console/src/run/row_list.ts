@@ -26,6 +26,8 @@ interface RowList {
   readonly end: number;
   /** The width that is in sight, in pixels. */
   readonly width: number;
+  /** The height of a row, in pixels. */
+  readonly rowHeight: number;
   readonly active: number;
   readonly isActiveDrawn: boolean;
   readonly setActive: (row: number) => void;
@@ -38,22 +40,29 @@ interface RowList {
   readonly onKey: (event: KeyboardEvent) => boolean;
 }
 
-/** `head` is the height of the head that covers the first rows. */
-export function useRowList(
-  { count, rowHeight, head = 0 }: { count: number; rowHeight: number; head?: number },
-): RowList {
+interface RowListOptions {
+  readonly count: number;
+  /** The height of a row, given the width of the list. */
+  readonly rowHeight: (width: number) => number;
+  /** The height of the head that covers the first rows. */
+  readonly head?: number;
+}
+
+export function useRowList({ count, rowHeight: heightAt, head = 0 }: RowListOptions): RowList {
   const scroller = useRef<HTMLDivElement>(null);
   const [box, setBox] = useState({ top: 0, height: 400, width: 600 });
   const [active, setActive] = useState(-1);
+  const rowHeight = heightAt(box.width);
 
   function measure(): void {
     const element = scroller.current;
     if (!element) return;
+    const width = element.clientWidth;
     const next = {
       // In whole rows, so that a scroll within a row draws nothing.
-      top: Math.floor(element.scrollTop / rowHeight),
+      top: Math.floor(element.scrollTop / heightAt(width)),
       height: element.clientHeight,
-      width: element.clientWidth,
+      width,
     };
     setBox((held) =>
       held.top === next.top && held.height === next.height && held.width === next.width
@@ -114,6 +123,7 @@ export function useRowList(
     first,
     end,
     width: box.width,
+    rowHeight,
     active: Math.min(active, count - 1),
     isActiveDrawn: active >= first && active < end,
     setActive,

@@ -18,7 +18,9 @@ import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
+import { type TypedLimits, typedLimits } from "./limits.ts";
 import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
@@ -46,6 +48,8 @@ export async function pauseOrResume(store: RunStore): Promise<void> {
     announce("Pausing the run. Work in progress restarts when you resume it");
   }
 }
+
+const LimitFields = lazy("LimitFields");
 
 export function RunActions({ store }: { store: RunStore }) {
   const { runId, status } = store;
@@ -93,6 +97,7 @@ export function RunActions({ store }: { store: RunStore }) {
           {...dialog}
           title="Cancel this run?"
           action="Cancel run"
+          dismiss="Keep running"
           kind="danger"
           perform={() => cancelRun(runId)}
         >
@@ -116,6 +121,7 @@ function saysMissing({ status, live }: RunStore): boolean {
 /** The button that retries what failed, and its dialog. */
 export function RetryFailed({ store, small }: { store: RunStore; small?: boolean }) {
   const [open, setOpen] = useState(false);
+  const [limits, setLimits] = useState<TypedLimits>({});
   const { retriable } = store.live.view.counts.current;
   return (
     <>
@@ -128,7 +134,7 @@ export function RetryFailed({ store, small }: { store: RunStore; small?: boolean
             ? "Retry the failed subtask?"
             : `Retry ${retriable.toLocaleString("en")} failed subtasks?`}
           action="Retry"
-          perform={(confirmed) => retryRun(store.runId, { confirmed })}
+          perform={(confirmed) => retryRun(store.runId, { confirmed, limits: typedLimits(limits) })}
           onDone={store.update.bind(store)}
           onClose={() => setOpen(false)}
         >
@@ -136,9 +142,26 @@ export function RetryFailed({ store, small }: { store: RunStore; small?: boolean
             A new work order repeats what failed. All results and events are kept. A finished run
             continues and writes a new answer.
           </p>
+          <OtherLimits store={store} typed={limits} onChange={setLimits} />
         </ActionDialog>
       )}
     </>
+  );
+}
+
+interface OtherLimitsProps {
+  readonly store: RunStore;
+  readonly typed: TypedLimits;
+  readonly onChange: (typed: TypedLimits) => void;
+}
+
+function OtherLimits({ store, ...fields }: OtherLimitsProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Other limits</summary>
+      {open && <LimitFields run={store.document.value} {...fields} />}
+    </details>
   );
 }
 
@@ -159,11 +182,13 @@ function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
   const ended = isOver(store.status) ? store.live.lastAnswer?.seq ?? store.live.seq : null;
   const last = ended === null ? store.live.seq : Math.max(1, ended - 1);
   const [at, setAt] = useState(String(Math.min(last, selection.value.seq ?? last)));
+  const [limits, setLimits] = useState<TypedLimits>({});
   return (
     <ActionDialog
       title="Fork this run"
       action="Fork"
-      perform={(confirmed) => forkRun(store.runId, { at: Number(at), confirmed })}
+      perform={(confirmed) =>
+        forkRun(store.runId, { at: Number(at), confirmed, limits: typedLimits(limits) })}
       onDone={(document) => go(`/runs/${encodeURIComponent(document.run_id)}`)}
       onClose={onClose}
     >
@@ -181,6 +206,7 @@ function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
         value={at}
         onInput={setAt}
       />
+      <OtherLimits store={store} typed={limits} onChange={setLimits} />
     </ActionDialog>
   );
 }

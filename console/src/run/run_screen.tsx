@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { link } from "../connection.ts";
-import { shortened } from "../formats.ts";
+import { capitalized, shortened } from "../formats.ts";
 import { useShortcuts } from "../keys.ts";
 import { announce } from "../ui/announce.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -19,7 +19,7 @@ import { focusedList } from "./focused_list.ts";
 import { Head } from "./head.tsx";
 import { pauseOrResume } from "./run_actions.tsx";
 import { RunSummary } from "./run_summary.tsx";
-import { clearSelection, selection, selectTab, tabsOf } from "./selection.ts";
+import { clearSelection, PARTS, selection, selectTab, tabsOf } from "./selection.ts";
 import { AnswerOf, Side } from "./side.tsx";
 import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
@@ -74,10 +74,19 @@ function LoadedRun({ store }: { store: RunStore }) {
       {idle && <HostWait runId={store.runId} />}
       {isReport && <StageStrip store={store} />}
       <FleetOf store={store} worker={selected.worker} />
-      <p class="jumps small">
-        <a href="#timeline-title">Timeline</a> <a href="#log-title">Events</a>
-      </p>
-      <div class={`run-columns${columns}`}>
+      <nav class="parts" aria-label="Parts of the run">
+        {PARTS.map((part) => (
+          <a
+            key={part}
+            class="button small"
+            aria-current={selected.part === part ? "true" : undefined}
+            href={withQuery({ part })}
+          >
+            {capitalized(part)}
+          </a>
+        ))}
+      </nav>
+      <div class={`run-columns show-${selected.part}${columns}`}>
         <div class="run-main">
           <Timeline store={store} selection={selected} />
           <EventLog

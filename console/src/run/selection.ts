@@ -8,6 +8,10 @@ import type { View } from "./view.ts";
 const TABS = ["answer", "revisions", "inspector", "order", "usage", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];
 
+/** The parts of the run of which a narrow screen shows one at a time. */
+export const PARTS = ["details", "timeline", "events"] as const;
+export type Part = typeof PARTS[number];
+
 export interface Selection {
   /** The id of the selected assignment, "" for none. */
   readonly worker: string;
@@ -21,6 +25,8 @@ export interface Selection {
   readonly kinds: readonly Kind[];
   /** Show failed and waiting assignments on top of the timeline. */
   readonly problemsFirst: boolean;
+  /** What a narrow screen shows. */
+  readonly part: Part;
   /** Show the answer alone. */
   readonly reading: boolean;
 }
@@ -40,13 +46,14 @@ export const selection = computed((): Selection => {
     filter: query.get("filter") ?? "",
     kinds: KINDS.filter((kind) => kinds.includes(kind)),
     problemsFirst: query.get("first") === "problems",
+    part: PARTS.find((part) => part === query.get("part")) ?? "details",
     reading: query.has("read"),
   };
 });
 
 /** What is opened is a place in the history; `replace` is for steps from one to the next. */
 export function selectWorker(key: string, { replace = false } = {}): void {
-  setQuery({ worker: key, seq: null, call: null, tab: "inspector" }, { replace });
+  setQuery({ worker: key, seq: null, call: null, tab: "inspector", part: null }, { replace });
 }
 
 /** Select an event, and the assignment that it is about, if any. */
@@ -56,13 +63,14 @@ export function selectEvent(seq: number, worker = "", { replace = false } = {}):
     worker: worker || selection.value.worker,
     call: null,
     tab: "inspector",
+    part: null,
   };
   setQuery(changes, { replace });
 }
 
 /** Show what is missing in the answer. */
 export function showGaps(): void {
-  setQuery({ worker: null, seq: null, call: null, tab: null }, { replace: false });
+  setQuery({ worker: null, seq: null, call: null, tab: null, part: null }, { replace: false });
   requestAnimationFrame(() => document.getElementById("gaps-title")?.scrollIntoView());
 }
 
@@ -109,12 +117,12 @@ export function eventLink(seq: number): string {
 }
 
 export function workerLink(key: string): string {
-  return withQuery({ worker: key, seq: null, call: null, tab: "inspector" });
+  return withQuery({ worker: key, seq: null, call: null, tab: "inspector", part: null });
 }
 
 /** Return a link to a model call, by the number of the event with which it began, or by its id. */
 export function callLink(call: number | string): string {
-  return withQuery({ call, seq: null, tab: "inspector" });
+  return withQuery({ call, seq: null, tab: "inspector", part: null });
 }
 
 /** Return the seq of an event that is cited as `e-19`; null for any other text. */

@@ -78,8 +78,9 @@ export class RunStore {
     this.log = new EventPages((after) => service.getEvents(runId, after), () => this.#draw());
   }
 
-  /** Fetch the view and show it, then follow the run and fetch its document. */
+  /** Fetch the view and the document, show them, and follow the run. */
   async open(): Promise<void> {
+    const fetched = this.#fetch();
     try {
       const view = await this.#service.getView(this.runId);
       if (this.#closed) return;
@@ -92,12 +93,15 @@ export class RunStore {
       if (this.problem.value.status !== 404) this.#service.later(RETRY_MS, () => this.open());
       return;
     }
-    this.#stale = false; // the document is fetched below
+    this.#stale = false; // the document is being fetched
     this.#flush();
+    const { seq } = this.model;
     if (isOver(this.model.view.run.status)) this.link.value = "ended";
     else this.#follow();
     this.#schedulePoll();
-    await this.#fetch();
+    await fetched;
+    // What happened between the two is in the view only.
+    if ((this.document.value?.last_seq ?? 0) < seq) this.#scheduleFetch();
   }
 
   close(): void {
@@ -260,7 +264,7 @@ export class RunStore {
     } catch (error) {
       // The header shows that the service does not answer.
       if (!(error instanceof Problem)) throw error;
-      this.#scheduleFetch(RETRY_MS);
+      if (this.version.value > 0) this.#scheduleFetch(RETRY_MS);
     } finally {
       this.#fetching = false;
     }

@@ -36,7 +36,7 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
   const [zoom, setZoom] = useState<number | null>(null); // null: the whole run fits
   const [followed, setFollowed] = useState(false);
   const rows = rowsOf(model, selection.problemsFirst);
-  const list = useRowList({ count: rows.length, rowHeight: ROW, head: AXIS });
+  const list = useRowList({ count: rows.length, rowHeight: () => ROW, head: AXIS });
   const corner = useRef<HTMLDivElement>(null);
   const labels = useWidth(corner, INITIAL_LABELS);
 
@@ -100,15 +100,17 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
           </Button>
           <Button small label="Zoom out" onClick={() => zoomBy(0.5)}>−</Button>
           <Button small label="Zoom in" onClick={() => zoomBy(2)}>+</Button>
-          <Button
-            small
-            pressed={followed}
-            disabled={zoom === null}
-            title="Keep the end in sight"
-            onClick={() => setFollowed(!followed)}
-          >
-            Follow present
-          </Button>
+          {!isOver(store.status) && (
+            <Button
+              small
+              pressed={followed}
+              disabled={zoom === null}
+              title="Keep the end in sight"
+              onClick={() => setFollowed(!followed)}
+            >
+              Follow
+            </Button>
+          )}
         </div>
       </div>
       <div

@@ -97,7 +97,7 @@ function Row({ line, chosen, onChoose }: RowProps) {
         <Progress line={line} />
       </td>
       <td class="wide-only number">
-        {line.failed > 0 && <span class="tone-bad">▲ {line.failed.toLocaleString("en")}</span>}
+        {line.failed > 0 && <Failed line={line} />}
       </td>
       <td class="wide-only number">
         {line.requests > 0 && line.cost_usd === null
@@ -114,6 +114,17 @@ function Row({ line, chosen, onChoose }: RowProps) {
   );
 }
 
+/** In a cancelled run, what did not finish has not failed. */
+function isCancelled({ status }: RunLine): boolean {
+  return status === "cancelled";
+}
+
+function Failed({ line }: { line: RunLine }) {
+  const number = line.failed.toLocaleString("en");
+  if (isCancelled(line)) return <span class="muted" title="not finished">× {number}</span>;
+  return <span class="tone-bad">▲ {number}</span>;
+}
+
 /** How long a run took; of one that is not over, how long ago it was started says that. */
 function Took({ line: { created_at, finished_at } }: { line: RunLine }) {
   if (finished_at === null) return null;
@@ -123,7 +134,7 @@ function Took({ line: { created_at, finished_at } }: { line: RunLine }) {
 function shortFacts(line: RunLine): readonly string[] {
   return [
     line.subtasks > 0 ? `${line.completed}/${line.subtasks} completed` : "",
-    line.failed > 0 ? `${line.failed} failed` : "",
+    line.failed > 0 ? `${line.failed} ${isCancelled(line) ? "not finished" : "failed"}` : "",
     line.requests > 0 ? money(line.cost_usd) : "",
   ].filter(Boolean);
 }
@@ -139,7 +150,7 @@ function Progress({ line }: { line: RunLine }) {
     <span class="progress">
       <span class="progress-bar" aria-hidden="true">
         <span class="done" style={{ width: part(line.completed) }} />
-        <span class="lost" style={{ width: part(line.failed) }} />
+        {!isCancelled(line) && <span class="lost" style={{ width: part(line.failed) }} />}
       </span>
       <span class="progress-words">
         {line.completed.toLocaleString("en")}/{line.subtasks.toLocaleString("en")}

@@ -45,13 +45,15 @@ export interface ConfirmProps extends DialogProps {
   /** The label of the button: "Cancel run". */
   readonly action: string;
   readonly kind?: "danger" | "primary";
+  /** The label of the button that changes nothing. */
+  readonly dismiss?: string;
   /** Perform the action. The dialog shows the problem if it fails, and closes unless it resolves to false. */
   readonly onConfirm: () => Promise<boolean | void>;
 }
 
 /** Ask before an action; `children` say what it changes and keeps. Open for as long as it is rendered. */
 export function Confirm(
-  { title, children, action, kind = "danger", onConfirm, onClose }: ConfirmProps,
+  { title, children, action, kind = "danger", dismiss = "Close", onConfirm, onClose }: ConfirmProps,
 ) {
   const confirming = useAction(async () => {
     if (await onConfirm() !== false) onClose();
@@ -63,7 +65,7 @@ export function Confirm(
         <ProblemNote problem={confirming.problem} />
         <div class="buttons">
           <Button type="submit" kind={kind} busy={confirming.busy}>{action}</Button>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{dismiss}</Button>
         </div>
       </Form>
     </Dialog>

@@ -9,16 +9,16 @@ interface ProblemBoxProps {
   readonly how?: ComponentChildren;
   /** Whether screen readers announce it when it appears. */
   readonly alert?: boolean;
-  /** Nothing has gone wrong. */
-  readonly neutral?: boolean;
+  /** "neutral": nothing has gone wrong; "mild": worth knowing. */
+  readonly tone?: "neutral" | "mild";
   readonly children?: ComponentChildren;
 }
 
-export function ProblemBox({ what, how, alert, neutral, children }: ProblemBoxProps) {
+export function ProblemBox({ what, how, alert, tone, children }: ProblemBoxProps) {
   return (
-    <div class={`problem${neutral ? " neutral" : ""}`} role={alert ? "alert" : undefined}>
+    <div class={`problem ${tone ?? ""}`} role={alert ? "alert" : undefined}>
       <p>
-        {!neutral && <span aria-hidden="true" class="problem-mark">▲</span>} {what}
+        {tone !== "neutral" && <span aria-hidden="true" class="problem-mark">▲</span>} {what}
       </p>
       {children}
       {how && <p class="problem-how">{how}</p>}

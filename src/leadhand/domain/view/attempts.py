@@ -104,6 +104,7 @@ def call_changed(draft: Draft, step: CallStep) -> None:
         "returned_seq": draft.seq,
         "failure": failure_part(step.failure),
         "summary": cut(step.summary) or None,
+        "cached": step.cached or None,
     }
     if usage is not None:
         values["tokens"] = usage.input_tokens + usage.output_tokens

@@ -54,6 +54,8 @@ class CallStep(NamedTuple):
     finish_reason: str = ""
     summary: str = ""
     sample: bool = False
+    cached: bool = False
+    """The tool was not called: the result is that of an earlier call."""
 
 
 Step = RunEnded | AssignmentSettled | AttemptStep | CallStep
@@ -71,7 +73,8 @@ def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
             return (CallStep(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
         case "tool_call_returned":
             call = CallStep(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
-            return (call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample),)
+            call = call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample)
+            return (call._replace(cached=event.cached is not None),)
         case "attempt_started":
             return (AttemptStep(event.attempt, "running", host=event.host),)
         case "attempt_returned":

@@ -58,7 +58,7 @@ WORDS: dict[type, Words] = {
     ev.RunStarted: Words("Run started", level=_PHASE),
     ev.RunClaimed: Words("Run taken over", level=_PHASE),
     ev.RunPaused: Words("Run paused", tone=_ATTENTION, level=_PHASE),
-    ev.RunWaiting: Words("Run waiting for people", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.RunWaiting: Words("Waiting for approval", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunResumed: Words("Run resumed", level=_PHASE),
     ev.ProcessSlept: Words("Process was stopped", tone=_ATTENTION, level=_PHASE),
     ev.LimitsChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
@@ -276,6 +276,7 @@ def words(entry: ev.Entry) -> Words:
             text = _why(event.failure)
         case "tool_call_returned":
             text = f"{event.tool}: {(event.summary or 'data') if event.ok else _why(event.failure)}"
+            text += " (cached)" if event.cached is not None else ""
             if not event.ok:
                 said = said._replace(title="Tool failed", tone=_PROBLEM)
         case "call_answered":
