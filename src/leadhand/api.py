@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,9 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.blocking import answer_of
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
 from leadhand.app.keys import user
-from leadhand.app.new_limits import NewLimits
+from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
-from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, run_settings
+from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
@@ -119,7 +120,6 @@ class Leadhand(Answering):
             database=database,
             model=model,
             models={role: name for role, name in roles.items() if name is not None},
-            offline=offline,
             documents=documents,
             project=project,
             concurrency=concurrency,
@@ -138,16 +138,16 @@ class Leadhand(Answering):
                 approval_timeout=approval_timeout,
             ),
             budgets=budgets,
-            no_cache=no_cache,
             budget_given=not isinstance(budget, arguments.Usual) or bool(budgets),
-            allow_unknown_price=allow_unknown_price,
+            **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),
         )
         self._bounded = not isinstance(budget, arguments.Usual)
         self._adapters: dict[str, Models] = {}
         """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
-        arguments.check_parts(models=models, store=store, on_text=on_text, on_approval=on_approval)
+        parts = {"flows": flows, "project": project, "offline_rules": offline_rules, "models": models, "store": store}
+        arguments.check_parts(parts, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
@@ -239,7 +239,8 @@ class Leadhand(Answering):
         Raises UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
         checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
-        _ = self._flows.options(flow, options), answer_role(shape, ())
+        check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
+        _ = answer_role(shape, ())
         own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
         asked, adapter = self._asked(model, budget)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
@@ -337,7 +338,7 @@ class Leadhand(Answering):
         where it stopped, and the answer is written again.
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
-        runtime = await self.runtime()
+        runtime, limits = await self.runtime(), known_limits(limits)
         return self._run(runtime, await operator.resume(runtime, arguments.run_id(run_id), by=user(), **limits))
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
@@ -353,7 +354,7 @@ class Leadhand(Answering):
         Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
         ``confirmed=True`` allows that. ``limits`` are those of :meth:`resume`.
         """
-        runtime, run_id = await self.runtime(), arguments.run_id(run_id)
+        runtime, run_id, limits = await self.runtime(), arguments.run_id(run_id), known_limits(limits)
         return self._run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits))
 
     async def approvals(self) -> list[OpenApproval]:

@@ -14,7 +14,7 @@ from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.keys import user
-from leadhand.app.new_limits import NewLimits
+from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.runtime import Runtime
 from leadhand.app.typed_answers import Output
 from leadhand.domain import events as ev
@@ -289,6 +289,7 @@ class Run(Answering, Generic[ValueT]):
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
+        limits = known_limits(limits)
         await operator.change_limits(self._runtime, self.run_id, limits, by=user(), request=request)
         await self._want(request)
 

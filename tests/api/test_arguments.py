@@ -12,10 +12,20 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.settings import make_home
+from leadhand.hooks import BeforeModel, Block, Hook
 
 
 def two_lines(refused: UsageError) -> bool:
     return bool(refused.what and refused.how) and "\n" not in refused.what + refused.how
+
+
+def _hook(timeout: Any) -> Hook:
+    class Timed(Hook):
+        def before_model(self, call: BeforeModel) -> Block | None:
+            return None
+
+    Timed.timeout = timeout
+    return Timed()
 
 
 @pytest.mark.parametrize("request_", [None, 5, b"x", ["x"], "\ud800", "a\x00b", "", " \n"])
@@ -75,6 +85,13 @@ def test_the_hint_for_an_empty_request_is_python(home: Path) -> None:
         {"lead_model": ""},
         {"models": "offline"},
         {"on_text": "print"},
+        {"offline": "yes"},
+        {"no_cache": "x"},
+        {"allow_unknown_price": 1},
+        {"flows": 3},
+        {"flows": "mine"},
+        {"project": "shop"},
+        {"offline_rules": ["plan"]},
     ],
     ids=str,
 )
@@ -83,6 +100,13 @@ def test_arguments_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
         Leadhand(**given)
 
     assert two_lines(refused.value)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, True, "1", float("nan"), float("inf")])
+def test_the_timeout_of_a_hook_is_a_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises(UsageError, match="has timeout=") as refused:
+        Leadhand(hooks=[_hook(timeout)])
+    assert refused.value.how == "Set a number of seconds above 0."
 
 
 def test_a_number_is_reported_as_given() -> None:
@@ -103,6 +127,40 @@ async def test_what_is_no_run_id_is_refused(home: Path, run_id: Any) -> None:
             await lead.attach("run_1")
 
 
+@pytest.mark.parametrize("verb", ["resume", "fork", "retry"])
+async def test_an_unknown_limit_of_a_run_that_continues_is_refused_with_those_there_are(home: Path, verb: str) -> None:
+    async with Leadhand(offline=True, home=home) as lead:
+        answer = await lead.run("Weather in Paris?")
+        run: Any = await lead.get(answer.run_id)
+        for given in ({"budgett": 1}, {"by": "x"}, {"runtime": 1}):
+            with pytest.raises(UsageError) as refused:
+                await {
+                    "resume": lambda given=given: lead.resume(answer.run_id, **given),
+                    "fork": lambda given=given: lead.fork(answer.run_id, 2, **given),
+                    "retry": lambda given=given: run.retry(**given),
+                }[verb]()
+            assert refused.value.what == f"a run that continues has no option {next(iter(given))!r}"
+            assert refused.value.how.startswith("There are: budget, timeout, max_requests, max_tokens, max_turns.")
+
+
+async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(offline=True, home=home).run_sync("Weather in Paris?", timeout=0)
+    assert refused.value.what == "the flow work-order has no option 'timeout'"
+    assert refused.value.how == "timeout is for all runs of a Leadhand. Pass it there: Leadhand(timeout=…)."
+    async with Leadhand(offline=True, home=home) as lead:
+        wrongs: list[dict[str, Any]] = [{"flow": 3}, {"plan_only": "x"}, {"budgett": 3}]
+        for wrong in wrongs:
+            with pytest.raises(UsageError) as refused:
+                await lead.start("Weather in Paris?", **wrong)
+            assert two_lines(refused.value)
+        filters: list[dict[str, Any]] = [{"colour": "red"}, {"asking": "x"}, {"ascending": 1}]
+        for wrong in filters:
+            with pytest.raises(UsageError) as refused:
+                await lead.runs(**wrong)
+            assert two_lines(refused.value)
+
+
 async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None:
     tags = {"team": "data", "env": "prod"}
     async with Leadhand(offline=True, home=home) as lead:
@@ -115,7 +173,7 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None
         await asyncio.gather(again.answer(), fork.answer())
         found = [run.run_id for run in await lead.runs(tags=tags)]
         definitions = [run.state.definition for run in (again, fork)]
-        for wrong in ("team=data", {"a b": "c"}, {"a": 1}, {1: "a"}):
+        for wrong in ("team=data", {"a b": "c"}, {"a": 1}, {1: "a"}, {"a": "b\nc"}, {"a": "b\n"}):
             with pytest.raises(UsageError) as refused:
                 await lead.runs(tags=wrong)  # pyright: ignore[reportArgumentType]
             assert two_lines(refused.value)

@@ -51,7 +51,7 @@ def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb:
     run_id = before["run_id"]
     refused = leadhand("runs", verb, run_id)
     assert refused.code == 2
-    assert f"raise --max-turns (it was 1), and resume the run: leadhand runs resume {run_id}" in refused.err
+    assert f"raise --max-turns (it was 1): leadhand runs resume {run_id} --max-turns 11" in refused.err
     lower = leadhand("runs", verb, run_id, "--max-turns", "1")
     assert (lower.code, "the lead has made 1 turn already" in lower.err) == (2, True)
     wrong = leadhand("runs", verb, run_id, "--max-turns", "0")
@@ -102,3 +102,30 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
     assert result.out.startswith("A heat pump in a house of 1930 needs 9 kW [1].")
     assert reason in result.out
     assert f"raise {limit[0]} (it was {limit[1]}), and" in result.out
+
+
+def test_the_command_that_continues_a_run_names_the_limit_to_raise_and_works_as_it_is(leadhand: Any) -> None:
+    first = leadhand("research", "--offline", "--max-turns", "1", "What is a fork?")
+    assert first.code == 5
+    command = first.err.split("Continue with: ")[1].splitlines()[0]
+    assert command.endswith(" --max-turns 11")
+    assert command in leadhand("runs", "show", command.split()[3]).out
+    refused = leadhand(*command.split()[1:4])
+    assert (refused.code, refused.err.splitlines()[1].endswith(f": {command}")) == (2, True)
+
+    assert leadhand(*command.split()[1:]).code == 0
+    again = leadhand(*command.split()[1:-1], "19")
+    assert (again.code, again.err.splitlines()) == (
+        2,
+        [
+            "leadhand: the run has succeeded, and nothing is left to do",
+            f"  See its answer: leadhand runs show {command.split()[3]}",
+        ],
+    )
+
+
+def test_a_command_that_continues_raises_every_limit_that_was_reached(leadhand: Any) -> None:
+    first = leadhand("run", "--offline", "--max-requests", "1", "Weather in Paris?")
+    assert first.code == 5
+    assert "Continue with: leadhand runs resume run_" in first.err
+    assert first.err.split("Continue with: ")[1].splitlines()[0].endswith(" --max-requests 11")

@@ -93,7 +93,7 @@ def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
     assert "  ✓ wo-001.0  measure_paris · Paris" in lines
     assert any(line.startswith("  ✗ wo-001.1  measure_oslo · Oslo · failed") for line in lines)
     assert any("the microphone is broken (not available)" in line for line in lines)
-    retry = f"leadhand runs retry {run_id}"
+    retry = f"leadhand runs retry {run_id} --tools {leadhand.tools}"
     assert lines[3] == f"1 part missing: 1 not available. Retry with: {retry}"
     assert "Answer:" in lines
     assert "\x1b" not in "".join(lines)

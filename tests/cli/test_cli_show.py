@@ -43,7 +43,10 @@ def large(leadhand: Any) -> str:
 def test_what_failed_and_what_to_do_next_comes_first_and_equal_failures_are_one(leadhand: Any, large: str) -> None:
     lines = leadhand("runs", "show", large).out.splitlines()
     assert lines[0] == f"{large}  partial"
-    assert lines[3] == f"7 parts missing: 4 not found, 3 HTTP 503. Retry with: leadhand runs retry {large}"
+    assert (
+        lines[3]
+        == f"7 parts missing: 4 not found, 3 HTTP 503. Retry with: leadhand runs retry {large} --tools {__name__}"
+    )
     assert [line for line in lines[4:8] if line.startswith("gap ")] == [
         "gap      look_0, look_1, look_2 and 1 more: there is no place Place 0 (not found)",
         "gap      look_4, look_5, look_6: the service answered 503 (HTTP 503)",

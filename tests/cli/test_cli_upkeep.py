@@ -143,6 +143,12 @@ def test_runs_are_found_sorted_and_labelled(leadhand: Any) -> None:
     assert leadhand("runs", "label", second, "--tag", "team=ops", "--tag", "draft=1").code == 0
     assert leadhand("runs", "label", second, "--untag", "draft").err == f"{second}: no name; team=ops.\n"
     assert leadhand("runs", "label", second).code == 2
+    refused = leadhand("runs", "label", second, "--untag", "taem", "--name", "x")
+    assert (refused.code, refused.err) == (
+        2,
+        f"leadhand: run {second} has no tag 'taem'\n  Its tags are: team. Did you mean team?\n",
+    )
+    assert leadhand("runs", "label", second, "--tag", "team=a\nb").code == 2
 
     def listed(*flags: str) -> list[str]:
         return [run["run_id"] for run in leadhand("runs", "list", "--json", *flags).json]

@@ -80,6 +80,30 @@ def test_an_unknown_option_is_refused_with_the_nearest_of_those_there_are():
     assert refused.value.how.endswith("Did you mean timeout?")
 
 
+@pytest.mark.parametrize(
+    ("given", "how"),
+    [
+        ({"version": 2}, "Pass a text"),
+        ({"name": 3}, "Pass a text"),
+        ({"name": ""}, "Use letters, digits and underscores"),
+        ({"description": 3}, "Pass a text"),
+        ({"toolset": ["mail"]}, "Pass a text"),
+        ({"delegate": "yes"}, "Pass True or False."),
+        ({"polling": 1}, "Pass True or False."),
+        ({"parallel": None}, "Pass True or False."),
+        *(({"timeout": each}, "above 0") for each in ("x", 0, -1, True, float("nan"), float("inf"))),
+        *(({"retries": each}, "0 or more") for each in (1.5, "3", -1, True, None)),
+        *(({"cost_usd": each}, "0 or more") for each in ("1", -1, float("nan"), float("inf"))),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_refused_in_two_lines(given: dict[str, Any], how: str):
+    with pytest.raises(UsageError) as refused:
+        _ = cast("Any", tool)(**given)(prices).spec
+    assert "\n" not in refused.value.what
+    assert next(iter(given)) in refused.value.what
+    assert how in refused.value.how
+
+
 def test_options_beside_the_function_count():
     assert cast("Any", tool)(prices, timeout=3).spec.timeout_s == 3
 

@@ -14,10 +14,11 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
 from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.domain.run_filter import RunFilter, RunSort
+from leadhand.domain.text import check_names
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 from leadhand.ports import Models
-from leadhand.ports.hooks import POINTS, Hook, check_of
+from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -156,6 +157,18 @@ def json_arguments(value: object, how: str) -> dict[str, Json]:
     return json_value(cast("object", value), "the arguments", how)
 
 
+def flag(value: object, what: str) -> bool:
+    """Return ``value`` if it is True or False; otherwise raise UsageError."""
+    if not isinstance(value, bool):
+        raise UsageError(f"invalid value for {what}: {shown(value)}", "Pass True or False.")
+    return value
+
+
+def flags(**given: object) -> dict[str, bool]:
+    """Return these arguments if each of them is True or False; otherwise raise UsageError."""
+    return {what: flag(value, what) for what, value in given.items()}
+
+
 def check_methods(value: object, what: str, methods: Iterable[str], expected: str) -> None:
     """Raise UsageError unless ``value`` is None or has all these methods (``__call__``: is callable)."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
@@ -170,6 +183,9 @@ STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs"
 
 def check_filters(limit: object, filters: RunFilter) -> None:
     """Convert the filters of a list of runs, in place. Raises UsageError for those that cannot be used."""
+    check_names("runs()", filters, RunFilter.__annotations__)
+    for key in ("asking", "ascending"):
+        _ = flag(filters.get(key, False), key)
     if not isinstance(limit, int) or limit < 1:
         raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
     if "tags" in filters:
@@ -200,12 +216,21 @@ def run_sort(value: object) -> RunSort:
         raise UsageError(f"runs cannot be sorted by {shown(value)}", f"Choose from: {', '.join(RunSort)}.") from None
 
 
-def check_parts(*, models: object, store: object, on_text: object, on_approval: object) -> None:
-    """Raise UsageError for a model port, a store or a function of a program that cannot be used as one."""
+def check_parts(given: Mapping[str, object], *, on_text: object, on_approval: object) -> None:
+    """Raise UsageError for a part of a program, such as a store or a function, that cannot be used as one."""
+    flows, rules, models = given["flows"], given["offline_rules"], given["models"]
+    if isinstance(flows, str | Mapping) or not isinstance(flows, Iterable):
+        raise UsageError(
+            f"invalid value for flows: {shown(cast('object', flows))}", "Pass a list: flows=[Translate()]."
+        )
+    if rules is not None and not isinstance(rules, Mapping):
+        raise UsageError(f"invalid value for offline_rules: {shown(rules)}", "Pass a dict of functions by role.")
+    if not hasattr(project := given["project"], "manifest") and project is not None:
+        raise UsageError(f"invalid value for project: {shown(project)}", "Use Leadhand.of_project(PATH).")
     adapters = cast("Mapping[str, object]", models) if isinstance(models, Mapping) else {"models": models}
     for adapter in adapters.values():
         check_methods(adapter, "models", MODELS, "an object with the methods of leadhand.ports.Models")
-    check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
+    check_methods(given["store"], "store", STORE, "a context store, as leadhand.testing checks them")
     check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
     check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
 
@@ -224,6 +249,9 @@ def _hook(given: object, how: str) -> Hook:
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):
         raise UsageError(f"the hook {type(made).__name__} checks nothing", f"Define one of: {', '.join(POINTS)}.")
+    timeout: object = made.timeout
+    if not _is_number(timeout, whole=False) or not 0 < timeout < math.inf:
+        raise UsageError(f"the hook {name_of(made)} has timeout={shown(timeout)}", "Set a number of seconds above 0.")
     return made
 
 
@@ -286,6 +314,8 @@ def run_tags(value: object) -> dict[str, str]:
             raise UsageError(f"invalid key of a tag: {shown(key)}", how)
         if len(text(tag, f"the tag {key}", "Give a text as its value.")) > LONGEST_TAG:
             raise UsageError(f"the tag {key} is too long", f"Give a value of up to {LONGEST_TAG} characters.")
+        if len(f"{tag}.".splitlines()) > 1:
+            raise UsageError(f"the tag {key} has more than one line", "Give one line.")
     return dict(cast("Mapping[str, str]", tags))
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypedDict
 
-from leadhand.app.arguments import limits
+from leadhand.app.arguments import RANGES, limits
 from leadhand.app.settings import held_back, held_back_s
-from leadhand.domain.decide.operator_requests import ran_out, turns_of
-from leadhand.domain.errors import UsageError
+from leadhand.domain.decide.operator_requests import ran_out, retriable, turns_of
+from leadhand.domain.errors import RAN_OUT, Failure, UsageError
 from leadhand.domain.events import LimitsChanged
 from leadhand.domain.limits import usd
 from leadhand.domain.outcome import next_action
 from leadhand.domain.state import RunState
+from leadhand.domain.text import check_names
 
 
 class NewLimits(TypedDict, total=False):
@@ -25,6 +27,12 @@ class NewLimits(TypedDict, total=False):
     max_requests: int
     max_tokens: int
     max_turns: int
+
+
+def known_limits(given: NewLimits) -> NewLimits:
+    """Return ``given`` if it has only limits that a run can be given later; otherwise raise UsageError."""
+    check_names("a run that continues", given, NewLimits.__annotations__)
+    return given
 
 
 def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
@@ -68,8 +76,32 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     return leads, 0
 
 
+_LEAST_MORE = {"max_turns": 10, "max_requests": 10}
+"""How many more are advised at least: twice a small number is soon used up again."""
+_RAISED = re.compile(r"(--[a-z-]+) \(it was ([\d,.]+)\)")
+
+
+def flags_to_raise(state: RunState) -> tuple[str, ...]:
+    """Return the flags, with higher values, that continue a run which ended because of a limit; () for another one."""
+    if state.finished is None:
+        return ()
+    again = (state.assignments[key].failure for key in retriable(state))
+    found: dict[str, str] = {}
+    for failure in (*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)):
+        for flag, was in _RAISED.findall(next_action(state, failure)):
+            name, before = flag.removeprefix("--").replace("-", "_"), float(was.replace(",", ""))
+            if name in NewLimits.__annotations__:
+                more = max(2 * before, before + _LEAST_MORE.get(name, 0)) or 1
+                found[flag] = f"{min(more, RANGES[name][1]):.15g}"
+    return tuple(word for pair in found.items() for word in pair)
+
+
+def _ran_out(state: RunState) -> list[Failure]:
+    return [each.failure for each in ran_out(state) if each.failure is not None]
+
+
 def advice_to_raise(state: RunState) -> str:
     """Return how a run that ended because of a limit is continued; "" for another one."""
-    failures = (each.failure for each in ran_out(state))
-    advice = next((next_action(state, each) for each in failures if each is not None), "")
-    return f"To continue it, {advice}: leadhand runs resume {state.run_id}" if advice else ""
+    advice = next((next_action(state, failure) for failure in _ran_out(state)), "")
+    command = " ".join(("leadhand runs resume", state.run_id, *flags_to_raise(state)))
+    return f"To continue it, {advice.removesuffix(', and resume the run')}: {command}" if advice else ""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
-from leadhand.app.arguments import json_arguments, json_value, text
+from leadhand.app.arguments import flag, json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
@@ -153,7 +153,8 @@ def retry(
     keys = tuple(text(key, *SUBTASK) for key in subtasks)
     if args is not None:
         args = json_arguments(args, "Pass all arguments as one object.")
-    return ev.RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
+    again = flag(confirmed, "confirmed")
+    return ev.RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=again)
 
 
 def skip(*, by: str, subtask: str, reason: str = "") -> ev.SkipRequested:
@@ -212,7 +213,8 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
         raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
         used = isinstance(request, ev.RetryRequested) and not request.subtasks and advice_to_raise(state)
-        raise UsageError(objection, used or f"See its subtasks: leadhand runs show {state.run_id}")
+        what = "answer" if state.status is RunStatus.SUCCEEDED else "subtasks"
+        raise UsageError(objection, used or f"See its {what}: leadhand runs show {state.run_id}")
     if isinstance(request, ev.RetryRequested) and request.args is not None:
         subtask = state.assignments[request.subtasks[0]].assignment.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
@@ -313,7 +315,7 @@ async def fork(
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """
     there = await cut(runtime, run_id, at)
-    if there.done and not confirmed:
+    if there.done and not flag(confirmed, "confirmed"):
         calls = listed([f"{each.tool} (event {each.seq})" for each in there.done])
         raise UsageError(
             f"after event {at} the run made irreversible calls: {calls}",

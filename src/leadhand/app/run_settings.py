@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import Usual, limits, name, number, text
+from leadhand.app.arguments import Usual, flag, limits, name, number, text
+from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.domain.access import LONGEST_INSTRUCTIONS
 from leadhand.domain.errors import UsageError
@@ -47,15 +48,24 @@ def run_settings(
     *, instructions: object = None, tools: object = None, plan_only: object = False, approve_plan: object = False
 ) -> RunSettings:
     """Return the settings of one run, as a caller gives them. Raises UsageError for an invalid value."""
-    for flag, value in (("plan_only", plan_only), ("approve_plan", approve_plan)):
-        if not isinstance(value, bool):
-            raise UsageError(f"invalid value for {flag}: {shown(value)}", "Pass True or False.")
     return RunSettings(
         instructions=_instructions(instructions),
         tools=None if tools is None else tuple(_names(tools)),
-        plan_only=plan_only is True,
-        approve_plan=approve_plan is True,
+        plan_only=flag(plan_only, "plan_only"),
+        approve_plan=flag(approve_plan, "approve_plan"),
     )
+
+
+def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any], elsewhere: Collection[str]) -> None:
+    """Raise UsageError for options that a flow does not have; ``elsewhere`` are those of a Leadhand, for all runs."""
+    try:
+        flows.options(text(flow, "the flow", "Pass its name."), options)
+    except UsageError as error:
+        option = (error.field or "").removeprefix("options.")
+        if option not in elsewhere or " has no option " not in error.what:
+            raise
+        how = f"{option} is for all runs of a Leadhand. Pass it there: Leadhand({option}=…)."
+        raise UsageError(error.what, how, field=error.field) from error
 
 
 def _instructions(given: object) -> dict[str, str]:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 
+from .errors import UsageError
 from .value import Json, is_list, is_object
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
@@ -42,6 +43,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean weather_tool?`` for a name that is not ``known``; "" if none of those is near."""
     near = get_close_matches(name, list(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UsageError for the first option that ``what`` does not have."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}"
+            raise UsageError(f"{what} has no option {name!r}", how)
 
 
 _FIGURES = re.compile(r"[\d_]+")

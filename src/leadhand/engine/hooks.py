@@ -30,6 +30,7 @@ from leadhand.ports.hooks import (
     RequireApproval,
     Seen,
     check_of,
+    name_of,
 )
 
 THREADS = 32
@@ -62,7 +63,7 @@ class Hooks:
         self._hooks: dict[str, Hook] = {}
         self._threads = Threads(THREADS, "leadhand-hook")
         for hook in hooks:
-            name = hook.name or f"{type(hook).__module__}:{type(hook).__qualname__}"
+            name = name_of(hook)
             if name in self._hooks:
                 raise UsageError(f"two hooks have the name {name}", "Give one of them another name: name = '…'.")
             self._hooks[name] = hook

@@ -152,3 +152,8 @@ def check_of(hook: Hook, point: str) -> Check | None:
     if isinstance(hook, FunctionHook):
         return hook.function if hook.point == point else None
     return getattr(hook, point) if getattr(type(hook), point) is not getattr(Hook, point) else None
+
+
+def name_of(hook: Hook) -> str:
+    """Return the name of a hook in logs: its own, or that of its class."""
+    return hook.name or f"{type(hook).__module__}:{type(hook).__qualname__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, ge
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
-from leadhand.domain.text import did_you_mean
+from leadhand.domain.text import check_names
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.tool_limits import (
     HOW_AT_ONCE,
@@ -57,32 +58,8 @@ class Tool(Generic[_P, _R]):
         version: str = "",
     ) -> None:
         _check_function(function)
-        self.function = function
-        self.source: str | None = None
-        """The file it was loaded from, if the file is not an importable module."""
-        self.name = name or function.__name__
-        """The name that the lead uses."""
-        if not self.name.isidentifier():
-            raise UsageError(
-                f"{self.name!r} is not a valid tool name",
-                'Use letters, digits and underscores: @tool(name="hotel_tool").',
-            )
-        if cost_usd is not None and not cost_usd >= 0:
-            raise UsageError(
-                f"the tool {self.name} has cost_usd={cost_usd:g}", "Set the cost of a call in US dollars, 0 or more."
-            )
-        if timeout <= 0 or retries < 0:
-            raise UsageError(
-                f"the tool {self.name} has timeout={timeout:g} and retries={retries}",
-                "Set timeout above 0 seconds, and retries to 0 or more.",
-            )
-        self.preview: Previewer | None = None
-        """Shows a person what a call would make; None if its arguments say so."""
-        self._description = description
         self._policy: dict[str, Any] = {
-            "effect": _member(Effect, effect, self.name, "effect"),
-            "approval": None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval"),
-            "timeout_s": timeout,
+            "timeout": timeout,
             "retries": retries,
             "toolset": toolset,
             "cost_usd": cost_usd,
@@ -90,6 +67,25 @@ class Tool(Generic[_P, _R]):
             "parallel": parallel,
             "polling": polling,
             "version": version,
+        }
+        _check_values(function.__name__, name=name, description=description, **self._policy)
+        self.function = function
+        self.source: str | None = None
+        """The file it was loaded from, if the file is not an importable module."""
+        self.name = function.__name__ if name is None else name
+        """The name that the lead uses."""
+        if not self.name.isidentifier():
+            raise UsageError(
+                f"{self.name!r} is not a valid tool name",
+                'Use letters, digits and underscores: @tool(name="hotel_tool").',
+            )
+        self.preview: Previewer | None = None
+        """Shows a person what a call would make; None if its arguments say so."""
+        self._description = description
+        self._policy |= {
+            "timeout_s": self._policy.pop("timeout"),
+            "effect": _member(Effect, effect, self.name, "effect"),
+            "approval": None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval"),
             **_limits(self.name, concurrency, rate, cache),
         }
         sketch = ToolSpec(name=self.name, description="", parameters={}, **self._policy)
@@ -257,10 +253,7 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
     known = [name for name, each in inspect.signature(Tool).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    for name in policy:
-        if name not in known:
-            how = f"There are: {', '.join(known)}.{did_you_mean(name, known)}"
-            raise UsageError(f"@tool has no option {name!r}", how)
+    check_names("@tool", policy, known)
     if function is not None:
         return Tool(function, **policy)
 
@@ -268,6 +261,29 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
         return Tool(decorated, **policy)
 
     return decorate
+
+
+_TEXT, _FLAG = "Pass a text, in quotes.", "Pass True or False."
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("name", "description", "toolset", "version"), (lambda each: isinstance(each, str), _TEXT)),
+    **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
+    "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
+    "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
+    "cost_usd": (lambda each: _is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
+}
+"""What the options of a tool have to be, and how to write them."""
+_OPTIONAL = ("name", "description", "cost_usd")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_values(tool_name: str, **given: object) -> None:
+    for option, value in given.items():
+        fits, how = _KINDS[option]
+        if not fits(value) and not (value is None and option in _OPTIONAL):
+            raise UsageError(f"the tool {tool_name} has {option}={shown(value)}", how)
 
 
 def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any]:

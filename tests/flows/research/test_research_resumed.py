@@ -222,7 +222,7 @@ def test_resuming_without_a_higher_limit_says_which_one_to_raise_and_records_not
             assert (await run.document())["last_seq"] == last
         return found
 
-    how = f"To continue it, raise --max-turns (it was 2), and resume the run: leadhand runs resume {first.run_id}"
+    how = f"To continue it, raise --max-turns (it was 2): leadhand runs resume {first.run_id} --max-turns 12"
     assert asyncio.run(tried()) == [
         (f"run {first.run_id} has ended (partial), since a limit was used up", how),
         ("lead has made all of its 2 turns", how),

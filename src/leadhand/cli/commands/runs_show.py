@@ -8,7 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
+from leadhand.app.formatting import (
+    GLYPHS,
+    LONGEST_LINE,
+    age,
+    clean,
+    count,
+    duration,
+    folded,
+    label,
+    one_line,
+    shortened,
+)
 from leadhand.app.host_waits import host_wait
 from leadhand.app.model_calls import model_call
 from leadhand.app.runtime import Runtime
@@ -33,6 +44,7 @@ from leadhand.cli.terminal.streams import (
     height,
     out_is_terminal,
     say,
+    width,
     write,
     write_json,
     write_line,
@@ -115,7 +127,9 @@ async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, A
 
 
 def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{clean(line)}\n" for line in lines)
+    """Return lines as one text; for a terminal, they are broken at words."""
+    columns = width() if out_is_terminal() else sys.maxsize
+    return "".join(f"{folded(clean(line), columns)}\n" for line in lines)
 
 
 def _page(
@@ -145,7 +159,7 @@ def _outcome(state: RunState, listing: RunListing, store: StoreFlags) -> Iterato
     yield from [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
     found = list(missing_lines(state, store))
     if state.finished is not None and state.finished.failure is not None and not found:
-        found = list(failure_lines(state, state.finished.failure, answer=state.finished.answer))
+        found = list(failure_lines(state, state.finished.failure, store, answer=state.finished.answer))
     yield from [*found, ""] if found else []
 
 

@@ -73,7 +73,15 @@ async def runs_label(
     if name is None and not tags:
         raise UsageError("nothing to change", "Give --name, --tag or --untag.")
     async with open_reader(store) as runtime:
-        found = (await find_run(runtime.store, run_id)).run_id
+        line = await find_run(runtime.store, run_id)
+        found = line.run_id
+        if unknown := [key for key in untag if key not in line.tags]:
+            how = (
+                f"Its tags are: {', '.join(line.tags)}.{did_you_mean(unknown[0], line.tags)}"
+                if line.tags
+                else "It has none."
+            )
+            raise UsageError(f"run {found} has no tag {unknown[0]!r}", how)
         await label_run(runtime, found, name=name, tags=tags, by=user())
         line = await runtime.store.run(found)
     labels = " ".join(f"{key}={value}" for key, value in line.tags.items())

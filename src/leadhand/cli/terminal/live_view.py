@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.app.formatting import GLYPHS, clean, count, duration, money, one_line
+from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
 from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.domain.events import AttemptScheduled, Entry
@@ -116,7 +116,7 @@ class LiveView(View):
             self._draft.popleft()
 
     def say(self, line: str) -> None:
-        self._console.print(Text(clean(line)), soft_wrap=True)
+        self._console.print(Text(folded(clean(line), self._console.width)), soft_wrap=True)
 
     def picture(self, now: datetime) -> RenderableType:
         """Return the drawing of the run at this moment."""

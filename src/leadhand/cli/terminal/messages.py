@@ -10,7 +10,20 @@ from pathlib import Path
 
 from leadhand.app.approvals import approval_id
 from leadhand.app.flows import DEFAULT
-from leadhand.app.formatting import clean, count, duration, label, listed, money, one_line, short_id, shortened, spent
+from leadhand.app.formatting import (
+    clean,
+    count,
+    duration,
+    folded,
+    label,
+    listed,
+    money,
+    one_line,
+    short_id,
+    shortened,
+    spent,
+)
+from leadhand.app.new_limits import flags_to_raise
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
@@ -127,7 +140,8 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -
     rest = ""
     if len(text) > MAX_ANSWER:
         rest = f"… ({len(text):,} characters in all: leadhand runs show {run_id} --json)"
-    return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *found]) + "\n"
+    apart = [folded(line, width()) for line in found]
+    return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *apart]) + "\n"
 
 
 def missing_lines(state: RunState, store: StoreFlags, *, whole: bool = True) -> Iterator[str]:
@@ -141,8 +155,8 @@ def missing_lines(state: RunState, store: StoreFlags, *, whole: bool = True) -> 
         return
     causes = Counter(_cause(state, gap) for gap in gaps)
     counted = ", ".join(f"{number:,} {word}" for word, number in causes.most_common())
-    again = f". Retry with: {store.command('runs', 'retry', state.run_id)}" if retriable(state) else ""
-    yield f"{count(len(gaps), 'part')} missing: {counted}{again}"
+    again = _again(state, store)
+    yield f"{count(len(gaps), 'part')} missing: {counted}{f'. {again}' if again else ''}"
     groups: dict[tuple[str, str, str], list[Gap]] = {}
     for gap in gaps:
         groups.setdefault((_cause(state, gap), _shape(gap), gap.next_action), []).append(gap)
@@ -155,6 +169,14 @@ def missing_lines(state: RunState, store: StoreFlags, *, whole: bool = True) -> 
             yield _entry("", action)
 
 
+def _again(state: RunState, store: StoreFlags) -> str:
+    """Return how what is missing is done: with higher limits, if a limit ended it; "" if it cannot be."""
+    if raised := flags_to_raise(state):
+        return f"Continue with: {resume_command(store, state.run_id, state.definition, more=raised)}"
+    retry = resume_command(store, state.run_id, state.definition, verb="retry")
+    return f"Retry with: {retry}" if retriable(state) else ""
+
+
 def _cause(state: RunState, gap: Gap) -> str:
     about = state.assignments.get(gap.assignment or "")
     return cause_word(gap.class_, about.failure.type if about is not None and about.failure is not None else "")
@@ -165,7 +187,7 @@ def _shape(gap: Gap) -> str:
     return _DIFFERS.sub("…", gap.reason.replace(gap.name, "…") if len(gap.name) > 2 else gap.reason)
 
 
-def failure_lines(state: RunState, failure: Failure, *, answer: str = "") -> Iterator[str]:
+def failure_lines(state: RunState, failure: Failure, store: StoreFlags, *, answer: str = "") -> Iterator[str]:
     """Why a run failed and how to fix it, except for what the ``answer`` already contains."""
     if failure.message not in answer:
         kind = f" ({cause_word(failure.class_, failure.type)})"
@@ -173,6 +195,8 @@ def failure_lines(state: RunState, failure: Failure, *, answer: str = "") -> Ite
     how = next_action(state, failure)
     if how.casefold() not in answer.casefold():
         yield _entry("", how)
+    if flags_to_raise(state) and state.finished is not None and not state.finished.gaps:
+        yield _entry("", _again(state, store))
 
 
 def _entry(word: str, text: str) -> str:
@@ -186,7 +210,7 @@ def closing(state: RunState, store: StoreFlags) -> Iterator[str]:
         yield from missing_lines(state, store, whole=False)
         if finished.failure is not None:
             shown = any(each.failure == finished.failure for each in state.assignments.values())  # when it happened
-            yield from failure_lines(state, finished.failure, answer=finished.answer if shown else "")
+            yield from failure_lines(state, finished.failure, store, answer=finished.answer if shown else "")
     when = "in" if finished is not None else "after"
     show = store.command("runs", "show", state.run_id)
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
@@ -201,8 +225,19 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
             yield f"{'the plan' if approval.kind == 'plan' else label(approval.tool, approval.args)}: {answer}"
 
 
-def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, tools: Iterable[str] = ()) -> str:
-    """Return the command line that resumes a run, with the files that were given, or else those that its log names."""
+def resume_command(
+    store: StoreFlags,
+    run_id: str,
+    definition: RunDefinition,
+    tools: Iterable[str] = (),
+    *,
+    verb: str = "resume",
+    more: Iterable[str] = (),
+) -> str:
+    """Return the command line that resumes a run, with the files that were given, or else those that its log names.
+
+    ``verb`` is another command that continues runs, and ``more`` are further flags.
+    """
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
@@ -210,7 +245,7 @@ def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, to
     given += [("--agent", path) for path in store.agent or code]
     project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
     given += [("--project", project)] if project is not None else []
-    return store.command("runs", "resume", run_id, *(word for named in given for word in named))
+    return store.command("runs", verb, run_id, *(word for named in given for word in named), *more)
 
 
 def tools_of(definition: RunDefinition) -> list[str]:

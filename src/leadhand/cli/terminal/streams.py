@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TextIO, cast
 
-from leadhand.app.formatting import LONGEST_LINE, clean, one_line, sentence, shortened
+from leadhand.app.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
 from leadhand.domain.errors import LeadhandError
 
 
@@ -198,9 +198,10 @@ def out_is_utf8() -> bool:
 
 
 def say(text: str = "") -> None:
-    """Write a line to stderr. Failing to is not an error."""
+    """Write a line to stderr; a terminal gets it broken at words. Failing to is not an error."""
+    line = clean(text)
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(clean(text) + "\n")
+        sys.stderr.write((folded(line, width()) if err_is_terminal() else line) + "\n")
         sys.stderr.flush()
 
 

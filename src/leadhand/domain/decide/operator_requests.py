@@ -14,6 +14,7 @@ from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import assignment_of, split_key
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.domain.rights import is_work
+from leadhand.domain.run import RunStatus
 from leadhand.domain.state import AssignmentState, ModelTurn, RunState
 from leadhand.domain.work_result import ResultData
 
@@ -126,7 +127,7 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
         if not request.subtasks and not retriable(state, confirmed=request.confirmed):
             acted, out = retriable(state, confirmed=True), ran_out(state)
             if not out:
-                return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
+                return f"{acted[0]} {ACTED}" if acted else _nothing_left(state)
             reasons = [used_up(state, each) for each in out]
             return reasons[0] if all(reasons) else ""
         if request.args is not None and len(request.subtasks) != 1:
@@ -147,6 +148,11 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
     if not request.may_approve and asks_people(state, request.subtask):
         return f"{request.subtask} {ASKING}"
     return f"{request.subtask} is already {subtask.status}" if subtask.ok else ""
+
+
+def _nothing_left(state: RunState) -> str:
+    succeeded = state.finished is not None and state.finished.status is RunStatus.SUCCEEDED
+    return "the run has succeeded, and nothing is left to do" if succeeded else "no subtask has failed"
 
 
 def asks_people(state: RunState, key: str) -> bool:
