@@ -87,8 +87,8 @@ AWAY = NoteEmitted(
 )
 
 
-def test_a_wait_is_drawn_with_how_long_it_lasts_at_most_until_it_ends() -> None:
-    assert "waiting for m: 3.0 s of at most 5 min" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
+def test_a_wait_is_drawn_with_its_reason_and_how_long_it_lasts_at_most() -> None:
+    assert "waiting up to 300 s for m, which is away: gone (start it), 3.0 s so far" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
     over = NoteEmitted(attempt="wo-001.0/a1", message="m answers again", waits_for="m")
     assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, over, subtasks=1))
     assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1), 301.0)
@@ -107,8 +107,8 @@ LOST = Failure.of("gone", "x", FailureClass.LOST)
     ids=lambda end: end.type,
 )
 def test_nothing_is_awaited_by_an_attempt_that_ended_or_by_a_process_that_died(end: AnyEvent) -> None:
-    assert "waiting for m" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
-    assert "waiting for m" not in drawn(lanes_of(*thinking("plan"), AWAY, end, subtasks=1))
+    assert "for m, which is away" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
+    assert "for m, which is away" not in drawn(lanes_of(*thinking("plan"), AWAY, end, subtasks=1))
 
 
 def test_a_wait_that_continues_is_one_line_about_the_run() -> None:

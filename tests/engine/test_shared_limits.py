@@ -192,6 +192,21 @@ async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     assert shown(await world.entries()) == []
 
 
+async def test_a_wait_for_a_rate_says_how_long_it_lasts(store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.02)
+    counted = Counted(rate="10/min")
+    world: World = open_world(counting(4), [counted.tool], clock=SystemClock(), store=store)
+    driving = world.driving(await world.start())
+    while not await world.events(NoteEmitted):  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    driving.cancel()
+    noted, *_ = await world.events(NoteEmitted)
+    reason = "waiting for the rate limit of the tool `count`: about "
+    assert noted.message.startswith(reason)
+    seconds, _, rest = noted.message.removeprefix(reason).partition(" ")
+    assert (rest, int(seconds) in (5, 6, 11, 12, 17, 18)) == ("s (10/min)", True), "the first call waits for nobody"
+
+
 def shown(entries: Any) -> list[str]:
     """What the run view says that the run waits for."""
     progress = Progress()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.tool_limits import seconds_between
@@ -23,7 +24,7 @@ class ToolLimits:
         self._limits = limits
         self._store = store
         self._clock = clock
-        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
+        self._queues: dict[tuple[str, str], _Queue] = {}
 
     @asynccontextmanager
     async def turn(self, tool: ToolSpec, run_id: str, priority: int = 0) -> AsyncGenerator[None]:
@@ -36,16 +37,36 @@ class ToolLimits:
     async def _pass(self, tool: ToolSpec) -> None:
         """Wait for the next time at which a call of the tool may begin."""
         seconds = seconds_between(tool.rate)
-        turns = self._turns.get((tool.name, tool.rate))
-        if turns is None:
-            turns = asyncio.Semaphore(max(1, int(AHEAD_S / seconds)))
-            self._turns[tool.name, tool.rate] = turns
-        with announced(f"the rate limit of the tool `{tool.name}`", lambda: tool.rate):
-            async with AsyncExitStack() as waiting:  # the slot is taken again once the turn is passed on
-                if turns.locked():
-                    await waiting.enter_async_context(without_slot())
-                async with turns:
-                    wait_s = await self._store.pass_gate(f"rate of the tool {tool.name}", seconds)
-                    if wait_s > 0:
+        queue = self._queues.get((tool.name, tool.rate))
+        if queue is None:
+            queue = self._queues[tool.name, tool.rate] = _Queue(max(1, int(AHEAD_S / seconds)), self._clock.now())
+        queue.entered += 1
+        place = queue.entered
+
+        def how_long() -> str:
+            """Say when the turn of this call comes; calls of other processes can delay it."""
+            head_s = max(0.0, (queue.due - self._clock.now()).total_seconds())
+            return f"about {max(1.0, head_s + (place - queue.begun - 1) * seconds):,.0f} s ({tool.rate})"
+
+        try:
+            with announced(f"the rate limit of the tool `{tool.name}`", how_long):
+                async with AsyncExitStack() as waiting:  # the slot is taken again once the turn is passed on
+                    if queue.turns.locked():
                         await waiting.enter_async_context(without_slot())
-                        await self._clock.sleep(wait_s)
+                    async with queue.turns:
+                        wait_s = await self._store.pass_gate(f"rate of the tool {tool.name}", seconds)
+                        if wait_s > 0:
+                            queue.due = self._clock.now() + timedelta(seconds=wait_s)
+                            await waiting.enter_async_context(without_slot())
+                            await self._clock.sleep(wait_s)
+        finally:
+            queue.begun += 1
+
+
+class _Queue:
+    """The calls of this process that wait for a rate: how many came and went, and when the next one's turn comes."""
+
+    def __init__(self, ahead: int, now: datetime) -> None:
+        self.turns = asyncio.Semaphore(ahead)
+        self.due = now
+        self.entered = self.begun = 0

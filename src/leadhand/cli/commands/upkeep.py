@@ -26,6 +26,7 @@ from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.run import ENDED
+from leadhand.domain.text import did_you_mean
 
 if TYPE_CHECKING:
     from leadhand.stores.transfer import Moved

@@ -174,15 +174,13 @@ class LiveView(View):
         return line
 
     def _waits(self, now: datetime) -> list[RenderableType]:
-        """What is waited for, and how long already and at most."""
+        """What is waited for, for how long as far as that is known, and how long already."""
         found: list[RenderableType] = []
-        for name, wait in self._progress.view["run"]["waits"].items():
+        for wait in self._progress.view["run"]["waits"].values():
             since, until = datetime.fromisoformat(wait["since"]), datetime.fromisoformat(wait["until"])
             if now < until:
-                passed = (
-                    f"{duration((now - since).total_seconds())} of at most {duration((until - since).total_seconds())}"
-                )
-                found.append(Text(clean(f"  waiting for {name}: {passed}"), style="yellow"))
+                passed = duration((now - since).total_seconds())
+                found.append(Text(clean(f"  {wait['text']}, {passed} so far"), style="yellow"))
         return found
 
     def _spent(self) -> list[str]:
