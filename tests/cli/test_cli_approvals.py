@@ -253,3 +253,9 @@ def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
 
     assert leadhand("approvals", "list").err == "No pending approvals.\n"
     assert leadhand("approvals", "approve", asked["id"]).code == 2
+
+
+def test_an_answer_to_one_of_several_requests_does_not_ask_to_resume_the_run(leadhand: Any) -> None:
+    asked = waiting(leadhand, request="Pay 30 to Bob and pay 20 to Ann")
+    answered = leadhand("approvals", "approve", asked["id"])
+    assert f"{asked['run_id']} waits for further approval: leadhand approvals list" in answered.err

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli.commands import approvals
 from leadhand.cli.commands.serve import _prefix
 
 REQUEST = "Measure the noise in Paris, London and Rome"
@@ -444,3 +445,19 @@ def test_the_other_loopback_address_will_do(leadhand: Any, serve: Serve) -> None
 
     assert server.url.startswith("http://[::1]:")
     assert server.ask("/api/session")["authenticated"] is True
+
+
+def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
+    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 60.0)
+    server = serve()
+    run_id = server.ask("/api/runs", {"request": "Pay 30 to Bob", "approve": "ask"})["run_id"]
+    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
+    (asked,) = leadhand("approvals", "list", "--json").json
+
+    answered = leadhand("approvals", "approve", asked["id"])
+    assert answered.code == 0
+    assert "No process is driving" not in answered.err
+    assert f"{run_id} continue" in answered.err
+    leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")

@@ -20,7 +20,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 
-RELEASED_WITHIN_S = 2.0
+SETTLED_WITHIN_S = 2.0
 POLL_S = 0.05
 
 ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL also works.", "ID")]
@@ -137,20 +137,28 @@ async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitabl
 
 
 async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
-    listing = await _released(runtime, run_id)
+    listing = await _settled(runtime, run_id)
     if listing.status in ENDED:
         say(f"{run_id} continued and has finished: {store.command('runs', 'show', run_id)}")
     elif listing.owner is not None:
         say(f"{run_id} continues in the process that drives it: {store.command('runs', 'watch', run_id)}")
+    elif listing.asking:
+        say(f"{run_id} waits for further approval: {store.command('approvals', 'list')}")
     else:
-        say(f"No process is driving {run_id}. Resume with: {await resume_line(runtime.store, run_id, store)}")
+        resume = await resume_line(runtime.store, run_id, store)
+        server = " yet. A server on this database continues it. Without one, resume" if listing.detached else ". Resume"
+        say(f"No process is driving {run_id}{server} with: {resume}")
 
 
-async def _released(runtime: Runtime, run_id: str) -> RunListing:
-    """Return the listing of a run. If the run waits, first give its process a moment to release it."""
+async def _settled(runtime: Runtime, run_id: str) -> RunListing:
+    """Return the listing of a run whose request is answered.
+
+    If it waits, first give its process a moment to release it or, if it is detached, a server a moment to take it.
+    """
     listing = await runtime.store.run(run_id)
-    for _ in range(round(RELEASED_WITHIN_S / POLL_S)):
-        if listing.status is not RunStatus.WAITING or listing.owner is None:
+    for _ in range(round(SETTLED_WITHIN_S / POLL_S)):
+        rests = listing.owner is None and (listing.asking or not listing.detached)
+        if listing.status is not RunStatus.WAITING or rests:
             break
         await asyncio.sleep(POLL_S)
         listing = await runtime.store.run(run_id)
