@@ -88,7 +88,8 @@ AWAY = NoteEmitted(
 
 
 def test_a_wait_is_drawn_with_its_reason_and_how_long_it_lasts_at_most() -> None:
-    assert "waiting up to 300 s for m, which is away: gone (start it), 3.0 s so far" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
+    words = "waiting up to 300 s for m, which is away: gone (start it), 3.0 s so far"
+    assert words in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
     over = NoteEmitted(attempt="wo-001.0/a1", message="m answers again", waits_for="m")
     assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, over, subtasks=1))
     assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1), 301.0)

@@ -119,6 +119,30 @@ def test_a_malformed_manifest_is_refused_with_the_line(project: Path, text: str,
     assert refused.value.how
 
 
+@pytest.mark.parametrize(
+    ("text", "what", "how"),
+    [
+        ('retention.keep_for = "30 days"', "'30 days'", 'Write it like "12h" or "30d" or "8w".'),
+        ('tool_settings.x.rate = "often"', "'often' is not a rate", 'Write it like "10/s" or "100/min".'),
+        ("tool_settings.x.cache = true", "True", 'Write it like "30m" or "7d" or 1800.'),
+        ('approve.policy = "always"', "'always'", "Choose from: ask, auto, never."),
+        ("limits.max_workers = '3'", "'3'", "Write a whole number, without quotes."),
+        ("limits.max_workers = 0", "0", "Write a number of 1 or more."),
+        ('tools = "shop.py"', "'shop.py'", 'Write a list: ["…", "…"].'),
+        ("tools = [3]", "3", "Write a text, in quotes."),
+        ("nested_creation = 1", "1", "Write true or false."),
+        ("stages.writer = 3", "3", "Write keys with values."),
+        ('models.default = ""', "''", "Write a text that is not empty, or remove it."),
+    ],
+)
+def test_a_wrong_value_in_a_manifest_is_shown_with_what_to_write(project: Path, text: str, what: str, how: str) -> None:
+    (project / "leadhand.toml").write_text(text)
+    with pytest.raises(ConfigurationError) as refused:
+        load_project(project)
+    assert refused.value.what.endswith(f": {what}")
+    assert refused.value.how == how
+
+
 def test_the_nearest_key_is_suggested(project: Path) -> None:
     (project / "leadhand.toml").write_text("[limits]\nmax_worker = 3")
     with pytest.raises(ConfigurationError) as refused:

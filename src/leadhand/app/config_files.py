@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import field_names, is_list, is_object, json_problem, shown
+from leadhand.domain.value import field_names, is_list, is_object, json_problem, model_at, shown
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
@@ -57,12 +58,13 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
     """
     if problem := json_problem(data):
         what = f"a value cannot be stored as JSON: {problem}"
-        raise fault(path, line_of(_problem_place(data)), what, "Write it as text, in quotes.")
+        raise fault(path, line_of(_problem_place(data)), what, "Write a number, or a text in quotes.")
     try:
         return kind.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)[0]
+        found = error.errors(include_url=False)[0]
         place = found["loc"]
+        place = place[:-1] if place[-1:] in (("str",), ("float",)) else place  # a member of a union
         name, known = ".".join(map(str, place)), field_names(kind, place[:-1])
         match found["type"]:
             case "extra_forbidden":
@@ -71,9 +73,41 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
             case "missing":
                 what, how = f"{name} is missing", f"Add {name}."
             case _:
-                what = f"invalid value for {name or 'the file'}: {found['msg'].removeprefix('Value error, ')}"
-                how = f"Correct {name or 'it'}; the file has {shown(found['input'])}."
+                said = str(found["ctx"]["error"]) if found["type"] == "value_error" else shown(found["input"])
+                what, how = f"invalid value for {name or 'the file'}: {said}", _correction(kind, found)
         raise fault(path, line_of(place), what, how) from error
+
+
+_CORRECTIONS = {
+    "bool_type": "Write true or false.",
+    "string_too_short": "Write a text that is not empty, or remove it.",
+    "string_too_long": "Write at most {max_length} characters.",
+    "literal_error": "Choose from: {expected}.",
+    "greater_than": "Write a number above {gt}.",
+    "greater_than_equal": "Write a number of {ge} or more.",
+    "less_than_equal": "Write a number of {le} or less.",
+    **dict.fromkeys(("string_type", "string_sub_type"), "Write a text, in quotes."),
+    **dict.fromkeys(("int_type", "int_from_float"), "Write a whole number, without quotes."),
+    **dict.fromkeys(("float_type", "finite_number"), "Write a number, without quotes."),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type"), 'Write a list: ["…", "…"].'),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "Write keys with values."),
+}
+"""How to correct a value with an error of this type."""
+
+
+def _correction(kind: type[BaseModel], found: ErrorDetails) -> str:
+    """Return what to write instead of a wrong value: what its field gives as examples, or what its kind allows."""
+    place = found["loc"]
+    fields = [model_at(kind, place[:at]).model_fields.get(str(place[at])) for at in range(len(place))]
+    field = next((each for each in reversed(fields) if each is not None), None)
+    if field is not None and field.examples:
+        return f"Write it like {' or '.join(json.dumps(each) for each in field.examples)}."
+    known = _CORRECTIONS.get(found["type"], "Correct this value.")
+    return known.format(**{name: _plain(value) for name, value in found.get("ctx", {}).items()})
+
+
+def _plain(value: object) -> str:
+    return str(value).replace("'", "").replace(" or ", ", ")
 
 
 def _problem_place(data: object, place: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:

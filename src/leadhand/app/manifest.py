@@ -69,7 +69,7 @@ class ApprovalSettings(Value):
 class RetentionSettings(Value):
     """Which finished runs are kept: for this time after their end (``30d``), and at most so many."""
 
-    keep_for: str | None = Field(default=None, pattern=r"^0*[1-9][0-9]{0,8}[mhdw]$")
+    keep_for: str | None = Field(default=None, pattern=r"^0*[1-9][0-9]{0,8}[mhdw]$", examples=["12h", "30d", "8w"])
     keep_runs: int | None = Field(default=None, ge=1)
 
 

@@ -68,8 +68,10 @@ class ToolSettings(Value):
     """
 
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
-    rate: Annotated[str, AfterValidator(_checked_rate)] | None = None
-    cache: Annotated[str | float, AfterValidator(_checked_lifetime)] | None = None
+    rate: Annotated[str, AfterValidator(_checked_rate)] | None = Field(default=None, examples=["10/s", "100/min"])
+    cache: Annotated[str | float, AfterValidator(_checked_lifetime)] | None = Field(
+        default=None, examples=["30m", "7d", 1800]
+    )
 
 
 def applied(spec: ToolSpec, given: ToolSettings) -> ToolSpec:

@@ -35,7 +35,9 @@ class WorkerDefinition(Value):
     ``source`` is the file it comes from, relative to its project ("" for none).
     """
 
-    name: str = Field(min_length=1, max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$")
+    name: str = Field(
+        min_length=1, max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$", examples=["fact_checker", "reader-2"]
+    )
     description: str = Field(default="", max_length=2_000)
     model: str | None = Field(default=None, min_length=1, max_length=200)
     tools: tuple[str, ...] = ()
