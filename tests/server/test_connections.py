@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -37,6 +38,17 @@ async def ended(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], Any]
     first, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     return int(first.split()[1]), headers, json.loads(body)
+
+
+async def test_responses_are_sent_without_delay(serve: OpenServer) -> None:
+    """Otherwise the body waits until the client has acknowledged the head, which takes it 40 ms."""
+    served = await serve()
+    async with connected(served) as (reader, writer):
+        writer.write(HEALTH)
+        await reader.readuntil(b'{"status":"ok"}')
+        [connection] = served.server.server_state.connections
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_a_head_that_never_ends_is_refused(serve: OpenServer, monkeypatch: pytest.MonkeyPatch) -> None:

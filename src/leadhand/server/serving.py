@@ -28,7 +28,8 @@ def bind(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 chooses a free port. Raises ConfigurationError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio turns off the delay of small packets (TCP_NODELAY) only for sockets that name their protocol.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((host, port))
