@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
@@ -72,9 +73,13 @@ class WorkOrder(Value):
     subtasks: tuple[Subtask, ...] = Field(min_length=1)
     repairs: str | None = None
 
-    def subtask_keys(self) -> list[str]:
+    def subtask_keys(self) -> Sequence[str]:
         """The key of each subtask, in order."""
-        return [subtask_key(self.work_order_id, index) for index in range(len(self.subtasks))]
+        return self._keys
+
+    @cached_property
+    def _keys(self) -> tuple[str, ...]:
+        return tuple(subtask_key(self.work_order_id, index) for index in range(len(self.subtasks)))
 
 
 class ProposedSubtask(Value):

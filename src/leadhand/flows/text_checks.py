@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 
 from leadhand.domain.citations import CITATION, cited, named_sources, without_own_sources
 from leadhand.domain.explaining import Evidence, statements
@@ -37,10 +41,42 @@ def text_problems(
 
     ``numbers`` are those of the sources that it may cite, by title and address, ``gaps`` what it may say is missing.
     """
-    text = without_own_sources(text)
+    run = state.definition
+    return list(_problems(_Checked(text, tuple(results), numbers, tuple(gaps), run.request, state.created_at.date())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Checked:
+    """A text and all that it may rest on, as a cache key: an attempt and the controller check the same ones."""
+
+    text: str
+    results: tuple[AssignmentState, ...]
+    numbers: Mapping[tuple[str, str], int]
+    gaps: tuple[Gap, ...]
+    request: str
+    today: date
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        """Results are compared by identity: values of JSON can be equal although they differ, such as 1 and true."""
+        return (
+            isinstance(other, _Checked)
+            and len(self.results) == len(other.results)
+            and all(map(operator.is_, self.results, other.results))
+            and (self.text, self.numbers, self.gaps) == (other.text, other.numbers, other.gaps)
+            and (self.request, self.today) == (other.request, other.today)
+        )
+
+
+@lru_cache(maxsize=2)
+def _problems(checked: _Checked) -> list[str]:
+    text, results, numbers, gaps = without_own_sources(checked.text), checked.results, checked.numbers, checked.gaps
     if is_blank(text):
         return [EMPTY]
-    given, evidence = _given(state, gaps), evidence_of(state, results, gaps)
+    given = _given(checked.request, gaps)
+    evidence = Evidence([*map(_found, results), *given], checked.today)
     error = error_in(text)
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
@@ -55,7 +91,7 @@ def evidence_of(
     state: RunState, results: Sequence[AssignmentState], gaps: Sequence[Gap], also: Sequence[Json] = ()
 ) -> Evidence:
     """Return what a text about some results may rest on."""
-    return Evidence([*map(_found, results), *_given(state, gaps), *also], state.created_at.date())
+    return Evidence([*map(_found, results), *_given(state.definition.request, gaps), *also], state.created_at.date())
 
 
 def opening_problems(
@@ -63,7 +99,7 @@ def opening_problems(
 ) -> list[str]:
     """Return what is wrong with a text that introduces other texts, ``below``, and need not repeat what they say."""
     text = without_own_sources(text)
-    evidence = Evidence([*below, *_given(state, gaps)], state.created_at.date())
+    evidence = Evidence([*below, *_given(state.definition.request, gaps)], state.created_at.date())
     return [EMPTY] if is_blank(text) else _unfounded(text, evidence, numbers)
 
 
@@ -90,12 +126,14 @@ def _unfounded(
 def unknown_names(state: RunState, text: str, results: Sequence[AssignmentState], gaps: Sequence[Gap]) -> list[str]:
     """Return the names of two words and more that a text about some results states, and nothing that it rests on."""
     asked = [each.assignment.name for each in state.assignments.values()]
-    return Evidence([*map(_found, results), *_given(state, gaps), asked]).unknown_names(text)[:_SHOWN]
+    return Evidence([*map(_found, results), *_given(state.definition.request, gaps), asked]).unknown_names(text)[
+        :_SHOWN
+    ]
 
 
-def _given(state: RunState, gaps: Sequence[Gap]) -> list[Json]:
+def _given(request: str, gaps: Sequence[Gap]) -> list[Json]:
     """What a text may repeat besides results: the request, and what is missing."""
-    return [state.definition.request, [gap.model_dump(mode="json") for gap in gaps]]
+    return [request, [gap.model_dump(mode="json") for gap in gaps]]
 
 
 def _misplaced(

@@ -225,6 +225,8 @@ if hasattr(os, "register_at_fork"):
 
 LARGEST_STATEMENT = 1_024
 """Maximum rows in one statement: with nine parameters each, they stay below SQLite's limit of 32,766."""
+EXACT = 32
+"""Rows up to which an insert is one statement, whatever their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,8 @@ class Table:
         one = f"({', '.join('?' * len(self.columns.split(', ')))})"
         start = 0
         while start < len(rows):
-            size = min(LARGEST_STATEMENT, 1 << ((len(rows) - start).bit_length() - 1))
+            left = len(rows) - start
+            size = left if left <= EXACT else min(LARGEST_STATEMENT, 1 << (left.bit_length() - 1))
             sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * size)}{then}"
             connection.execute(sql, list(chain.from_iterable(rows[start : start + size])))
             start += size

@@ -139,16 +139,16 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     covers: list[str] = list(assignment.input.get("covers", ()))
     reviewed = [state.assignments[key] for key in covers]
     composing = bool(assignment.input.get("compose"))
-    whole = bool(assignment.input.get("whole", True))
+    whole, last = bool(assignment.input.get("whole", True)), is_last_order(state)
     numbers = source_numbers(answer_sources(state, covers)) if composing else None
     facts: dict[str, Any] = {
         "tools": _tools(review_tools(state, assignment)),
-        **({} if is_last_order(state) else _workers(state)),
+        **({} if last else _workers(state)),
         **(today(state) if composing else {}),
         **asked(state, None if whole else CONTEXT),
         "compose": composing,
         "judge_only": not whole,
-        "last_order": is_last_order(state),
+        "last_order": last,
         "plan_cannot": [part.model_dump() for part in state.unsupported] if whole else [],
         "accepted": [
             {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}

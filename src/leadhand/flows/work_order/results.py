@@ -67,8 +67,10 @@ def unverified(subtask: AssignmentState) -> bool:
 
 def ran_out(state: RunState, order: OrderState) -> bool:
     """Whether time or allowance was used up while an order was carried out: what is left is for the answer."""
-    failures = (state.assignments[key].failure for key in order.order.subtask_keys())
-    return any(each is not None and each.type in RAN_OUT for each in failures)
+    every = state.assignments
+    return any(
+        failure.type in RAN_OUT for key in order.order.subtask_keys() if (failure := every[key].failure) is not None
+    )
 
 
 def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[CitedSource]:

@@ -43,8 +43,8 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
 
 def _is_outdated(state: RunState, review_: AssignmentState) -> bool:
     """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
-    changes = (state.assignments[key].event_ids[-1:] for key in _covers(review_))
-    return any(event_number(each) > review_.scheduled for last in changes for each in last)
+    changes = (state.assignments[key].event_ids for key in _covers(review_))
+    return any(event_number(each[-1]) > review_.scheduled for each in changes if each)
 
 
 def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState]) -> list[do.Assign]:
