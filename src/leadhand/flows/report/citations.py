@@ -18,8 +18,9 @@ from leadhand.domain.quotations import quotations_in
 from leadhand.domain.value import Value
 
 from .claims import denied, misattributed, miscounted, other_rates, widened
-from .contradictions import changed_names, exchanged, foreign_to, opposed, reverted, swapped
+from .contradictions import changed_names, foreign_to, opposed, reverted, swapped
 from .measures import fractions, measures, months_in, unheld, without_fractions
+from .numerals import in_digits
 from .sentences import MARK, Kind, Sentence, named_in, sentences_of
 from .vocabulary import ATTRIBUTED
 from .words import Words
@@ -50,7 +51,7 @@ _INTRODUCES = re.compile(r":[*_\s]*$")
 _NUMBERED = re.compile(r"^[\s*_#]*\d{1,3}(?:\.\d+)*[.):]?\s+")
 _STOPPED = re.compile(r"(?<=[.,]\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)|(?<=[.,]\d\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)")
 _SHORT_MILLIONS = re.compile(r"([€$£]\s?\d[\d.,]*)\s?m\b")
-_READERS = (swapped, reverted, exchanged, opposed, denied, miscounted, other_rates, widened, misattributed)
+_READERS = (swapped, reverted, opposed, denied, miscounted, other_rates, widened, misattributed)
 """Each says where a sentence contradicts the passages that it cites."""
 _SHOWN = 4
 _MOST_FIGURES = 120
@@ -184,11 +185,12 @@ class _Draft:
         words = self._said(keys, text)
         if len(re.findall(r"\d+", text)) > _MOST_FIGURES:
             return [f"more than {_MOST_FIGURES} figures in one sentence"]
+        raw, text = text, in_digits(text, words.language)
         said = [*measures(without_fractions(text), words.language), *fractions(text)]
         held = [each for key in keys for each in self._read(key).all_measures]
         own = unheld(said, held, text, [pool for key in keys for pool in self._read(key).together])
         read = {figure.text for figure in stated(text).figures}
-        quoted = [each for each in quotations_in(text, always=True) if not evidence.quotes(each)]
+        quoted = [each for each in quotations_in(raw, always=True) if not evidence.quotes(each)]
         rest = [each for each in evidence.unexplained(text) if each not in read and not self._published(each, keys)]
         named = set[int]().union(*(self._read(key).months for key in keys))
         rest += [name for name, month in months_in(text).items() if named and month not in named]

@@ -11,7 +11,7 @@ from leadhand.domain.figures import MONTHS, WEEKDAYS
 from .grammar import BOUNDS, CHANGES, EXCEEDS, INDEFINITE
 from .measures import alike, fractions
 from .vocabulary import COUNTRIES, EMPTY, NEGATIONS, OPPOSITES, ORDINARY, UNITS
-from .words import PART, Placed, Words, fold, stems
+from .words import PART, Placed, Words, fold, stem, stems
 
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]*(?:[’'-][A-ZÀ-ÖØ-ÞĀ-Ž]?[^\W\d_]+)*"
 _NAME = re.compile(
@@ -21,12 +21,21 @@ _CLAUSE = re.compile(r"[,;:()–—](?!\d)|\b(?:and|but|und|aber|mais|pero)\b")
 _THAN = re.compile(r"\b(?:than|als|que)\b", re.IGNORECASE)
 _SAME = 0.5
 """The share of a sentence's words in a sentence of a passage from which on they speak of the same thing."""
+_COMPARED_WITH = re.compile(r"\b(?:than|als|que)\s+((?:[^\W\d_]+\s?){1,3})", re.IGNORECASE)
+_ARTICLE = re.compile(r" (?:der|den|für) ")
 _FIRST_NAME = re.compile(rf"^{_CAPITAL}(?: {_CAPITAL})+")
 _APPOSED = re.compile(
     r",\s*(?:soit|that is|i\.e\.|or|about|around|roughly|some|also|das sind|d\.\s?h\.|rund|etwa|environ|"
     r"es decir|unos|unas)\b"
 )
 """What begins another figure for the same thing: "8.8 million tonnes, that is 129 kg a person"."""
+_COMPARED = (
+    "more less fewer higher lower longer shorter larger smaller older younger than before after previous earlier later "
+    "mehr weniger höher niedriger länger kürzer größer kleiner zuvor früher später vorjahr "
+    "plus moins précédent précédente avant après más menos mayor menor anterior antes después"
+)
+_OF_ANY = frozenset(map(stem, (*MONTHS, *_COMPARED.split())))
+"""Words beside a figure that say nothing about what it is a figure of."""
 _MOST_OF = 0.6
 _COPIED = 0.75
 
@@ -42,6 +51,8 @@ def changed_names(said: Words, passages: Sequence[Words], given: str) -> list[st
     places = frozenset[int]().union(*(each.countries for each in passages))
     found: list[str] = []
     for match in (*_NAME.finditer(said.text), *_FIRST_NAME.finditer(said.text)):
+        if said.language == "de" and _ARTICLE.search(match[0]):
+            continue  # two nouns
         parts = [part for part in re.findall(_CAPITAL, match[0]) if len(part) > 1 and not _ordinary(part)]
         unknown = [part for part in parts if not _known(part, known) and not _country(part) & places]
         if not unknown or (said.language == "de" and said.text[: match.start()].rstrip()[-1:].isdigit()):
@@ -104,6 +115,7 @@ def swapped(said: Words, passages: Sequence[Words]) -> Iterator[str]:
     held = [measure for passage in passages for measure in passage.measures]
     if fractions(said.text) or not all(any(alike(each, other) for other in held) for each in said.measures):
         return  # it computes with the figures
+    compared = frozenset(each for match in _COMPARED_WITH.finditer(said.text) for each in stems(match[1]))
     for mine, theirs in (
         (said.figures, [(each, each.figures) for each in passages]),
         ([] if said.figures else said.years, [(each, each.years) for each in passages]),
@@ -112,12 +124,18 @@ def swapped(said: Words, passages: Sequence[Words]) -> Iterator[str]:
             exact = figure._replace(measure=figure.measure._replace(bound=0, hedged=False))
             if any(alike(exact.measure, each.measure) for _, placed in theirs for each in placed):
                 figure = exact  # “at least 16” is 16 where the passage has it, and no 18
-            verdicts = [verdict for passage, placed in theirs for verdict in _suspects(figure, mine, placed, passage)]
+            verdicts = [
+                verdict
+                for passage, placed in theirs
+                for verdict in _suspects(figure, mine, placed, passage, compared)
+            ]
             if figure.context and verdicts and all(verdicts):
                 yield f"{figure.measure.text} does not belong to “{verdicts[0]}”"
 
 
-def _suspects(figure: Placed, said: Sequence[Placed], placed: Sequence[Placed], passage: Words) -> Iterator[str]:
+def _suspects(
+    figure: Placed, said: Sequence[Placed], placed: Sequence[Placed], passage: Words, compared: frozenset[str]
+) -> Iterator[str]:
     """For each place where a passage has a figure: a word that belongs to another figure there, or "".
 
     What a later part of a sentence is about is named there; what an earlier part names may hold for the later one, too.
@@ -132,7 +150,7 @@ def _suspects(figure: Placed, said: Sequence[Placed], placed: Sequence[Placed], 
             after = passage.sentence_of(other.at) - sentence
             if other.kind not in (measure.kind, figure.measure.kind, "") or alike(figure.measure, other):
                 continue
-            foreign = (figure.context & its) - own - passage.attributing
+            foreign = (figure.context & its) - own - passage.attributing - _OF_ANY - compared
             if not (row and also_row):
                 if after not in (0, 1) or passage.is_range(measure.at, other.at):
                     continue
@@ -171,43 +189,6 @@ def _changes(text: str) -> Iterator[tuple[str, str]]:
         for match in pattern.finditer(text):
             one, other = (re.sub(r"\s", "", each) for each in match.groups())
             yield (one, other) if forward else (other, one)
-
-
-def exchanged(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say where two names, or two things that are compared, trade places around the same word."""
-    if said.figures or said.language == "de":  # there, all nouns have a capital letter
-        return  # names may be listed in another order, each with its figure: see :func:`swapped`
-    names = [(at, token) for at, token in said.tokens if token in said.names]
-    for part in _parts(said, passages):
-        places = {token: at for at, token in part.tokens if token in part.names and _count(part, token) == 1}
-        for (low, one), (high, other) in combinations(names, 2):
-            if one == other or one not in places or other not in places or places[one] < places[other]:
-                continue
-            mine = {token for at, token in said.tokens if low < at < high} - said.names - EMPTY
-            theirs = {token for at, token in part.tokens if places[other] < at < places[one]} - part.names - EMPTY
-            passive = bool(_PASSIVE.search(said.text[low:high])) != bool(
-                _PASSIVE.search(part.text[places[other] : places[one]])
-            )
-            if mine & theirs and not passive:
-                yield f"“{min(mine & theirs)}” is said of the other one"
-                return
-
-
-_PASSIVE = re.compile(r"\b(?:by|von|vom|durch|par|por)\b", re.IGNORECASE)
-
-
-def _count(words: Words, token: str) -> int:
-    return sum(each == token for _, each in words.tokens)
-
-
-def _parts(said: Words, passages: Sequence[Words]) -> list[Words]:
-    """The sentences of passages that have most of the words of a sentence in the same language."""
-    return [
-        part
-        for passage in passages
-        for part in passage.parts
-        if part.language == said.language and 2 * len(part.stems & said.stems) >= len(said.stems) > 1
-    ]
 
 
 def _sort(token: str, passage: Words) -> str:

@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from leadhand.domain.explaining import COMPUTED, HEDGE
-from leadhand.domain.figures import FOREIGN_WORDS, MONTHS, Figure, readable, stated
+from leadhand.domain.figures import FOREIGN_WORDS, MONTHS, SPAN, Figure, readable, stated
 
-from .vocabulary import FRACTIONS, NUMBERS, OVER, PERIODS, REST, SCALES, UNDER, UNITS
+from .numerals import NUMBERS, shares_in
+from .vocabulary import OVER, PERIODS, REST, SCALES, UNDER, UNITS
 
 _TEMPERATURES = ("celsius", "fahrenheit", "degrees")
 _TOKEN = re.compile(r"[\s\u00a0-]*([%‰°][A-Za-z]?|[^\W\d_]+[²³23]?(?:/[^\W\d_]+[²³23]?)?|[€$£¥])")
@@ -31,7 +32,8 @@ _LESS = re.compile(
     r"\b(\d{1,2}(?:[.,]\d+)?)\s?(?:%|percent|prozent)\s+(?:less|fewer|lower|weniger|moins|menos)\b", re.IGNORECASE
 )
 """What is 55 % less is 45 % of what it was."""
-_FEW = rf"[1-9]|10|{'|'.join(NUMBERS)}|une|una|eine[rs]?"
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_FEW = rf"[1-9]|10|{'|'.join(NUMBERS)}|eines"
 _IN_TEN = re.compile(rf"\b({_FEW})(?: [^\W\d_]+)? (?:in|out of|von|sur|de cada) ({_FEW})\b", re.IGNORECASE)
 _ONE_UNIT = re.compile(
     r"\b(?:an?|one|eine?[mnrs]?|une?|una?)\s+(hour|day|week|month|year|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|"
@@ -39,6 +41,26 @@ _ONE_UNIT = re.compile(
     re.IGNORECASE,
 )
 """A passage that says "for a year" holds 12 months."""
+_NEXT_YEARS = (
+    (
+        re.compile(
+            r"\b(?:(?:previous|last|prior|preceding) year|(?:a )?year (?:before|earlier)|vorjahr\w*|(?:vorigen|letzten) jahr\w*|"
+            r"jahr (?:zuvor|davor)|année (?:précédente|dernière|passée)|an (?:dernier|passé|plus tôt)|año (?:anterior|pasado)|"
+            r"un año antes)\b",
+            re.IGNORECASE,
+        ),
+        -1,
+    ),
+    (
+        re.compile(
+            r"\b(?:(?:next|following|coming) year|year (?:after|later)|folgejahr\w*|nächste[sn] jahr\w*|jahr (?:darauf|später)|"
+            r"année (?:suivante|prochaine)|an (?:prochain|plus tard)|año (?:siguiente|que viene)|próximo año)\b",
+            re.IGNORECASE,
+        ),
+        1,
+    ),
+)
+"""Words for the year before or after one that a passage names."""
 _RATE = re.compile(
     r"(?:\s+[^\W\d_]+){0,3}?\s*(?:/|\b(?:per|a|an|pro|je|par|por|al|each|every|im|am|le|la)\s)\s*([^\W\d_]+)(?!\s+\d)",
     re.IGNORECASE,
@@ -104,7 +126,7 @@ def measures(text: str, language: str = "") -> list[Measure]:
     for figure in reversed(stated(text, labels=True).figures):
         kind, size = _unit(figure, text)
         end = figure.at + len(figure.text)
-        if not kind and found and (gap := _TO_NEXT.match(text, end)) and gap.end() in (found[-1].at, found[-1].at - 1):
+        if not (kind or _YEAR.fullmatch(figure.text)) and found and (gap := _TO_NEXT.match(text, end)) and gap.end() in (found[-1].at, found[-1].at - 1):
             kind, size = found[-1].kind, found[-1].size
         hedged = HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
         readings = figure.readings
@@ -154,7 +176,7 @@ def _rate_before(text: str, at: int) -> tuple[str, float] | None:
 
 def fractions(text: str) -> list[Measure]:
     """Return the shares that a text states in words: a third, two thirds."""
-    said = [(match, share) for pattern, share in FRACTIONS for match in pattern.finditer(text)]
+    said = list(shares_in(text))
     for match in _IN_TEN.finditer(text):
         part, whole = (NUMBERS.get(each.casefold()) or int(each if each.isdecimal() else 1) for each in match.groups())
         said += [(match, 100 * part / whole)] if part < whole else []
@@ -163,8 +185,9 @@ def fractions(text: str) -> list[Measure]:
 
 def without_fractions(text: str) -> str:
     """Return a text with blanks instead of shares in words."""
-    for pattern in (_IN_TEN, *(pattern for pattern, _ in FRACTIONS)):
-        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    text = _IN_TEN.sub(lambda match: " " * len(match[0]), text)
+    for match, _ in shares_in(text):
+        text = f"{text[: match.start()]}{' ' * len(match[0])}{text[match.end() :]}"
     return text
 
 
@@ -188,6 +211,8 @@ def implied(text: str, language: str = "") -> list[Measure]:
     times = sorted({minutes for _, minutes in said.times})
     dated = {day.year for day in said.days if day.year}
     years = sorted(dated.union(int(each.text) for each in measures(text) if each.year))
+    near = [step for pattern, step in _NEXT_YEARS if pattern.search(text)]
+    dated.update(year + step for year in years for step in near)
     found += [Measure(str(year), ((float(year), 1.0),), "", 1.0, 0) for year in dated]
     months = sorted(set(months_in(text).values()))
     for moments, size in ((times, 60.0), (months, 2629800.0), (years, 31557600.0)):
@@ -209,6 +234,8 @@ def _fraction(match: re.Match[str], share: float) -> Measure:
 
 def _unit(figure: Figure, text: str) -> tuple[str, float]:
     """What a figure measures, by the words after it and the sign before it."""
+    if figure.unit == SPAN:
+        return UNITS[SPAN]
     digits = _DIGITS.match(figure.text)
     at = figure.at + (digits.end() if digits is not None else len(figure.text))
     if _CENT.match(text, at):
@@ -225,7 +252,7 @@ def _unit(figure: Figure, text: str) -> tuple[str, float]:
             return known
         if token is None or word not in SCALES:
             break
-        at = token.end()
+        at = token.end() + text.startswith(".", token.end())  # 1,5 Mrd. Euro
     before = _SIGN_BEFORE.search(text[max(0, figure.at - 6) : figure.at])
     return UNITS.get(figure.unit, ("", 1.0)) if before is None else UNITS[before[1].casefold()]
 
@@ -239,6 +266,8 @@ def unheld(
     with shares alone, and not where the sentence has its figure, too.
     """
     known = [each for each in said if _held(each, held, text)]
+    spans = [range(each.at, each.at + len(each.text)) for each in known if not each.text.isdecimal()]
+    said = [each for each in said if each in known or not any(each.at in span for span in spans)]  # the 44 of 1 h 44 min
     shares = any(each.kind == "share" for each in held) and not any(
         each.kind == "share" and not each.fraction for each in known
     )
@@ -298,7 +327,7 @@ def _from_few(pool: Sequence[Measure], text: str) -> Iterator[_Worked]:
 
 
 def _held(one: Measure, held: Sequence[Measure], text: str) -> bool:
-    small = not one.kind and one.readings[0][0] in (0, 1, 2, 3)
+    small = one.readings[0][0] in (0, 1, 2, 3) if not one.kind else one.word and one.readings[0][0] == 1
     return small or any(_alike(one, other, text) for other in held)
 
 

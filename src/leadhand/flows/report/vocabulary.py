@@ -212,9 +212,9 @@ ATTRIBUTED = re.compile(
 """Words that ascribe a statement to somebody: such a sentence needs a citation."""
 REPORTED = re.compile(
     r"\b(?:sa(?:y|ys|id)|blam\w+|attribut\w+|credit(?:s|ed)?|want(?:s|ed)?|demand\w*|expect\w*|doubt\w*|claim\w*|fear\w*|"
-    r"complain\w*|warn\w*|caution\w*|argu\w+|called|calls|puts?|estimat\w+|disput\w+|critici\w+|welcom\w+|according to|"
+    r"complain\w*|warn\w*|caution\w*|argu\w+|calls|puts|disput\w+|critici\w+|welcom\w+|according to|"
     r"sag(?:t|en|te|ten)|forder[nt]\w*|will|wollen|bezweifel\w*|zweifel\w*|hält|halten|meint|meinen|erwarte\w*|verlang\w*|"
-    r"kritisier\w*|begrüß\w*|befürcht\w*|laut|plai(?:nt|gn\w+)|assur\w+|estim\w+|affirm\w+|dénonc\w+|crai(?:nt|gn\w+)|"
+    r"kritisier\w*|begrüß\w*|befürcht\w*|laut|plai(?:nt|gn\w+)|assur\w+|affirm\w+|dénonc\w+|crai(?:nt|gn\w+)|"
     r"demand\w+|accus\w+|selon|celebr\w+|advier\w+|advert\w+|atribu\w+|culpa\w*|tem(?:e|en)|pid(?:e|en)|exig\w+|critic\w+|"
     r"según)\b",
     re.IGNORECASE,
@@ -290,6 +290,7 @@ UNITS = _sizes("""
     time: week weeks woche wochen semaine semaines semana semanas 604800
     time: month months monat monate monaten mois mes meses 2629800
     time: year years jahr jahre jahren ans année années año años 31557600
+    time: decade decades jahrzehnt jahrzehnte jahrzehnten décennie décennies década décadas 315576000
     length: mm millimetres millimeters millimeter 0.001; cm centimetres centimeters zentimeter 0.01
     length: m metre metres meter metern meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
     length: km kilometre kilometres kilometer kilometern kilometers kilomètres kilómetros 1e3
@@ -300,7 +301,7 @@ UNITS = _sizes("""
     mass: oz ounce ounces 0.0283495
     mass: t ton tons tonne tonnes tonnen tonelada toneladas 1000; mt 1e9
     volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
-    speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn knots 1.852
+    speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn kt kts knot knots knoten nœuds nudos 1.852
     data: kb kilobytes 1e3; mb megabyte megabytes 1e6; gb gigabyte gigabytes 1e9; tb terabyte terabytes 1e12
     bits: kbit kilobits 1e3; mbit megabit megabits 1e6; gbit gigabit gigabits 1e9; tbit terabit terabits 1e12
     data: pb petabyte petabytes 1e15
@@ -322,26 +323,3 @@ SCALES = _words(
     "milliard milliards millones mil de of us schweizer metric",
 )
 """Words between a number and its unit: 12 million euros."""
-FRACTIONS = [
-    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), share)
-    for pattern, share in (
-        (r"half|halves|hälfte|halb\w*|moitié|demie?|mitad", 50),
-        (r"(?:two|zwei|deux|dos)[\s-]+(?:thirds|drittel\w*|tiers|tercios|terceras partes)", 200 / 3),
-        (r"(?:three|drei|trois|tres)[\s-]+(?:quarters|viertel\w*|quarts|cuartos|cuartas partes)", 75),
-        (r"(?:a|one|ein\w*|un|une)[\s-]+(?:third|drittel|tiers|tercio|tercera parte)|jede[rs]? dritte", 100 / 3),
-        (r"(?:a|one|ein\w*|un|une|la)[\s-]+(?:quarter|viertel|quart|cuarta parte)|jede[rs]? vierte", 25),
-        (r"(?:four|vier|quatre|cuatro)[\s-]+(?:fifths|fünftel\w*|cinquièmes|quintos|quintas partes)", 80),
-        (r"(?:a|one|ein\w*|un)[\s-]+(?:fifth|fünftel|cinquième|quinto)|jede[rs]? fünfte", 20),
-        (r"(?:a|one|ein\w*|un)[\s-]+(?:tenth|zehntel|dixième|décimo)|jede[rs]? zehnte", 10),
-    )
-]
-NUMBERS = {
-    word: number
-    for names in (
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-        ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"),
-        ("un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix"),
-        ("uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"),
-    )
-    for number, word in enumerate(names, start=1)
-}

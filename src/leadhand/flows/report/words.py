@@ -13,6 +13,7 @@ from leadhand.domain.figures import stated
 
 from .grammar import IRREGULAR
 from .measures import Measure, fractions, implied, measures, months_in
+from .numerals import in_digits
 from .sentences import sentences_of
 from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, SCALES, UNITS
 
@@ -58,14 +59,19 @@ class Words:
     """A text and its words: of a sentence, or of a passage with what is known ``about`` its source."""
 
     def __init__(self, text: str, language: str = "", about: str = "") -> None:
-        self.text = text
+        self._written = text
         self.about_source = about
         self._language = language
 
     @cached_property
+    def text(self) -> str:
+        """The text, with digits for numbers in words."""
+        return in_digits(self._written, self.language)
+
+    @cached_property
     def language(self) -> str:
         """The language of the text, or of the draft that it is from; "" if that is not certain."""
-        folded = self.text.casefold()
+        folded = self._written.casefold()
         words = re.findall(r"[^\W\d_]+", folded)
         counts = sorted(
             (
