@@ -42,6 +42,46 @@ async def test_the_work_of_a_killed_host_goes_elsewhere(cluster: Cluster) -> Non
         assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(12))
 
 
+def jobs(cluster: Cluster) -> Counter[str]:
+    """How many jobs are in the queue, by their status."""
+    with cluster.database() as connection:
+        return Counter(status for (status,) in connection.execute("SELECT status FROM procrastinate_jobs").fetchall())
+
+
+async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cluster) -> None:
+    words = ("--concurrency", "2")
+    async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
+        run_id = await started_detached(cluster, "--max-workers", "20", count=20, held=0)
+        await until(lambda: cluster.by_process("began") == {one.pid: 2, two.pid: 2})
+        await until(lambda: jobs(cluster)["doing"] == 4)  # each host has two, whose assignments wait for its slots
+        owner = await until(drives(cluster, run_id))
+        await next(machine for machine in (one, two) if machine.host != owner).kill()
+        cluster.open_gate()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        await until(lambda: not jobs(cluster))
+
+
+async def test_a_host_that_was_stopped_finds_its_jobs_removed_and_takes_others(cluster: Cluster) -> None:
+    words = ("--concurrency", "2")
+    async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
+        run_id = await started_detached(cluster, "--max-workers", "20", count=20, held=0)
+        await until(lambda: cluster.by_process("began") == {one.pid: 2, two.pid: 2})
+        await until(lambda: jobs(cluster)["doing"] == 4)
+        owner = await until(drives(cluster, run_id))
+        stopped, other = (two, one) if one.host == owner else (one, two)
+        stopped.signal(signal.SIGSTOP)
+        await until(lambda: entries_of(cluster, run_id), lambda entries: count(entries, AttemptLost) == 2)
+        await until(lambda: jobs(cluster)["doing"] == 2)
+        stopped.signal(signal.SIGCONT)
+        await until(lambda: cluster.by_process("began")[stopped.pid] == 4)
+        cluster.open_gate()
+        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        assert state.status is RunStatus.SUCCEEDED
+        await until(lambda: not jobs(cluster))
+        assert "Traceback" not in stopped.log.read_text() + other.log.read_text(), stopped.log.read_text()
+
+
 async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cluster) -> None:
     async with cluster.host("one") as one, cluster.run(count=6, held=0) as driver:
         await until(lambda: cluster.by_process("began").total() == 6)
@@ -152,6 +192,7 @@ async def test_a_pause_of_postgresql_is_a_pause_of_the_run(server: Server, tmp_p
         assert state.status is RunStatus.SUCCEEDED
         entries = await entries_of(cluster, run_id)
         assert (count(entries, AttemptLost), count(entries, RunClaimed)) == (0, 1)
+        await until(lambda: not jobs(cluster))
         second = await started_detached(cluster, count=8)  # the hosts take work again
         state = await until(lambda: cluster.state(second), lambda state: state.finished is not None)
         assert state.status is RunStatus.SUCCEEDED

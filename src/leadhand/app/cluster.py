@@ -29,10 +29,11 @@ class ClusterHost:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._runtime = driver.runtime
+        settings = self._runtime.settings
         assert isinstance(self._runtime.dispatcher, ClusterDispatcher)
         self._dispatcher = self._runtime.dispatcher
         self._hosted = HostedRuns(self._runtime.store, self._dispatcher, self._open_run, self._runtime.forget)
-        self._jobs = JobWorker(self._runtime.settings.database, self._take)
+        self._jobs = JobWorker(settings.database, settings.heartbeat_limit_s, self._take)
         self._refused: set[tuple[str, str]] = set()
 
     async def start(self, kind: HostKind) -> None:

@@ -333,15 +333,16 @@ class ClusterDispatcher(LocalDispatcher):
         except StaleAttempt:
             return False
         except asyncio.CancelledError:
-            if _key(work) not in self._withdrawn:
-                self._in_background(self._give_back(work, beginning))
+            self._in_background(self._stopped(work, beginning, withdrawn=_key(work) in self._withdrawn))
             raise
         return True
 
-    async def _give_back(self, work: Work, beginning: asyncio.Task[None]) -> None:
+    async def _stopped(self, work: Work, beginning: asyncio.Task[None], *, withdrawn: bool) -> None:
+        """Give back an attempt that was stopped while its start was recorded, unless the log says that it is over."""
         with contextlib.suppress(LeadhandError):
             await beginning
-            self._host.give_back(work)
+            if not withdrawn:
+                self._host.give_back(work)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

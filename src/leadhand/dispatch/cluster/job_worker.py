@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import ProcrastinateException
+from procrastinate import jobs as queued
+from procrastinate.exceptions import ConnectorException, ProcrastinateException
+from procrastinate.manager import JobManager
 
 from leadhand.ports import CARRY_OUT, DRIVE, VERSION, Job
 
@@ -21,18 +23,31 @@ AGAIN_S = 1.0
 AT_ONCE = {CARRY_OUT: 2, DRIVE: 8}
 """How many jobs of each kind are taken at once: those whose attempts wait for slots keep others from being taken."""
 CONNECTIONS = 4
+BEATS = 4
+"""Heartbeats of a worker within the limit after which its process counts as dead."""
+LIMITS = 2
+"""So many times the limit without a heartbeat, and the worker's jobs are removed: others have its work by then."""
 
 TakeJob = Callable[[Job], Awaitable[None]]
+
+
+class _Jobs(JobManager):
+    async def finish_job(self, job: queued.Job, status: queued.Status, delete_job: bool) -> None:
+        """Remove a job, unless another process did: it may have taken this one for dead, or have been faster."""
+        try:
+            await super().finish_job(job, status, delete_job)
+        except ConnectorException as error:  # if the database is away, the job is removed with this worker
+            LOGGER.debug("job %s cannot be removed: %s", job.id, error.__cause__ or error)
 
 
 class JobWorker:
     """Takes jobs and passes them to ``take``, which returns once they are taken over; a job is then gone.
 
     ``take`` raises nothing: a job that it cannot do is found again by the driver of its run, or by who looks for runs
-    that nobody drives.
+    that nobody drives. For the same reason, the jobs that a dead process had taken are removed.
     """
 
-    def __init__(self, url: str, take: TakeJob) -> None:
+    def __init__(self, url: str, heartbeat_limit_s: float, take: TakeJob) -> None:
         connector = PsycopgConnector(
             conninfo=url,
             min_size=1,
@@ -40,7 +55,10 @@ class JobWorker:
             kwargs={"application_name": "leadhand", "connect_timeout": 10},
         )
         self._app = App(connector=connector)
+        self._app.job_manager = _Jobs(connector)
         self._take = take
+        self._limit_s = heartbeat_limit_s
+        self._stalled_s = LIMITS * heartbeat_limit_s
         self._working: list[asyncio.Task[None]] = []
         for task in (CARRY_OUT, DRIVE):
             self._app.task(name=task)(self._taker(task))
@@ -53,10 +71,11 @@ class JobWorker:
         return take
 
     def start(self) -> None:
-        """Begin to take jobs."""
+        """Begin to take jobs, and to remove those of the dead."""
         for task, at_once in AT_ONCE.items():
             queue = Job(task=task, run_id="").queue
             self._working.append(asyncio.get_running_loop().create_task(self._work(queue, at_once), name=queue))
+        self._working.append(asyncio.get_running_loop().create_task(self._remove_stalled(), name="stalled jobs"))
 
     async def _work(self, queue: str, at_once: int) -> None:
         while True:
@@ -68,10 +87,21 @@ class JobWorker:
                     concurrency=at_once,
                     fetch_job_polling_interval=POLL_S,
                     delete_jobs="always",
+                    update_heartbeat_interval=self._limit_s / BEATS,
+                    stalled_worker_timeout=self._stalled_s,
                     install_signal_handlers=False,
                     shutdown_graceful_timeout=0,
                 )
             await asyncio.sleep(AGAIN_S)
+
+    async def _remove_stalled(self) -> None:
+        """Remove the jobs that dead processes had taken: Procrastinate itself leaves them as they are."""
+        jobs = self._app.job_manager
+        while True:
+            await asyncio.sleep(self._limit_s)
+            with contextlib.suppress(ProcrastinateException):  # its own log says what happened
+                for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=self._stalled_s):
+                    await jobs.finish_job(job, queued.Status.FAILED, delete_job=True)
 
     async def aclose(self) -> None:
         """Take no more jobs."""
