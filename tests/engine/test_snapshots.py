@@ -75,6 +75,23 @@ async def test_a_run_that_is_driven_keeps_a_snapshot_now_and_then(open_world: An
     assert kept == list(range(11, len(entries) + 1, 10))
 
 
+async def test_at_most_half_of_a_log_was_written_after_its_snapshot(open_world: Any, monkeypatch: pytest.MonkeyPatch):
+    """Until a run is long; then snapshots are so many entries apart."""
+    monkeypatch.setattr(snapshots, "LONG", 5)
+    monkeypatch.setattr(snapshots, "EVERY", 20)
+    world = open_world(FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(12)))), [Bench().look])
+    entries = (await world.run()) and await world.entries()
+    keeper = snapshots.SnapshotKeeper(world.store, world.state_of(entries[:1]))
+    kept: list[int] = []
+    for seq in range(2, len(entries) + 1):
+        keeper.note(world.state_of(entries[:seq]))
+        await keeper.aclose()
+        kept += [seq for _, (seq, _) in world.store._snapshots.items() if seq not in kept]
+
+    assert kept == [6, 12, 24, *range(44, len(entries) + 1, 20)]
+    assert len(kept) > 3
+
+
 async def test_a_store_that_cannot_keep_a_snapshot_is_no_trouble(open_world: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(snapshots, "LONG", 1)
     world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])

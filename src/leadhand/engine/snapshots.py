@@ -16,7 +16,9 @@ from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
 
 EVERY = 20_000
-"""Entries between two snapshots of a run that is being driven."""
+"""The most entries between two snapshots of a run that is being driven: at first there are as many as entries before,
+so that a host that joins a run folds at most half of its log, and snapshots of a growing state stay few.
+"""
 LONG = 5_000
 """Minimum entries of a log with a snapshot: folding that many takes some tens of milliseconds."""
 
@@ -65,7 +67,8 @@ class SnapshotKeeper:
 
     def note(self, state: RunState) -> None:
         """Store a snapshot if there are enough new entries; returns at once."""
-        if state.seq - self._kept >= EVERY and (self._keeping is None or self._keeping.done()):
+        enough = min(EVERY, max(LONG, self._kept))
+        if state.seq - self._kept >= enough and (self._keeping is None or self._keeping.done()):
             self._kept = state.seq
             self._keeping = asyncio.get_running_loop().create_task(keep(self._store, state))
 
