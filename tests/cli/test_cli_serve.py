@@ -158,15 +158,23 @@ def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhan
     run_id = in_rome(leadhand, first)
     first.end(signal.SIGKILL)
     leadhand.open_gate()
+    waits_for = leadhand("runs", "show", run_id, "--json").json["waits_for"]
+    assert waits_for == f"its process died: start `leadhand serve`, or resume it with `leadhand runs resume {run_id}`"
 
     without = serve(tools=False)
     leadhand.wait(lambda: "cannot be resumed here" in without.log.read_text(), "the warning")
     assert "measure_tool" in without.log.read_text()
+    assert without.run(run_id)["waits_for"].startswith("a server could not resume it: "), without.run(run_id)
+    assert "measure_tool" in without.run(run_id)["waits_for"]
+    shown = leadhand("runs", "show", run_id).out
+    assert "waits    a server could not resume it: " in shown
+    assert "orphan   its process died; resume with: " in shown
     left = leadhand.listing()
     assert (left["status"], left["orphan"]) == ("running", True)
 
     second = serve()
     leadhand.wait(lambda: second.run(run_id)["status"] == "succeeded", "the run, where its tools are")
+    assert second.run(run_id)["waits_for"] == ""
     assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
 
 

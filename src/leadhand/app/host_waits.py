@@ -5,24 +5,27 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from leadhand.app.listings import all_runs, definition_of
+from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.host_waits import assignments_wait, driver_wait
+from leadhand.domain.host_waits import assignments_wait, driver_wait, orphan_wait
 from leadhand.domain.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
-from leadhand.ports import ClusterStore, ContextStore
+from leadhand.ports import ContextStore
 
 MOST_LISTED = 200
 REFUSED_S = 30.0
-"""Seconds that it is remembered why a host refused a run."""
+"""Seconds that it is remembered why a host refused a run: it will try again."""
+REFUSED_ONCE_S = 86_400.0
+"""The same for the server of a single machine, which does not try again while the log stays as it is."""
 
 
 async def note_refusal(store: ContextStore, run_id: str, what: str) -> None:
-    """Remember why a host cannot drive a run, for people. Raises StoreError."""
-    await store.cache(_refusal(run_id), what, REFUSED_S)
+    """Remember why a process cannot drive a run, for people. Raises StoreError."""
+    await store.cache(_refusal(run_id), what, REFUSED_S if is_shared(store) else REFUSED_ONCE_S)
 
 
 async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[WaitingRun]:
@@ -43,13 +46,16 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
 
 
 async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
-    """Return why a run, or assignments of it, wait for a host. Raises StoreError."""
-    if not isinstance(store, ClusterStore) or not store.is_shared or state.finished is not None:
+    """Return why a run, or assignments of it, wait for a process or a host. Raises StoreError."""
+    if state.finished is not None:
         return NO_WAIT
     if listing.owner is not None and state.status is RunStatus.RUNNING:
-        return HostWait(reason=assignments_wait(state, listing.owner, await store.hosts(), datetime.now(UTC)))
+        hosts = await store.hosts() if is_shared(store) else []
+        return HostWait(reason=assignments_wait(state, listing.owner, hosts, datetime.now(UTC)))
     if not (listing.orphan and state.definition.detached):
         return NO_WAIT
+    if not is_shared(store):
+        return HostWait(reason=orphan_wait(state.run_id, str(await store.cached(_refusal(state.run_id)) or "")))
     ids = [each.run_id for each, _ in await _undriven(store)]
     reason = await _why(store, listing, state.definition, await store.hosts())
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Protocol, TypeGuard
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
@@ -18,6 +18,11 @@ from leadhand.tools.toolbox import Toolbox
 
 class SharedStore(ClusterStore, ContextStore, Protocol):
     """A context store that processes on many machines share."""
+
+
+def is_shared(store: ContextStore) -> TypeGuard[SharedStore]:
+    """Whether processes on other machines can use a store."""
+    return isinstance(store, ClusterStore) and store.is_shared
 
 
 class Membership:
@@ -82,11 +87,9 @@ def membership(
 
     ``on_text`` gets the live text of the runs that are watched in this process.
     """
-    if isinstance(store, ClusterStore) and store.is_shared:
-        return Membership(
-            cast("SharedStore", store), settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text)
-        )
-    return None
+    if not is_shared(store):
+        return None
+    return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text))
 
 
 async def queue_of(store: ContextStore) -> QueueInfo:

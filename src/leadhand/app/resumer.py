@@ -6,11 +6,13 @@ Paused runs, and runs left in a terminal, stay as they are.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from leadhand.app.driver import Driver
+from leadhand.app.host_waits import note_refusal
 from leadhand.app.listings import all_runs
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide import due
@@ -95,16 +97,21 @@ class Resumer:
         except RunOwned:
             return  # another process was faster
         except UnreadableRun as error:
-            self._refused[run_id] = listing.head_seq
+            await self._refuse(listing, error)
             self._warn(run_id, f"cannot be resumed: {error.what}. {error.how}")
         except StoreError as error:  # the database is temporarily down
             self._warn(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
-            self._refused[run_id] = listing.head_seq
+            await self._refuse(listing, error)
             self._warn(run_id, f"cannot be resumed here: {error.what}. {error.how}")
         except Exception:
             self._refused[run_id] = listing.head_seq
             LOGGER.exception("run %s cannot be resumed", run_id)
+
+    async def _refuse(self, listing: RunListing, error: LeadhandError) -> None:
+        self._refused[listing.run_id] = listing.head_seq
+        with contextlib.suppress(StoreError):
+            await note_refusal(self._runtime.store, listing.run_id, error.what)
 
     def _warn(self, run_id: str, what: str) -> None:
         if self._warned.get(run_id) != what:

@@ -27,6 +27,13 @@ def driver_wait(run: RunDefinition, tools: Set[str], hosts: Iterable[HostLine], 
     return f"waiting for a host that has all of the tools {_quoted(sorted(tools))}"
 
 
+def orphan_wait(run_id: str, refused: str = "") -> str:
+    """Return why no process of this machine drives a detached run; ``refused`` is what a server said that tried to."""
+    if refused:
+        return f"a server could not resume it: {refused}"
+    return f"its process died: start `leadhand serve`, or resume it with `leadhand runs resume {run_id}`"
+
+
 def assignments_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: datetime) -> str:
     """Return why assignments of a run that ``owner`` drives have not begun; "" if that is unknown."""
     attempts = [each for key in state.live if (each := state.assignments[key].attempt) is not None]

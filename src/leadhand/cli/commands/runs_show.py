@@ -190,7 +190,7 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     if wait.reason:
         place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
         yield f"waits    {place}{wait.reason}"
-    if listing.orphan and not wait.reason:
+    if listing.orphan and wait.position is None:
         yield f"orphan   its process died; resume with: {resume}"
     elif listing.status is RunStatus.PAUSED:
         yield f"paused   resume with: {resume}"

@@ -205,7 +205,7 @@ class RunDocument(Document):
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     waits_for: str = Field(
-        description="Why the run, or assignments of it, wait for a host, as far as this is known; else empty."
+        description="Why the run, or assignments of it, wait for a process or a host, as far as this is known."
     )
     queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
     answer: str | None
