@@ -153,6 +153,12 @@ def test_long_arguments_are_shown_whole_as_far_as_a_person_reads() -> None:
     assert "9,002 characters in all: leadhand approvals list --json" in line
 
 
+def test_the_reason_of_a_hook_is_shown_and_hides_nothing() -> None:
+    shown = card(question(hook="limits:AskAbove", hook_reason="more than\u202e 10"), NOON, width=None)
+    assert r"  hook    limits:AskAbove asks: more than\u202e 10" in shown
+    assert not [line for line in card(question(hook="limits:cap"), NOON, width=None) if "hook" in line]
+
+
 def test_cost_and_end_are_told() -> None:
     asked = question(cost_usd=0.25, expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
     shown = card(asked, NOON + timedelta(minutes=2), width=80)

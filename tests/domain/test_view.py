@@ -18,6 +18,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import evolve, fold, replay, start
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import ENDED
+from leadhand.domain.tool import CachedFrom
 from leadhand.domain.view import Change, Projection, View, changes, empty, merge
 from leadhand.domain.view.words import Tone, words
 from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
@@ -248,6 +249,21 @@ def test_a_model_call_has_its_tokens_and_cost():
     ]
     assert used
     assert all(each == {"tokens": 100, "output_tokens": 10, "cached_tokens": 30, "nanousd": 700} for each in used)
+
+
+def test_a_cached_result_is_marked_in_the_view_and_in_words():
+    log = [
+        entry.evolve(event=entry.event.evolve(cached=CachedFrom(run_id="run_0", call_id="wo-001.0/t0/c0", at=entry.at)))
+        if entry.event.type == "tool_call_returned"
+        else entry
+        for entry in long_log(1)
+    ]
+    projection, _ = projected(log)
+    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    assert {call.get("cached") for call in calls if call["kind"] == "tool"} == {True}
+    assert {call.get("cached") for call in calls if call["kind"] == "model"} == {None}
+    (returned,) = [entry for entry in log if entry.event.type == "tool_call_returned"]
+    assert words(returned).text.endswith(" (cached)")
 
 
 def test_what_a_person_cancelled_is_no_problem():

@@ -1,20 +1,23 @@
 // Two runs side by side: their figures, their subtasks, and what differs in their answers.
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { getRun } from "../api.ts";
 import { count, duration, money, shortened } from "../formats.ts";
 import { Changes } from "../report/changes.tsx";
 import { place } from "../router.ts";
 import { FailureBadge } from "../run/answer.tsx";
+import { useFirstItems } from "../run/first_items.tsx";
 import type { AssignmentStatus } from "../run/view.ts";
 import { shownStatus, STATUS_WORDS } from "../run/words.ts";
+import { Button } from "../ui/button.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 import type { AssignmentLine, RunDocument } from "../wire.ts";
-import { type Pair, pairsOf } from "./pairs.ts";
+import { differs, type Pair, pairsOf } from "./pairs.ts";
 
 export function CompareScreen() {
   useTitle("Compare runs");
@@ -141,23 +144,37 @@ function limitWords({ limits }: RunDocument, other: RunDocument): string {
     .map(([name, value]) => `${name} ${value ?? "none"}`).join(", ");
 }
 
-const SHOWN = 300;
-
+/** What differs; what is the same in both runs on request. */
 function Subtasks({ runs }: { runs: Two }) {
   const [before, after] = runs;
+  const [all, setAll] = useState(false);
   const pairs = pairsOf(before.assignments, after.assignments);
+  const different = pairs.filter(differs);
+  const same = pairs.length - different.length;
+  const [shown, showAll] = useFirstItems(all ? pairs : different, "subtasks");
   if (pairs.length === 0) return null;
   return (
-    <Table caption="Subtasks" runs={runs}>
-      {pairs.slice(0, SHOWN).map((pair, at) => <PairLine key={at} pair={pair} runs={runs} />)}
-    </Table>
+    <>
+      {shown.length > 0 && (
+        <Table caption="Subtasks" runs={runs}>
+          {shown.map((pair, at) => <PairLine key={at} pair={pair} runs={runs} />)}
+        </Table>
+      )}
+      {showAll}
+      {same > 0 && !all && (
+        <p class="muted">
+          {count(same, "subtask")} {same === 1 ? "is" : "are"} the same in both runs.{" "}
+          <Button small onClick={() => setAll(true)}>Show all subtasks</Button>
+        </p>
+      )}
+    </>
   );
 }
 
-function PairLine({ pair: { title, before, after }, runs }: { pair: Pair; runs: Two }) {
-  const differs = before?.status !== after?.status || before?.summary !== after?.summary;
+function PairLine({ pair, runs }: { pair: Pair; runs: Two }) {
+  const { title, before, after } = pair;
   return (
-    <tr class={differs ? "differs" : undefined}>
+    <tr class={differs(pair) ? "differs" : undefined}>
       <th scope="row" dir="auto">{title}</th>
       <SideOf line={before} run={runs[0]} />
       <SideOf line={after} run={runs[1]} />

@@ -26,3 +26,9 @@ export function pairsOf(
   }));
   return [...pairs, ...rest];
 }
+
+/** Return whether the runs differ in the state or in the result of a subtask. */
+export function differs({ before, after }: Pair): boolean {
+  return before?.status !== after?.status || before?.summary !== after?.summary ||
+    before?.failure?.message !== after?.failure?.message;
+}

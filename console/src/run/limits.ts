@@ -1,6 +1,7 @@
 // Limits as they are typed, and the runs that ended because a limit was used up.
 
 import type { NewLimits, RunDocument } from "../wire.ts";
+import type { Assignment } from "./view.ts";
 
 /** The fields of the form as typed; "" for an empty field. */
 export type TypedLimits = { readonly [name in keyof NewLimits]?: string };
@@ -18,7 +19,16 @@ export function hasLeadTurns(flow: string): boolean {
   return flow === "research" || flow === "worker";
 }
 
-/** Return whether a run ended, or parts of its answer are missing, because a limit was used up. */
-export function ranOut({ failure, gaps }: Pick<RunDocument, "failure" | "gaps">): boolean {
-  return failure?.class === "exhausted" || gaps.some((gap) => gap.class === "exhausted");
+type Ended = Pick<RunDocument, "failure" | "gaps">;
+type Worked = Pick<Assignment, "failure" | "settled_seq">;
+
+/**
+ * Return why a run ended, or why work such as a review is missing, if a limit was used up; "" otherwise. `since` is the
+ * event of the answer before: what ran out before it has been continued.
+ */
+export function ranOut({ failure, gaps }: Ended, lanes: readonly Worked[], since: number): string {
+  const settled = lanes.filter((lane) => (lane.settled_seq ?? 0) > since);
+  const failures = [failure, ...settled.map((lane) => lane.failure)];
+  return failures.find((each) => each?.class === "exhausted")?.message ??
+    gaps.find((gap) => gap.class === "exhausted")?.reason ?? "";
 }

@@ -8,15 +8,18 @@ Deno.test("empty fields keep their limits", () => {
   assert.deepEqual(typedLimits({ budget: "2.5", timeout: " ", max_requests: "" }), { budget: 2.5 });
 });
 
-Deno.test("a run ran out if it, or a part of its answer, failed because a limit was used up", () => {
-  const run = (failure: string | null, ...gaps: string[]) =>
+Deno.test("a run ran out if it, a part of its answer or a review failed because a limit was used up", () => {
+  const failed = (name: string | null) => name && { class: name, message: name, reason: name };
+  const run = (failure: string | null, gaps: string[], ...lanes: object[]) =>
     ranOut(
-      {
-        failure: failure && { class: failure },
-        gaps: gaps.map((each) => ({ class: each })),
-      } as unknown as RunDocument,
+      { failure: failed(failure), gaps: gaps.map(failed) } as unknown as RunDocument,
+      lanes as Parameters<typeof ranOut>[1],
+      20,
     );
-  assert.equal(run("exhausted"), true);
-  assert.equal(run(null, "transient", "exhausted"), true);
-  assert.equal(run("unavailable", "transient"), false);
+  const review = { failure: { class: "exhausted", message: "no calls left" }, settled_seq: 30 };
+  assert.equal(run("exhausted", []), "exhausted");
+  assert.equal(run(null, ["transient", "exhausted"]), "exhausted");
+  assert.equal(run(null, ["insufficient"], review), "no calls left");
+  assert.equal(run(null, [], { ...review, settled_seq: 12 }), "");
+  assert.equal(run("unavailable", ["transient"], {}), "");
 });

@@ -85,12 +85,29 @@ function Failed({ store }: { store: RunStore }) {
 function RanOut({ store }: { store: RunStore }) {
   const [open, setOpen] = useState(false);
   const document = store.document.value;
-  if (document === null || !ranOut(document) || !may("run")) return null;
+  if (document === null || store.status === "succeeded" || !may("run")) return null;
+  const before = Object.values(store.live.view.run.answers).at(-2)?.seq ?? 0;
+  const reason = ranOut(document, store.live.lanes, before);
+  if (!reason) return null;
   return (
-    <p>
-      <Button onClick={() => setOpen(true)}>Continue with more…</Button>
+    <ProblemBox
+      tone="mild"
+      what={
+        <>
+          <strong>A limit is used up</strong>
+          {reason !== document.failure?.message && (
+            <>
+              : <span dir="auto">{reason}</span>
+            </>
+          )}
+        </>
+      }
+    >
+      <div class="buttons">
+        <Button small onClick={() => setOpen(true)}>Continue with more…</Button>
+      </div>
       {open && <ContinueDialog store={store} onClose={() => setOpen(false)} />}
-    </p>
+    </ProblemBox>
   );
 }
 

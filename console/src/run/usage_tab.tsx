@@ -32,6 +32,7 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
   const priced = !isTools && totals.some((each) => each.nanousd > 0);
   const weight = (each: Total) => priced ? each.nanousd : each.ms;
   const most = Math.max(1, ...totals.map(weight));
+  const cached = totals.some((each) => each.cached > 0);
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
@@ -49,7 +50,7 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
               {!isTools && (
                 <>
                   <th scope="col" class="number">In</th>
-                  <th scope="col" class="number">Cached</th>
+                  {cached && <th scope="col" class="number">Cached</th>}
                   <th scope="col" class="number">Out</th>
                   <th scope="col" class="number">Cost</th>
                 </>
@@ -68,7 +69,7 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
                   {total.key ? <a href={workerLink(total.key)}>{total.name}</a> : total.name}
                 </th>
                 <td class="number">{total.calls.toLocaleString("en")}</td>
-                {!isTools && <Tokens total={total} />}
+                {!isTools && <Tokens total={total} withCached={cached} />}
                 <td class="number">{duration(total.ms / 1000)}</td>
                 {isTools && <td class="number">{total.failed || ""}</td>}
                 <td class="share">
@@ -84,11 +85,17 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
   );
 }
 
-function Tokens({ total: { input, cached, output, nanousd, unpriced, calls } }: { total: Total }) {
+interface TokensProps {
+  readonly total: Total;
+  readonly withCached: boolean;
+}
+
+function Tokens({ total, withCached }: TokensProps) {
+  const { input, cached, output, nanousd, unpriced, calls } = total;
   return (
     <>
       <td class="number">{input.toLocaleString("en")}</td>
-      <td class="number">{cached > 0 && cached.toLocaleString("en")}</td>
+      {withCached && <td class="number">{cached > 0 && cached.toLocaleString("en")}</td>}
       <td class="number">{output.toLocaleString("en")}</td>
       <td
         class="number"

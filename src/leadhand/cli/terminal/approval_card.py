@@ -117,7 +117,7 @@ def _about(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
     who = key if name in ("", key) else f"{name} ({key})"
     yield _fact("by", f"{who}, {age(pending.asked_at, now)} ago")
     if approval.hook_reason:
-        yield _fact("hook", f"{approval.hook} asks: {approval.hook_reason}")
+        yield _fact("hook", _exact(f"{approval.hook} asks: {approval.hook_reason}"))
     yield _fact("run", pending.run_id)
     yield _fact("for", shortened(pending.request, MAX_REQUEST))
     if approval.expires_at is not None:
