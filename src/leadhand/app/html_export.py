@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from typing import Any
 
-from leadhand.app.formatting import GLYPHS, count, label, money, spent
+from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
 from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.report_export import ReportPage
 from leadhand.domain.document import event_line
@@ -16,6 +16,8 @@ from leadhand.domain.events import Entry
 
 LONGEST_EVENT = 2_000
 """Characters of an event that the page shows; the JSON export has all of it."""
+LONGEST_RESULT = 300
+"""Characters of the result of a subtask above which it is folded."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
@@ -138,8 +140,16 @@ def _subtasks(order: dict[str, Any], state: dict[str, Any], events: dict[str, An
             text_html(label(subtask["name"], subtask["args"])),
             f'<span class="{status}">{GLYPHS[at["status"]]} {status}</span>',
             str(len(attempts)),
-            text_html(_outcome(attempts[-1]["content"]) if attempts else ""),
+            _result(_outcome(attempts[-1]["content"]) if attempts else ""),
         ]
+
+
+def _result(text: str) -> str:
+    """Return the HTML of a result; a long one is folded."""
+    html = f'<div class="prose">{markdown_html(text, text_html)}</div>'
+    if len(text) <= LONGEST_RESULT:
+        return html
+    return f"<details><summary>{text_html(shortened(text, LONGEST_RESULT))}</summary>{html}</details>"
 
 
 def _outcome(content: dict[str, Any]) -> str:
@@ -164,4 +174,4 @@ def _event(entry: Entry) -> list[str]:
     body.pop("epoch")
     content = json.dumps(body, ensure_ascii=False)
     content = content if len(content) <= LONGEST_EVENT else f"{content[:LONGEST_EVENT]}…"
-    return [str(seq), text_html(at), f"<code>{text_html(type_)}</code>", f"<pre>{text_html(content)}</pre>"]
+    return [str(seq), f'<span class="time">{text_html(at)}</span>', f"<code>{text_html(type_)}</code>", f"<pre>{text_html(content)}</pre>"]
