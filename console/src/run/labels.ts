@@ -86,5 +86,5 @@ function argument(value: unknown): string {
     if (reference?.subtask) return `from ${reference.subtask}`;
     return Object.values(value).map(argument).filter(Boolean).join(", ");
   }
-  return String(value);
+  return String(value).trim().replace(/\s+/g, " "); // a label is one line
 }

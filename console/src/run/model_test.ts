@@ -120,6 +120,7 @@ Deno.test("a label is a name with its arguments", () => {
     "use · from wo-001.0",
   );
   assert.equal(labelOf("long", { text: "x".repeat(200) }).length, 80);
+  assert.equal(labelOf("mail", { body: "Dear Ann,\n\n  hello\n" }), "mail · Dear Ann, hello");
 });
 
 Deno.test("short labels leave out what siblings share, and name the part that is unique", () => {

@@ -1,7 +1,7 @@
 // Tabs that follow the ARIA authoring practices: one stop for the Tab key, arrows between them.
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface Tab {
   readonly name: string;
@@ -20,6 +20,14 @@ interface TabsProps {
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // Not scrollIntoView, which would scroll the page, too.
+    const tab = list.current?.querySelector<HTMLElement>("[aria-selected=true]");
+    if (!tab || !list.current) return;
+    const { scrollLeft, clientWidth } = list.current;
+    const end = tab.offsetLeft + tab.offsetWidth;
+    list.current.scrollLeft = Math.min(tab.offsetLeft, Math.max(scrollLeft, end - clientWidth));
+  }, [selected]);
   function move(event: KeyboardEvent): void {
     const at = tabs.findIndex((tab) => tab.name === selected);
     const to = event.key === "ArrowRight"
