@@ -244,7 +244,10 @@ def hooks(given: object) -> list[Hook]:
 
 
 def _hook(given: object, how: str) -> Hook:
-    made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
+    try:
+        made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
+    except TypeError as error:
+        raise UsageError(f"the hook {shown(given)} cannot be made without arguments: {error}", how) from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):

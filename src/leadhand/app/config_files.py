@@ -73,7 +73,7 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
             case "missing":
                 what, how = f"{name} is missing", f"Add {name}."
             case _:
-                said = str(found["ctx"]["error"]) if found["type"] == "value_error" else shown(found["input"])
+                said = str(found.get("ctx", {}).get("error") or shown(found["input"]))
                 what, how = f"invalid value for {name or 'the file'}: {said}", _correction(kind, found)
         raise fault(path, line_of(place), what, how) from error
 

@@ -76,7 +76,7 @@ class RetentionSettings(Value):
 class ProjectManifest(Value):
     """Everything that a project sets. Paths are relative to the directory of the manifest.
 
-    ``tools``, ``flows`` and ``agents`` are Python files or modules, ``toolsets`` groups of built-in tools to add.
+    ``tools``, ``flows``, ``agents`` and ``hooks`` are Python files or modules, ``toolsets`` groups of built-in tools.
     ``worker_files`` are worker files or patterns such as ``workers/*.worker``. ``generated_workers_dir`` is where
     workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
     workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
@@ -92,6 +92,7 @@ class ProjectManifest(Value):
     nested_creation: bool = False
     flows: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
     documents: str | None = Field(default=None, min_length=1)
     offline_rules: tuple[str, ...] = ()
     models: ModelSettings = ModelSettings()
@@ -128,8 +129,8 @@ class Project:
         return None if named is None else self.directory / named
 
     def located(self, named: str) -> str:
-        """Return a Python file of the manifest as an absolute path; a module as it is."""
-        return str(self.directory / named) if named.endswith(".py") or "/" in named else named
+        """Return a Python file of the manifest, or ``FILE:NAME``, with an absolute path; a module as it is."""
+        return str(self.directory / named) if named.partition(":")[0].endswith(".py") or "/" in named else named
 
 
 def load_project(path: Path) -> Project:
@@ -203,9 +204,9 @@ def relative_path(file: Path, directory: Path) -> str:
 
 def _check_files(project: Project, lines: _Lines) -> None:
     manifest = project.manifest
-    for key in ("tools", "flows", "agents", "offline_rules"):
+    for key in ("tools", "flows", "agents", "hooks", "offline_rules"):
         for number, named in enumerate(getattr(manifest, key)):
-            file = project.located(named.partition(":")[0] if key == "agents" else named)
+            file = project.located(named.partition(":")[0] if key in ("agents", "hooks") else named)
             if Path(file).is_absolute() and not Path(file).is_file():
                 line = lines.of((key, number))
                 raise fault(project.path, line, f"there is no file {named}", "Correct the path, or remove it.")

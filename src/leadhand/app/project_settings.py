@@ -7,7 +7,7 @@ from typing import Any
 
 from leadhand.app.arguments import shown
 from leadhand.app.manifest import Project
-from leadhand.app.source_files import all_agents, all_flows, all_rules, all_tools
+from leadhand.app.source_files import all_agents, all_flows, all_hooks, all_rules, all_tools
 from leadhand.domain.errors import ConfigurationError
 
 
@@ -31,6 +31,7 @@ def project_flags(project: Project) -> dict[str, Any]:
         "tools": [project.located(each) for each in manifest.tools],
         "flows": [project.located(each) for each in manifest.flows],
         "agent": [project.located(each) for each in manifest.agents],
+        "hooks": [project.located(each) for each in manifest.hooks],
         "approve": [*approve, *(f"{rule}={policy}" for rule, policy in manifest.approve.rules.items())],
         "stage": [
             f"{stage}.{field}={json.dumps(value, ensure_ascii=False)}"
@@ -54,13 +55,14 @@ def project_arguments(project: Project) -> dict[str, Any]:
             f"{project.path} sets stages of reports ({shown(list(manifest.stages))}), which Leadhand(…) does not take",
             "Pass them to a report: lead.report(topic, agents=[{…}]).",
         )
-    apart = {name: flags.pop(name, ()) for name in ("tools", "flows", "agent", "approve")}
+    apart = {name: flags.pop(name, ()) for name in ("tools", "flows", "agent", "hooks", "approve")}
     arguments: dict[str, Any] = {
         **flags,
         "project": project,
         "tools": all_tools(apart["tools"]),
         "flows": all_flows(apart["flows"]),
         "agents": all_agents(apart["agent"]),
+        "hooks": all_hooks(apart["hooks"]),
         "approve": manifest.approve.policy,
         "approve_rules": dict(manifest.approve.rules),
         "offline_rules": project_rules(project),

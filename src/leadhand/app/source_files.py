@@ -1,4 +1,4 @@
-"""The tools, flows, agents and offline rules of the Python files and modules that flags and manifests name."""
+"""The tools, flows, agents, hooks and offline rules of the Python files and modules that flags and manifests name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
@@ -18,11 +18,14 @@ from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
+from leadhand.ports.hooks import Hook
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
     from leadhand.flows.report.agents import Agent
 
+_T = TypeVar("_T")
+_V = TypeVar("_V")
 HOW = "Name a file that ends in .py, or a module."
 
 
@@ -47,8 +50,7 @@ def all_flows(named: Iterable[str]) -> list[Flow]:
     flows: list[Flow] = []
     for name in named:
         module = _imported(name)
-        classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Flow)]
-        found = [checked_flow(each) for each in classes if each.__module__ == module.__name__ and each.name]
+        found = [checked_flow(each) for each in _classes_in(module, Flow) if each.name]
         if not found:
             raise UsageError(f"{name} defines no flow", "Write a subclass of leadhand.flows.Flow in it, with a name.")
         flows += found
@@ -59,19 +61,53 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
     """Return the agents of every file or module named, of ``FILE:Class`` this one. Raises as :func:`all_tools` does."""
     agents: list[type[Agent]] = []
     for name in named:
-        place, colon, wanted = name.rpartition(":")
-        module = _imported(place if colon else name)
+        module, wanted = _part(name)
         from leadhand.flows.report.agents import Agent  # most commands are given none
 
-        classes = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Agent))
-        found = {each.__name__: each for each in classes if each.__module__ == module.__name__}
-        if not found:
-            raise UsageError(f"{name} defines no agent", "Write a subclass of leadhand.report.Agent in it.")
-        if colon and wanted not in found:
-            how = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
-            raise UsageError(f"{place} defines no agent {wanted}", how)
-        agents += [found[wanted]] if colon else found.values()
+        found = {each.__name__: each for each in _classes_in(module, Agent)}
+        agents += _chosen(name, wanted, found, "agent", "Write a subclass of leadhand.report.Agent in it.")
     return list(dict.fromkeys(agents))
+
+
+def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
+    """Return the hooks of every file or module named, of ``FILE:NAME`` this one. Raises as :func:`all_tools` does.
+
+    A class that has instances in its file is not a hook beside them.
+    """
+    hooks: list[Hook | type[Hook]] = []
+    for name in named:
+        module, wanted = _part(name)
+        made: dict[str, Hook | type[Hook]] = {
+            known: each for known, each in vars(module).items() if isinstance(each, Hook)
+        }
+        kinds = {type(each) for each in made.values()}
+        found = made | {
+            each.__name__: each for each in _classes_in(module, Hook) if each not in kinds or each.__name__ == wanted
+        }
+        how = "Write a subclass of leadhand.hooks.Hook in it, or a function with a decorator of leadhand.hooks."
+        hooks += _chosen(name, wanted, found, "hook", how)
+    return list(dict.fromkeys(hooks))
+
+
+def _part(name: str) -> tuple[ModuleType, str]:
+    """Return the module of ``FILE:NAME``, and the name; "" without one."""
+    place, colon, wanted = name.rpartition(":")
+    return _imported(place if colon else name), wanted if colon else ""
+
+
+def _classes_in(module: ModuleType, kind: type[_T]) -> list[type[_T]]:
+    classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, kind)]
+    return [each for each in classes if each.__module__ == module.__name__]
+
+
+def _chosen(name: str, wanted: str, found: Mapping[str, _V], what: str, how: str) -> Iterable[_V]:
+    """Return the part of a module that is ``wanted``, all that were ``found`` for "". Raises UsageError."""
+    if not found:
+        raise UsageError(f"{name} defines no {what}", how)
+    if wanted and wanted not in found:
+        known = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
+        raise UsageError(f"{name.rpartition(':')[0]} defines no {what} {wanted}", known)
+    return [found[wanted]] if wanted else found.values()
 
 
 def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
@@ -97,7 +133,7 @@ def _tools_in(module: ModuleType) -> list[Tool[..., Any]]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a value of ``--tools``, ``--flows`` or ``--agent`` names a file, not a module."""
+    """Whether a value of ``--tools``, ``--flows``, ``--agent`` or ``--hooks`` names a file, not a module."""
     return name.endswith(".py") or os.sep in name
 
 

@@ -38,6 +38,7 @@ async def run_in_background(
     else:
         log = runtime.settings.home / "runs" / state.run_id / "log.txt"
         files = [*_named("--tools", tools), *_named("--flows", store.flows), *_named("--agent", store.agent)]
+        files += _named("--hooks", store.hooks)
         project = runtime.settings.project
         files += ["--project", NO_PROJECT if project is None else str(project.path)]
         process = _start(state.run_id, log, runtime.settings, files)

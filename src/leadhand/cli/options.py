@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.app.formatting import short_id
 from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from leadhand.app.new_limits import NewLimits
     from leadhand.app.runtime import Runtime
     from leadhand.engine.host import OnText
-
-_E = TypeVar("_E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +88,7 @@ class StoreFlags:
     debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
     project: str | None = None
     loaded: Any = field(default=None, compare=False)
     """The project of the command, a :class:`~leadhand.app.manifest.Project`; None without one."""
@@ -112,7 +108,7 @@ class StoreFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverFlags(StoreFlags):
-    """Where runs are stored, and the files of their flows and stages."""
+    """Where runs are stored, and the files of their flows, stages and hooks."""
 
     flows: Annotated[
         tuple[str, ...],
@@ -123,6 +119,14 @@ class DriverFlags(StoreFlags):
         Flag(
             "Add the stages for reports of this Python file or module; FILE:CLASS adds one. Pass what the run was"
             " started with. Repeatable.",
+            "FILE",
+        ),
+    ] = ()
+    hooks: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Check calls and answers with the hooks of this Python file or module; FILE:NAME adds one. Pass what the"
+            " run was started with. Repeatable.",
             "FILE",
         ),
     ] = ()
@@ -292,34 +296,13 @@ def check_range(name: str, value: float | None) -> None:
         raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 
-def approval_settings(given: Sequence[str]) -> dict[str, Any]:
-    """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
-    policies = [each for each in given if "=" not in each and ":" not in each]
-    rules: dict[str, str] = {}
-    for each in given:
-        if each in policies:
-            continue
-        rule, equals, policy = each.rpartition("=")
-        if not equals:
-            raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
-        if rule in rules:
-            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
-        rules[rule] = policy
-    if len(policies) > 1:
-        raise UsageError(
-            f"--approve names {len(policies)} policies: {' and '.join(policies)}",
-            "Give one policy; rules look like tool:send_*=auto.",
-        )
-    return {"approve": one_of("--approve", ApprovalPolicy, (policies or ["ask"])[0]), "approve_rules": rules}
-
-
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> Leadhand:
     """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
 
     Raises as :func:`~leadhand.app.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.app.source_files import all_agents, all_flows
+    from leadhand.app.source_files import all_agents, all_flows, all_hooks
 
     for group in groups:
         settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
@@ -333,6 +316,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
         database=store.database,
         flows=flows,
         agents=agents,
+        hooks=all_hooks(store.hooks),
         project=store.loaded,
         **settings,
     )
@@ -348,47 +332,3 @@ async def open_reader(
     """
     async with aclosing(open_lead(store, model="offline", on_text=on_text)) as lead:
         yield await lead.runtime(reading=not creates)
-
-
-def one_of(flag: str, kind: type[_E], given: str) -> _E:
-    """Return the value of a flag that has a choice of values. Raises UsageError."""
-    try:
-        return kind(given)
-    except ValueError as error:
-        raise UsageError(f"invalid value for {flag}: {given!r}", f"Choose from: {', '.join(kind)}.") from error
-
-
-def json_value(flag: str, given: str | None) -> Any:
-    """Return the value of a flag that takes JSON, None if it was not given. Raises UsageError."""
-    if given is None:
-        return None
-    try:
-        return json.loads(given)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"invalid JSON in {flag}: {error}", f"""Quote it: {flag} '{{"amount": 20}}'""") from error
-
-
-def flow_options(given: Sequence[str]) -> dict[str, Any]:
-    """Return the options of a flow from the values of ``--option NAME=VALUE``: JSON, or text if it is not JSON.
-
-    Raises UsageError for one without a name or a value, and for a name that is given twice.
-    """
-    options: dict[str, Any] = {}
-    for each in given:
-        name, equals, text = each.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals or not name.isidentifier() or name in ("request", "flow"):  # arguments of their own in Python
-            raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
-        if name in options:
-            raise UsageError(
-                f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
-            )
-        try:
-            options[name] = json.loads(text, parse_constant=_not_json)
-        except (ValueError, RecursionError):
-            options[name] = text
-    return options
-
-
-def _not_json(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")

@@ -15,21 +15,51 @@ LONGEST_WORD = 64
 MOST_WORDS = 16
 """Words of a query that are compared; the others are ignored."""
 
+MOST_PARTS = 16
+"""Parts of a joined token from which it is found."""
+JOINT = "\ue000"
+"""Stands between the words of a token that is searched as a whole: a private character, which is part of no word."""
+
+_MARKS = re.compile("[\u0300-\u036f]")
+_TOKEN = re.compile(r"[^\W_]+(?:[-_.,:/@+#&'’][^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+")
 # Japanese and Chinese are written without spaces, so they are searched by character.
 _PART = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def words_in(text: str) -> Iterator[str]:
-    """Yield the words of a text in small letters: letters and digits only."""
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).lower()):
-        for part in (word,) if word.isascii() else _PART.findall(word):
-            yield part[:LONGEST_WORD]
+    """Yield the words of a text in small letters without accents: letters and digits only.
+
+    A token such as ``wo-001.0`` is three words, and joined, from each of its parts on, two more.
+    """
+    for words in _tokens(text):
+        for word in words:
+            yield from _parts(word)
+        for first in range(min(len(words) - 1, MOST_PARTS)):
+            yield JOINT.join(words[first:])[:LONGEST_WORD]
 
 
 def query_words(query: str) -> list[str]:
-    """Return the words that a run must have to be found, each once. Empty for a query without letters or digits."""
-    return list(dict.fromkeys(words_in(query)))[:MOST_WORDS]
+    """Return the words that a run must have to be found, each once. Empty for a query without letters or digits.
+
+    A token such as ``wo-001.0`` is one word of a query.
+    """
+    found = (_parts(words[0]) if len(words) == 1 else [JOINT.join(words)[:LONGEST_WORD]] for words in _tokens(query))
+    return list(dict.fromkeys(word for words in found for word in words))[:MOST_WORDS]
+
+
+def _tokens(text: str) -> Iterator[list[str]]:
+    """Yield the words of each token: what is written without spaces in between."""
+    plain = text
+    if not text.isascii():
+        plain = unicodedata.normalize("NFKC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
+    for token in _TOKEN.findall(plain.lower()):
+        yield _WORD.findall(token)
+
+
+def _parts(word: str) -> Iterator[str]:
+    for part in (word,) if word.isascii() else _PART.findall(word):
+        yield part[:LONGEST_WORD]
 
 
 def is_found(query: Iterable[str], words: Iterable[str]) -> bool:

@@ -54,6 +54,13 @@ def _search_names(connection: Connection) -> None:
         connection.execute("UPDATE runs SET searched = ? WHERE run_id = ?", (searched, run_id))
 
 
+def _split_labels(connection: Connection) -> None:
+    """Write the words of the names and requests of runs."""
+    for run_id, name, request in connection.execute("SELECT run_id, name, request FROM runs"):
+        _, words, *_ = label_columns(request, name, {})
+        connection.execute("UPDATE runs SET label_words = ? WHERE run_id = ?", (words, run_id))
+
+
 @dataclass(frozen=True, slots=True)
 class OnServer:
     """A part for databases that many machines share, and not for SQLite."""
@@ -338,6 +345,11 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
             " INSERT INTO run_words (run_words, rowid, words) VALUES ('delete', old.id, old.words); END"
         ),
         _search_names,
+    ),
+    (  # 12: the words of names and requests, with a space before each; words without accents, tokens as a whole, too
+        "ALTER TABLE runs ADD COLUMN label_words TEXT NOT NULL DEFAULT ''",
+        _split_labels,
+        "DELETE FROM run_texts",  # searches and upkeep add the runs again
     ),
 )
 

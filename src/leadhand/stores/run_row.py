@@ -9,6 +9,7 @@ from leadhand.domain.events import AnyEvent, RunStarted
 from leadhand.domain.listing import REQUEST_SHOWN, listing_change
 from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.search import words_in
 
 from .codec import moment, stored_tags
 from .connection import Row, Table
@@ -16,7 +17,7 @@ from .connection import Row, Table
 RUNS = Table(
     "runs",
     "run_id, flow, request, model, created_at, detached, key_id, follows,"
-    " searched, name, tags,"
+    " searched, label_words, name, tags,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
@@ -26,10 +27,11 @@ FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
 
 
-def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return the columns ``searched``, ``name`` and ``tags`` of a run."""
+def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str, str]:
+    """Return the columns ``searched``, ``label_words``, ``name`` and ``tags`` of a run."""
     name = _storable(name)
-    return f"{name}\n{request}".lower(), name, stored_tags(tags)
+    text = f"{name}\n{request}"
+    return text.lower(), " ".join(["", *dict.fromkeys(words_in(text))]), name, stored_tags(tags)
 
 
 def _storable(text: str) -> str:
@@ -46,12 +48,12 @@ class RunRow:
 
     __slots__ = (
         "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "loaded_approvals", "name", "owner", "searched", "status", "subtasks", "tags",
+        "label_words", "loaded_approvals", "name", "owner", "searched", "status", "subtasks", "tags",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
-        self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 3], row[FIXED + 3 :]
-        self.searched, self.name, self.tags = labels
+        self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 4], row[FIXED + 4 :]
+        self.searched, self.label_words, self.name, self.tags = labels
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
         (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
         self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
@@ -86,7 +88,8 @@ class RunRow:
         self.completed += change.completed
         self.failed += change.failed
         if change.labels is not None:
-            self.searched, self.name, self.tags = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
+            labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
+            self.searched, self.label_words, self.name, self.tags = labels
         if change.status is not None:
             self.status = change.status.value
             self.finished_at = at if change.status in ENDED else None
@@ -94,7 +97,7 @@ class RunRow:
     def values(self) -> Row:
         """Return the row in the order of :data:`RUNS`."""
         return (
-            *self.fixed, self.searched, self.name, self.tags, *self.budget.run.ceiling, *self.budget.held_back,
-            self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
-            self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
+            *self.fixed, self.searched, self.label_words, self.name, self.tags,
+            *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
+            self.owner, self.subtasks, self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip

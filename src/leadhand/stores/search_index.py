@@ -75,5 +75,5 @@ def search_conditions(search: str, dialect: Dialect) -> list[tuple[str, list[str
     if not search.strip():
         return []
     wanted = query_words(search)
-    found = f"(searched LIKE ? OR run_id IN (SELECT run_id FROM run_texts WHERE {dialect.has_word}))"
-    return [(found, [f"%{word}%", dialect.word.format(word)]) for word in wanted] or [("FALSE", [])]
+    found = f"(label_words LIKE ? OR run_id IN (SELECT run_id FROM run_texts WHERE {dialect.has_word}))"
+    return [(found, [f"% {word}%", dialect.word.format(word)]) for word in wanted] or [("FALSE", [])]

@@ -12,7 +12,8 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
 from leadhand.app.keys import user
 from leadhand.app.runtime import Runtime
-from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
+from leadhand.cli.flag_values import json_value
+from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line

@@ -8,7 +8,8 @@ from typing import Annotated
 from leadhand.app.arguments import money
 from leadhand.app.formatting import age, count
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
-from leadhand.cli.options import Flag, Json, StoreFlags, check_range, one_of, open_reader
+from leadhand.cli.flag_values import one_of
+from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.access import ApiKey, KeyCeilings, Scope

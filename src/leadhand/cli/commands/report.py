@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output, flow_options
+from leadhand.cli.flag_values import flow_options
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
 from leadhand.domain.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from leadhand.app.flows import RESEARCH
 from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output, flow_options
+from leadhand.cli.flag_values import flow_options
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
 
 EXAMPLE = 'leadhand research "How do heat pumps perform in old houses?"'
 

@@ -18,6 +18,7 @@ from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.app.typed_answers import schema_file
 from leadhand.cli.background import run_in_background
+from leadhand.cli.flag_values import approval_settings, flow_options
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     Continue,
@@ -30,8 +31,6 @@ from leadhand.cli.options import (
     Output,
     StoreFlags,
     Tools,
-    approval_settings,
-    flow_options,
     open_lead,
     open_reader,
 )

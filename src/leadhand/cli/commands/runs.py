@@ -16,8 +16,9 @@ from leadhand.app.formatting import (
 )
 from leadhand.app.listings import definition_of
 from leadhand.cli.errors import Exit, code_of
+from leadhand.cli.flag_values import one_of
 from leadhand.cli.foreground import Transcript, new_view, print_result, say_end
-from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, one_of, open_reader
+from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run, mention_orphans
 from leadhand.cli.terminal.messages import (
     resume_command,

@@ -15,6 +15,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.errors import Exit
+from leadhand.cli.flag_values import json_value
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     RUN,
@@ -25,7 +26,6 @@ from leadhand.cli.options import (
     RunId,
     SameTools,
     StoreFlags,
-    json_value,
     open_lead,
     open_reader,
 )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from leadhand import __version__
 from leadhand.app.retention import project_retention
+from leadhand.cli.flag_values import approval_settings
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -17,7 +18,6 @@ from leadhand.cli.options import (
     LimitFlags,
     ModelFlags,
     Tools,
-    approval_settings,
     open_lead,
 )
 from leadhand.cli.terminal.messages import database_name, say_table

@@ -243,6 +243,8 @@ def resume_command(
     given += [("--flows", path) for path in store.flows or recorded]
     code = [_from_here(role.code) for role in definition.roles if role.code]
     given += [("--agent", path) for path in store.agent or code]
+    known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
+    given += [("--hooks", name) for name in store.hooks if name not in known]
     project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
     given += [("--project", project)] if project is not None else []
     return store.command("runs", verb, run_id, *(word for named in given for word in named), *more)

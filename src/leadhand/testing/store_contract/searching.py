@@ -57,6 +57,38 @@ class SearchContract(Contract):
         assert await _found(store, "…") == []
         assert await _found(store, " ") == ["run-5", "run-4", "run-3", "run-2", "run-1"]
 
+    async def test_a_token_is_found_as_a_whole_and_from_each_of_its_parts_on(self, store: ContextStore) -> None:
+        for number in range(1, 5):
+            await store.create(f"run-{number}", started(name="nightly-build" if number == 4 else ""))
+        await _finish(store, "run-1", "wo-001.0 failed with a rate_limited answer of www.example.org/a, 12.5 °C")
+        await _finish(store, "run-2", "0 failed, the limit of 001 at that rate of wo; example at org; 5 to 12")
+        await _finish(store, "run-3", "wo-001.10 and a rate limit")
+        assert await _found(store, "wo-001.0") == ["run-1"]
+        assert await _found(store, "wo-001") == ["run-3", "run-1"]
+        assert await _found(store, "001.0") == ["run-1"]
+        assert await _found(store, "rate-limit") == ["run-1"]
+        assert await _found(store, "rate limit") == ["run-3", "run-2", "run-1"]
+        assert await _found(store, "example.org") == ["run-1"]
+        assert await _found(store, "12.5") == ["run-1"]
+        assert await _found(store, "nightly-bu") == ["run-4"]  # it is running: its name and request are searched
+        assert await _found(store, "ightly-build") == []
+        assert await _found(store, "wo-001.0, failed.") == ["run-1"]
+
+    async def test_accents_do_not_count(self, store: ContextStore) -> None:
+        for number, answer in (
+            (1, "Rain in Zürich"),
+            (2, "Snow in ZURICH"),
+            (3, "Regen in Zu\u0308rich, é"),
+            (4, "ガ"),
+        ):
+            await store.create(f"run-{number}", started())
+            await _finish(store, f"run-{number}", answer)
+        await store.create("run-5", started("Über Zürich"))
+        for search in ("Zurich", "zürich", "ZU\u0308RICH"):
+            assert await _found(store, search) == ["run-5", "run-3", "run-2", "run-1"], search
+        assert await _found(store, "uber") == ["run-5"]
+        assert await _found(store, "カ") == []  # another letter, not an accent
+
     async def test_a_search_is_only_words(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await _finish(store, "run-1", "100% 'of' the \"NOT\" (weather) 東京の天気")

@@ -1,0 +1,78 @@
+"""Values of flags that are more than a text or a number: policies, JSON, options of flows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from leadhand.domain.errors import UsageError
+from leadhand.domain.tool import ApprovalPolicy
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+def approval_settings(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
+    policies = [each for each in given if "=" not in each and ":" not in each]
+    rules: dict[str, str] = {}
+    for each in given:
+        if each in policies:
+            continue
+        rule, equals, policy = each.rpartition("=")
+        if not equals:
+            raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
+        if rule in rules:
+            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
+        rules[rule] = policy
+    if len(policies) > 1:
+        raise UsageError(
+            f"--approve names {len(policies)} policies: {' and '.join(policies)}",
+            "Give one policy; rules look like tool:send_*=auto.",
+        )
+    return {"approve": one_of("--approve", ApprovalPolicy, (policies or ["ask"])[0]), "approve_rules": rules}
+
+
+def one_of(flag: str, kind: type[_E], given: str) -> _E:
+    """Return the value of a flag that has a choice of values. Raises UsageError."""
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise UsageError(f"invalid value for {flag}: {given!r}", f"Choose from: {', '.join(kind)}.") from error
+
+
+def json_value(flag: str, given: str | None) -> Any:
+    """Return the value of a flag that takes JSON, None if it was not given. Raises UsageError."""
+    if given is None:
+        return None
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"invalid JSON in {flag}: {error}", f"""Quote it: {flag} '{{"amount": 20}}'""") from error
+
+
+def flow_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a flow from the values of ``--option NAME=VALUE``: JSON, or text if it is not JSON.
+
+    Raises UsageError for one without a name or a value, and for a name that is given twice.
+    """
+    options: dict[str, Any] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name.isidentifier() or name in ("request", "flow"):  # arguments of their own in Python
+            raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
+        if name in options:
+            raise UsageError(
+                f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
+            )
+        try:
+            options[name] = json.loads(text, parse_constant=_not_json)
+        except (ValueError, RecursionError):
+            options[name] = text
+    return options
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
