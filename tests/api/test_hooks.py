@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand.domain.asks import WriteArtifact
+from leadhand.domain.tool import Source
 from leadhand.hooks import (
     AfterModel,
     AfterTool,
@@ -27,7 +29,7 @@ from leadhand.hooks import (
     before_tool,
 )
 from leadhand.testing.scripted_model import ScriptedModel
-from leadhand.testing.steps import plans, reviews, says, subtask
+from leadhand.testing.steps import calls, plans, reviews, says, subtask
 
 PAID: list[tuple[str, float]] = []
 
@@ -217,6 +219,45 @@ async def test_the_result_of_an_irreversible_call_can_be_withheld_but_not_undone
     assert "pay was called" in answer.text
 
 
+async def test_hooks_see_the_sources_and_the_asks_of_a_result(home: Path) -> None:
+    seen: list[AfterTool] = []
+
+    @after_tool
+    def read(call: AfterTool) -> Block | None:
+        seen.append(call)
+        secret = any(isinstance(each, WriteArtifact) and "4111" in (each.content or "") for each in call.asks)
+        return Block("a file with a card number") if secret else None
+
+    @tool
+    def file(text: str) -> ToolReturn:
+        """Write a file."""
+        sources = (Source(title="The shop", url="https://shop.example"),)
+        return ToolReturn(summary="written", sources=sources, asks=(WriteArtifact(path="a.md", content=text),))
+
+    plan = plans(subtask("one", "file", text="plain"), subtask("two", "file", text="card 4111"))
+    model = ScriptedModel(plan=[plan], lenient=True, work=lambda _: calls("give_up", reason="blocked"))
+    async with Leadhand(models=model, tools=[file], home=home, hooks=[read]) as lead:
+        answer = await lead.run("write")
+    assert {(each.sources[0].title, len(each.asks)) for each in seen} == {("The shop", 1)}
+    assert [each["path"] for each in answer.document["artifacts"]] == ["a.md"]
+    assert "4111" not in str(answer.document["artifacts"])
+    assert "a file with a card number" in str(answer.gaps)
+
+
+@pytest.mark.parametrize("flow", ["work-order", "research", "report"])
+async def test_a_hook_that_blocks_the_planning_leaves_a_gap_that_names_it(home: Path, flow: str) -> None:
+    @before_model
+    def never(call: BeforeModel) -> Block:
+        return Block("no models today")
+
+    async with Leadhand(offline=True, home=home, hooks=[never]) as lead:
+        answer = await lead.run("Weather in Paris?", flow=flow)
+    (gap,) = answer.gaps
+    assert answer.status is RunStatus.FAILED
+    assert (gap["class"], "no models today" in gap["reason"]) == ("rejected", True)
+    assert "no models today" in answer.text
+
+
 class NoCards(Hook):
     """Blocks answers with card numbers."""
 
@@ -315,6 +356,16 @@ async def test_a_hook_is_asked_again_only_about_calls_that_are_made_again(home: 
         await (await other.resume(run.run_id)).answer()
     assert sorted(seen) == ["look", "pay", "pay"]
     assert PAID == [("Ann", 1)]
+
+
+def test_a_class_that_needs_arguments_is_refused_with_what_to_pass() -> None:
+    class Above(Hook):
+        def __init__(self, amount: float) -> None:
+            self.amount = amount
+
+    with pytest.raises(UsageError, match="cannot be made without arguments") as refused:
+        Leadhand(offline=True, hooks=[Above])
+    assert refused.value.how.startswith("Pass instances of leadhand.hooks.Hook")
 
 
 @pytest.mark.parametrize("hooks", ["x", [3], [lambda call: None], {"a": 1}])

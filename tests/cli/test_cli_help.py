@@ -9,7 +9,7 @@ import pytest
 
 from leadhand.cli.catalogue import COMMANDS
 
-FILES = ("--agent", "--project")
+FILES = ("--agent", "--hooks", "--project")
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
 NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
@@ -32,8 +32,7 @@ FLAGS: dict[str, set[str]] = {
         "--flows",
         "--option",
         "--output-schema",
-        "--agent",
-        "--project",
+        *FILES,
         "--worker",
     },
     "report": COMMON

@@ -111,8 +111,8 @@ def check_hooks(hooks: Hooks, definition: RunDefinition) -> None:
     if missing := hooks.missing(definition):
         raise ConfigurationError(
             f"the run is checked by the hook {missing[0]}, which is not in this process",
-            "Pass the file of the hook with --hooks, name it in leadhand.toml (hooks = […]), or continue the run from the"
-            " program that started it, with the same Leadhand(hooks=[…]).",
+            "Pass the file of the hook with --hooks, name it in leadhand.toml (hooks = […]), or continue the run from"
+            " the program that started it, with the same Leadhand(hooks=[…]).",
         )
 
 

@@ -56,13 +56,15 @@ NEXT_ACTION: dict[FailureClass, str] = {
 """What a person can do about a failure if only its class is known."""
 
 RAN_OUT = frozenset({"time", "allowance"})
+HOOK_BLOCKED, HOOK_FAILED = "hook_blocked", "hook_failed"
+"""The types of failures of what a hook blocked, and of what did not pass because a hook failed."""
 """Types of failures of what a larger limit of the run would have allowed."""
 MAX_TURNS = "max_turns"
 """The type of the failure of a worker that has made all the model calls that its role allows."""
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
-OF_ONE_ROLE = frozenset({"no_rules", "flow_error", "hook_failed"})
+OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
 """Types of failures of a model for one role. Other roles of the run can still use it."""
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""

@@ -9,7 +9,7 @@ from .allowance import FLAGS
 from .approval import ApprovalStatus
 from .citations import as_data, without_own_sources
 from .commands import Cited, Outcome
-from .errors import MAX_TURNS, Failure, FailureClass, usual_action
+from .errors import HOOK_BLOCKED, HOOK_FAILED, MAX_TURNS, Failure, FailureClass, usual_action
 from .events import RunFinished
 from .limits import usd
 from .ordered_calls import written_call
@@ -45,7 +45,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     )
     if failure is not None and _acted(state):
         failure = failure.evolve(next_action=_not_repeating(next_action(state, failure)))
-    if failure is not None and results and not gaps:
+    if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         action = next_action(state, failure)
         gaps.append(
             Gap(name="the request as a whole", class_=failure.class_, reason=failure.message, next_action=action)

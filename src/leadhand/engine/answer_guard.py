@@ -34,8 +34,6 @@ async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFi
     gap says so. ``state`` is the state before the end.
     """
     run = state.definition
-    if not hooks.has(run, "before_answer"):
-        return end
     failure = await hooks.before_answer(state.run_id, run, end.answer, end.value)
     if failure is None:
         return end

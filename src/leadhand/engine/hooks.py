@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from leadhand.domain.conversation import ModelReply
-from leadhand.domain.errors import Failure, FailureClass, UsageError
+from leadhand.domain.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
 from leadhand.domain.run import RunDefinition
 from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json, Unfit, one_line, plain_json, shown
@@ -35,9 +35,6 @@ from leadhand.ports.hooks import (
 
 THREADS = 32
 """Blocking hooks that run at once; further ones wait within their own time."""
-BLOCKED = "hook_blocked"
-FAILED = "hook_failed"
-"""The types of failures of what a hook blocked, and of what was blocked because a hook failed."""
 
 
 class ToolDecision(NamedTuple):
@@ -132,6 +129,8 @@ class Hooks:
             effect=result.effect,
             summary=reply.summary,
             raw=copy.deepcopy(reply.raw),
+            sources=reply.sources,
+            asks=copy.deepcopy(reply.asks),
             failure=failure,
         )
         return await self._passes(work, "after_tool", seen, f"the result of {result.tool}")
@@ -140,6 +139,8 @@ class Hooks:
         self, run_id: str, definition: RunDefinition, answer: str, value: Json = None
     ) -> Failure | None:
         """Return why people do not get an answer, None if they do."""
+        if not self.has(definition, "before_answer"):
+            return None
         for name in definition.hooks:
             seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=copy.deepcopy(value))
             if (failure := await self._refused(name, "before_answer", seen, "the answer")) is not None:
@@ -202,10 +203,10 @@ def _seen(work: Work) -> dict[str, Any]:
 def blocked(name: str, what: str, reason: str) -> Failure:
     """Return the failure of what a hook blocked."""
     how = f"ask for something else, or change the hook {name}"
-    return Failure.of(f"the hook {name} blocked {what}: {reason}", BLOCKED, FailureClass.REJECTED, how)
+    return Failure.of(f"the hook {name} blocked {what}: {reason}", HOOK_BLOCKED, FailureClass.REJECTED, how)
 
 
 def failed(name: str, point: str, what: str) -> Failure:
     """Return the failure of what does not pass because a hook failed."""
     how = f"fix the hook {name}, then resume or retry the run"
-    return Failure.of(f"the hook {name} {what} (at {point})", FAILED, FailureClass.UNAVAILABLE, how)
+    return Failure.of(f"the hook {name} {what} (at {point})", HOOK_FAILED, FailureClass.UNAVAILABLE, how)

@@ -193,11 +193,6 @@ class _RecordedHooks(Hooks):
         event = next(same, None)
         return ToolDecision(failure=event.failure if event is not None else None)
 
-    async def before_answer(
-        self, run_id: str, definition: RunDefinition, answer: str, value: Json = None
-    ) -> Failure | None:
-        return None
-
 
 class _RecordedTools(ToolCalls):
     """Answers the tool calls of an attempt from its log."""

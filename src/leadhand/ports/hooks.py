@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from leadhand.domain.asks import Ask
 from leadhand.domain.conversation import Message, ModelReply, ToolMessage
 from leadhand.domain.errors import Failure
-from leadhand.domain.tool import Effect
+from leadhand.domain.tool import Effect, Source
 from leadhand.domain.value import Json, compact_json
 
 
@@ -66,10 +67,15 @@ class BeforeTool(Seen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterTool(BeforeTool):
-    """What a tool call returned, before it is recorded and used: ``summary`` and ``raw``, or its ``failure``."""
+    """What a tool call returned, before it is recorded and used: its ``failure``, or what is in its ``ToolReturn``.
+
+    ``asks`` are what it asks of the run, such as a file to write, whose whole text is in ``content``.
+    """
 
     summary: str | None = None
     raw: Json = None
+    sources: tuple[Source, ...] = ()
+    asks: tuple[Ask, ...] = ()
     failure: Failure | None = None
 
 

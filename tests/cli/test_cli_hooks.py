@@ -1,0 +1,101 @@
+"""Hooks of files and manifests: every process that has them continues a run that they check."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+HOOKS = """
+from leadhand.hooks import BeforeTool, Block, Hook, RequireApproval, before_tool
+
+
+@before_tool
+def no_rome(call):
+    return Block("not in Rome") if call.args.get("place") == "Rome" else None
+
+
+class AskAbove(Hook):
+    def __init__(self, amount):
+        self.amount = amount
+
+    def before_tool(self, call):
+        asks = call.tool == "pay_tool" and call.args["amount"] > self.amount
+        return RequireApproval("a large amount") if asks else None
+
+
+ask_above = AskAbove(20)
+"""
+PAY = "Pay 30 to Bob"
+
+
+@pytest.fixture
+def hooks(leadhand: Any) -> Iterator[str]:
+    """A file with two hooks: a function, and an instance of a class that cannot be made without arguments."""
+    path = leadhand.folder / "guards.py"
+    path.write_text(HOOKS)
+    yield str(path)
+    sys.modules.pop("guards", None)  # as another file of this name is imported in the next test
+
+
+def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any, hooks: str) -> None:
+    line = ("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "--hooks", hooks)
+    started = leadhand.process(*line, PAY)
+    assert started.code == 4
+    (asked,) = leadhand("approvals", "list", "--json").json
+    assert "a large amount" in str(asked)
+    run_id = asked["run_id"]
+    assert leadhand("runs", "show", run_id, "--json").json["hooks"] == ["guards:no_rome", "guards:AskAbove"]
+    assert f"--hooks {hooks}" in started.err.split("leadhand runs resume ")[1]
+
+    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    without = leadhand("runs", "resume", run_id, "--tools", leadhand.tools)
+    assert without.code == 6
+    assert "the hook guards:no_rome, which is not in this process" in without.err
+    assert "Pass the file of the hook with --hooks, name it in leadhand.toml" in without.err
+    resumed = leadhand.process("runs", "resume", run_id, "--tools", leadhand.tools, "--hooks", hooks)
+    assert (resumed.code, leadhand.calls) == (0, {"paid Bob": 1})
+
+
+def test_one_hook_of_a_file_is_chosen_by_its_name(leadhand: Any, hooks: str) -> None:
+    line = ("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "--json")
+    run = leadhand(*line, "--hooks", f"{hooks}:no_rome", "Measure the noise in Rome").json
+    assert run["hooks"] == ["guards:no_rome"]
+    assert "not in Rome" in run["gaps"][0]["reason"]
+    assert leadhand.calls == {}
+
+
+def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
+    leadhand: Any, hooks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = leadhand.folder / "below"
+    below.mkdir()
+    tools = f'tools = ["{leadhand.tools}"]'
+    (leadhand.folder / "leadhand.toml").write_text(
+        f'{tools}\nhooks = ["guards.py:ask_above"]\n[approve]\npolicy = "auto"'
+    )
+    monkeypatch.chdir(below)  # paths are relative to the manifest
+    started = leadhand("run", "--offline", PAY)
+    assert started.code == 4
+    (asked,) = leadhand("approvals", "list", "--json").json
+    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    assert "--hooks" not in started.err, "the project has them"
+    assert leadhand("runs", "resume", asked["run_id"]).code == 0
+    assert leadhand.calls == {"paid Bob": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "how"),
+    [
+        ("guards.py:nope", "defines no hook nope", "It defines: no_rome, ask_above."),
+        ("noise_tools.py", "defines no hook", "Write a subclass of leadhand.hooks.Hook in it"),
+        ("guards.py:AskAbove", "cannot be made without arguments", "Pass instances"),
+        ("none.py", "no Python file", "Name a file that ends in .py, or a module."),
+    ],
+)
+def test_what_names_no_hook_is_refused(leadhand: Any, hooks: str, given: str, what: str, how: str) -> None:
+    assert leadhand.tools
+    refused = leadhand("run", "--offline", "--hooks", str(leadhand.folder / given), PAY)
+    assert (refused.code, what in refused.err, how in refused.err) == (2, True, True), refused.err
