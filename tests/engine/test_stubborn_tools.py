@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -115,7 +116,8 @@ def endless() -> Iterator[int]:
     yield from itertools.count()
 
 
-def sleepy() -> Iterator[int]:
+def sleepy(readers: list[threading.Thread]) -> Iterator[int]:
+    readers.append(threading.current_thread())
     while True:
         time.sleep(0.001)
         yield 1
@@ -174,11 +176,12 @@ async def test_a_return_value_is_converted_within_the_time_of_its_call_and_besid
     open_world: Any,
 ) -> None:
     others = 0
+    readers: list[threading.Thread] = []
 
     @tool(retries=0, timeout=0.5)
     async def slow() -> Any:
         """Return a generator that takes its time."""
-        return sleepy()
+        return sleepy(readers)
 
     @tool(retries=0)
     async def busy() -> str:
@@ -203,6 +206,8 @@ async def test_a_return_value_is_converted_within_the_time_of_its_call_and_besid
     failed = next(event for event in await world.events(ToolCallReturned) if not event.ok)
     assert (failed.tool, failed.failure.type) == ("slow", "timeout")
     assert others > 0
+    await asyncio.to_thread(readers[0].join, 60)
+    assert not readers[0].is_alive(), "nobody waits for the rest"
 
 
 async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_again(open_world: Any) -> None:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
+from threading import Event
 
 from pydantic_core import to_json
 
@@ -247,14 +248,15 @@ class ToolCalls:
     async def _run(
         self, bound: BoundTool, tool: ToolSpec, args: dict[str, Json], context: ToolContext
     ) -> tuple[ToolReturn | None, Failure | None]:
+        abandoned = Event()
         try:
             async with bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self._threads.run(lambda: returned_value(bound.call(args, context))), None
+                    return await self._threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None
-                return await self._conversions.run(partial(returned_value, value)), None
+                return await self._conversions.run(partial(returned_value, value, abandoned)), None
         except ToolError as error:
             unsure = isinstance(error, Unreadable) or error.failure.class_ is FailureClass.TRANSIENT
             if tool.effect is Effect.ONCE and unsure:
@@ -274,6 +276,8 @@ class ToolCalls:
                 return None, _raised(tool, error)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+        finally:
+            abandoned.set()
 
 
 def without_result(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from threading import Event
 from typing import Any, cast
 
 from pydantic_core import from_json, to_json
@@ -23,14 +24,14 @@ class Unreadable(ToolError):
     """The tool has finished, but what it returned cannot be used."""
 
 
-def returned_value(value: object) -> ToolReturn:
-    """Return the result of a tool as a ToolReturn with JSON data.
+def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
+    """Return the result of a tool as a ToolReturn with JSON data. Stops reading generators once ``abandoned`` is set.
 
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, Unreadable
     for a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
     """
     returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
-    room = _Room(LARGEST_RETURN)
+    room = _Room(LARGEST_RETURN, abandoned or Event())
     try:
         for part in (returned.summary, *map(vars, returned.sources), *map(vars, returned.asks)):
             room.listed(part)
@@ -89,14 +90,17 @@ def described(error: BaseException) -> str:
 class _Room:
     """Counts the characters of a return value while its generators are read, which may be endless."""
 
-    def __init__(self, characters: int) -> None:
+    def __init__(self, characters: int, abandoned: Event) -> None:
         self._most = self._left = characters
+        self._abandoned = abandoned
 
     def listed(self, value: Json, depth: int = 0) -> Json:
         """Return a value with lists in place of generators and other collections. Raises ToolError."""
         self._left -= 2 + len(value) if isinstance(value, str | bytes) else 2  # at least: itself and a comma
         if self._left < 0:
             self.check(0)
+        if self._abandoned.is_set():
+            raise Unreadable("nobody waits for what the tool returned")
         if value is None or isinstance(value, str | int | float | bytes):
             return value
         is_mapping = isinstance(value, Mapping)
