@@ -9,6 +9,7 @@ import sys
 sys.dont_write_bytecode = False
 
 # ruff: noqa: E402
+import asyncio
 import gc
 import os
 import shutil
@@ -125,6 +126,33 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     yield f"{url}&options=-csearch_path%3Dtest"
     with psycopg.connect(url) as connection:
         connection.execute("DROP SCHEMA test CASCADE")
+
+
+@pytest.fixture(scope="session")
+def _postgres_tables(postgres_server: str) -> str:
+    """The URL of a PostgreSQL schema in which Leadhand has made its tables."""
+    from leadhand.stores.opening import open_store
+
+    async def make() -> None:
+        await (await open_store(url)).aclose()
+
+    with psycopg.connect(postgres_server.format("postgres")) as connection:
+        connection.execute("CREATE SCHEMA tables")
+    url = f"{postgres_server.format('postgres')}&options=-csearch_path%3Dtables"
+    asyncio.run(make())
+    return url
+
+
+@pytest.fixture
+def postgres_tables_url(_postgres_tables: str) -> Iterator[str]:
+    """The URL of a PostgreSQL schema with Leadhand's tables, all empty. Making them takes the server 0.15 s of CPU."""
+    yield _postgres_tables
+    with psycopg.connect(_postgres_tables) as connection:
+        connection.execute(
+            "DO $$ DECLARE name TEXT; BEGIN"
+            " FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'tables' AND tablename <> 'meta'"
+            " LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$"
+        )
 
 
 @pytest.fixture

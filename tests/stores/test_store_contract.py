@@ -49,11 +49,11 @@ class TestPostgresStore(
     ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract, PlaceStoreContract
 ):
     @pytest.fixture
-    async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(postgres_url)) as store:
+    async def store(self, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(postgres_tables_url)) as store:
             yield store
 
     @pytest.fixture
-    async def second_store(self, store: ContextStore, postgres_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(postgres_url)) as store:
+    async def second_store(self, store: ContextStore, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(postgres_tables_url)) as store:
             yield store
