@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from leadhand import __version__
 
 THRESHOLDS = (20_000, 20, 20)
-"""Of the garbage collector in the process of a command: with those of Python, it looks through all imports again and
-again, which takes a tenth of the time of a short command."""
+"""Of the garbage collector in the process of a command, which also leaves alone what was imported for it: with those
+of Python, it looks through all imports again and again, which takes a tenth of the time of a short command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of the process, and return its exit code."""
     if arguments is None:
         gc.set_threshold(*THRESHOLDS)
+        gc.disable()  # until the command begins
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if given in (["--version"], ["-V"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import sys
 import traceback
@@ -30,6 +31,9 @@ def dispatch(arguments: Sequence[str]) -> int:
         if isinstance(call, str):
             write(call)
             return Exit.ANSWERED
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         with reserve_stdout(), show_warnings(debug=debug), contextlib.closing(call.start()) as command:
             return asyncio.run(command) or Exit.ANSWERED
     except (OutputClosed, BrokenPipeError):

@@ -25,8 +25,8 @@ MANY = 5
 _SHOWN = 5
 _LEAD_IN = 25
 """Characters before a citation at the beginning of a sentence: "According to [1], …"."""
-_MARKS = re.compile(rf"(?:\s*(?:{CITATION.pattern}))+", re.IGNORECASE)
-_MARKS_AFTER_STOP = re.compile(rf"([.!?。])({_MARKS.pattern})", re.IGNORECASE)
+_MARKS = rf"(?:\s*(?:{CITATION.pattern}))+"
+_MARKS_AFTER_STOP = rf"([.!?。])({_MARKS})"
 """Citations behind a full stop belong to the sentence that it ends."""
 
 
@@ -162,8 +162,8 @@ def _misplaced(
 
 def _cited_parts(text: str) -> Iterator[tuple[str, set[int]]]:
     """Parts of the sentences of a text, between citations, each with the numbers that are cited beside it."""
-    for sentence in re.split(r"(?<=[.!?。])\s|\n", _MARKS_AFTER_STOP.sub(r"\2\1", text)):
-        groups = list(_MARKS.finditer(sentence))
+    for sentence in re.split(r"(?<=[.!?。])\s|\n", re.sub(_MARKS_AFTER_STOP, r"\2\1", text, flags=re.IGNORECASE)):
+        groups = list(re.finditer(_MARKS, sentence, re.IGNORECASE))
         before: set[int] = set()
         begin = 0
         for group in groups:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source, ToolReturn
@@ -34,15 +36,24 @@ _UNITS = {"distance_km": "km", "duration_min": "min", "latitude": "°", "longitu
 _VERB: dict[Mode, str] = {"drive": "Drive", "walk": "Walk", "bicycle": "Cycle"}
 
 
-async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *, context: ToolContext) -> ToolReturn:
-    """Route between two places: distance, duration and steps.
+Origin = Annotated[
+    str,
+    Field(
+        description="Where from: a sight, station, address or town, or coordinates; add the city when you know it.\n"
+        'Examples: "Gare du Nord, Paris", "10 Downing Street, London", "48.8606,2.3376".'
+    ),
+]
+Destination = Annotated[str, Field(description='Where to, in the same ways. Example: "Louvre, Paris".')]
 
-    Args:
-        origin: Where from: a sight, station, address or town, or coordinates; add the city when you know it.
-            Examples: "Gare du Nord, Paris", "10 Downing Street, London", "48.8606,2.3376".
-        destination: Where to, in the same ways. Example: "Louvre, Paris".
-        mode: "drive", "walk" or "bicycle".
-    """
+
+async def directions_tool(
+    origin: Origin,
+    destination: Destination,
+    mode: Annotated[Mode, Field(description='"drive", "walk" or "bicycle".')] = "drive",
+    *,
+    context: ToolContext,
+) -> ToolReturn:
+    """Route between two places: distance, duration and steps."""
     from .routers import find_route  # every run knows this tool, and few call it
 
     if fold(origin) == fold(destination):

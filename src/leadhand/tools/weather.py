@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import Field
 
 from leadhand.domain.days import MONTHS, WEEKDAYS, date_of, day_phrase
 from leadhand.domain.errors import ToolError
@@ -75,19 +77,36 @@ CONDITIONS: dict[int, str] = {
 """The part of WMO code table 4677 that Open-Meteo uses (open-meteo.com/en/docs, "WMO Weather interpretation")."""
 
 
-async def weather_tool(
-    location: str, day: str = "today", units: Units = "metric", days: int = 1, *, context: ToolContext
-) -> ToolReturn:
-    """Current weather or the forecast for a place, up to 15 days ahead.
+# Arguments are described beside them, not in the docstring: every run has this tool, and docstring_parser takes 13 ms.
+Location = Annotated[
+    str,
+    Field(
+        description="A town, sight or address, or coordinates; name the country or state when you know it.\n"
+        'Examples: "Paris, France", "Springfield, IL", "48.8606,2.3376".'
+    ),
+]
+Day = Annotated[
+    str,
+    Field(
+        description='First day, by the place\'s own calendar: "now", "today", "tomorrow", a weekday such as '
+        '"saturday",\n"weekend", or a date such as "2026-11-24".'
+    ),
+]
+Days = Annotated[
+    int,
+    Field(description='How many days from that day on, 1 to 16. Example: day "monday" with days 7 for a week.'),
+]
 
-    Args:
-        location: A town, sight or address, or coordinates; name the country or state when you know it.
-            Examples: "Paris, France", "Springfield, IL", "48.8606,2.3376".
-        day: First day, by the place's own calendar: "now", "today", "tomorrow", a weekday such as "saturday",
-            "weekend", or a date such as "2026-11-24".
-        units: "metric" (°C, mm, km/h) or "imperial" (°F, inch, mph).
-        days: How many days from that day on, 1 to 16. Example: day "monday" with days 7 for a week.
-    """
+
+async def weather_tool(
+    location: Location,
+    day: Day = "today",
+    units: Annotated[Units, Field(description='"metric" (°C, mm, km/h) or "imperial" (°F, inch, mph).')] = "metric",
+    days: Days = 1,
+    *,
+    context: ToolContext,
+) -> ToolReturn:
+    """Current weather or the forecast for a place, up to 15 days ahead."""
     if not 1 <= days <= FORECAST_DAYS:
         raise ToolError(f"days is {days}: a forecast covers 1 to {FORECAST_DAYS} days", type="bad_arguments")
     read_day(day, context.now().date())  # an invalid day costs no request

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import NOTHING, Allowance, Amount, Limits, Usage
 from leadhand.domain.tool import CachedFrom, Effect, Source
-from leadhand.domain.value import Json, Value, unset
+from leadhand.domain.value import Json, unset
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import WorkResult
 
@@ -376,10 +376,10 @@ EVENT_TYPES: dict[str, type[EventBase]] = {
 EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
 
 
-class Entry(Value):
+class Entry(NamedTuple):
     """An event in the log, with its sequence number, its time (UTC), and the epoch under which it was written."""
 
     seq: int
     at: datetime
     epoch: int
-    event: Event
+    event: AnyEvent

@@ -163,7 +163,7 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
         "subtasks": [judged(state, each, numbers) for each in reviewed if not is_verified(each)],
     }
     covered = set(covers)
-    keys = order.order.subtask_keys() if whole else []
+    keys = order.order.subtask_keys() if whole else ()
     others = [state.assignments[key].subtask for key in keys if key not in covered]
     if others:
         _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
