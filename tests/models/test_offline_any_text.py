@@ -153,4 +153,5 @@ def test_modes_are_called_what_the_schema_calls_them() -> None:
     other = offer("directions_tool", "origin", "destination", mode={"enum": ["driving", "cycling", "foot"]})
     assert args_of("Paris to Lyon by bike", [other])[0]["mode"] == "cycling"
     plain = {**DIRECTIONS, "parameters": schema("origin", "destination")}
-    assert "mode" not in args_of("Paris to Lyon by bike", [plain])[0]
+    assert "mode" not in args_of("Paris to Lyon", [plain])[0]
+    assert "no parameter that “by bike” could go into" in planned("Paris to Lyon by bike", [plain]).cannot[0].reason

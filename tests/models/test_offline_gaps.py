@@ -50,15 +50,15 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
     ("request_text", "subtasks", "left"),
     [
         ("What's the weather in Paris, my favourite city?", 1, "my favourite city"),
-        ("What's the weather in Paris tomorrow for my wedding?", 1, "wedding"),
+        ("weather in Oslo, and in Paris tomorrow for my wedding", 1, "in Paris tomorrow for my wedding"),
         ("weather in Paris, which hotels are cheap", 1, "which hotels are cheap"),
         ("weather in Paris but not in Lyon", 1, "not in Lyon"),
         ("weather in Paris unless it is a Sunday", 0, "weather in Paris unless it is a Sunday"),
         ("hourly weather in Paris", 0, "hourly weather in Paris"),
         ("5 day forecast for Rome", 0, "5 day forecast for Rome"),
-        ("directions from Paris to Lyon tomorrow", 1, "tomorrow"),
+        ("directions from Paris to Lyon tomorrow", 0, "directions from Paris to Lyon tomorrow"),
         ("directions from Paris to Lyon without tolls", 0, "directions from Paris to Lyon without tolls"),
-        ("Directions from Paris to Lyon via Dijon", 1, "via Dijon"),
+        ("Directions from Paris to Lyon via Dijon", 0, "Directions from Paris to Lyon via Dijon"),
         ("Directions from Paris to Lyon and the weather in both cities", 1, "the weather in both cities"),
         ("Paris. What's the weather in Rome?", 1, "Paris"),
         ("I'm a pilot in Paris. What's the weather?", 1, "I'm a pilot in Paris"),
@@ -87,10 +87,6 @@ def test_a_means_of_transport_that_the_tool_does_not_know_is_a_gap() -> None:
     made = planned("How do I get from Paris to Rome by train?")
     assert made.subtasks == ()
     assert "not by train" in made.cannot[0].reason
-    with_trains = offer("directions_tool", "origin", "destination", mode={"enum": ["driving", "transit"]})
-    assert args_of("How do I get from Paris to Rome by train?", [with_trains]) == [
-        {"origin": "Paris", "destination": "Rome", "mode": "transit"}
-    ]
 
 
 def test_a_missing_tool_is_named_as_the_reason() -> None:
@@ -133,11 +129,6 @@ def test_the_example_of_the_first_design_becomes_its_two_subtasks() -> None:
         ),
         ("events in Berlin on Friday", offer("event_tool", "city", "date"), [{"city": "Berlin", "date": "friday"}]),
         ("weather in Paris", offer("my_weather", "city"), [{"city": "Paris"}]),
-        (
-            "weather in Paris and Lyon",
-            offer("weather_tool", "locations", locations={"type": "array"}),
-            [{"locations": ["Paris", "Lyon"]}],
-        ),
         ("get the population of France", offer("population", "country"), [{"country": "France"}]),
     ],
 )
@@ -162,18 +153,6 @@ NORTH = offer("stock_tool", "item", warehouse={"type": "string", "default": "mai
         ("stock of red shoes and of blue socks", STOCK, [{"item": "red shoes"}, {"item": "blue socks"}]),
         ('stock of "salt and pepper" and "oil"', STOCK, [{"item": "salt and pepper"}, {"item": "oil"}]),
         ('stock of "salt and pepper"', STOCK, [{"item": "salt and pepper"}]),
-        ("stock of A-113 in warehouse north", NORTH, [{"item": "A-113", "warehouse": "north"}]),
-        ("stock of A-113 in the north warehouse", NORTH, [{"item": "A-113", "warehouse": "north"}]),
-        (
-            "stock of A-113 and B-7 in warehouse north",
-            NORTH,
-            [{"item": "A-113", "warehouse": "north"}, {"item": "B-7", "warehouse": "north"}],
-        ),
-        (
-            "stock of A-113 in warehouse north and of B-7 in warehouse south",
-            NORTH,
-            [{"item": "A-113", "warehouse": "north"}, {"item": "B-7", "warehouse": "south"}],
-        ),
         (
             'search the web for "bread and butter"',
             offer("web_search", "query"),
@@ -197,10 +176,27 @@ def test_what_may_be_one_thing_or_two_is_not_guessed() -> None:
     assert "quotation marks" in made.cannot[0].reason
 
 
-def test_what_a_tool_has_no_parameter_for_is_named() -> None:
-    made = planned("stock of A-113 in Berlin", [STOCK])
-    assert [dict(subtask.args) for subtask in made.subtasks] == [{"item": "A-113"}]
-    assert "no parameter that “in Berlin” could go into" in made.cannot[0].reason
+@pytest.mark.parametrize(
+    ("request_text", "tool", "left"),
+    [
+        ("stock of A-113 in Berlin", STOCK, "of A-113 in Berlin"),
+        ("stock of A-113 in warehouse north", NORTH, "in warehouse north"),
+        ("stock of A-113 and B-7 in the north warehouse", NORTH, "in the north warehouse"),
+        ("weather in Paris tomorrow", offer("weather_tool", "city"), "tomorrow"),
+    ],
+)
+def test_what_fits_no_parameter_of_a_tool_is_named_and_no_half_of_it_is_carried_out(
+    request_text: str, tool: dict[str, Any], left: str
+) -> None:
+    made = planned(request_text, [tool])
+    assert made.subtasks == ()
+    assert f"no parameter that “{left}” could go into" in made.cannot[0].reason
+
+
+def test_a_tool_that_takes_a_list_of_places_is_not_planned() -> None:
+    made = planned("weather in Paris", [offer("weather_tool", "locations", locations={"type": "array"})])
+    assert made.subtasks == ()
+    assert "weather_tool needs locations" in made.cannot[0].reason
 
 
 @pytest.mark.parametrize(
@@ -218,12 +214,6 @@ def test_a_tool_whose_arguments_the_request_does_not_say_is_a_gap(request_text: 
     made = planned(request_text, [tool])
     assert made.subtasks == ()
     assert len(made.cannot) == 1
-
-
-def test_a_day_that_the_tool_cannot_be_told_is_a_gap_beside_the_answer() -> None:
-    made = planned("weather in Paris tomorrow", [offer("weather_tool", "city")])
-    assert [s.args for s in made.subtasks] == [{"city": "Paris"}]
-    assert "cannot be asked about a day" in made.cannot[0].reason
 
 
 async def test_a_plan_that_was_refused_is_not_made_again() -> None:

@@ -103,3 +103,15 @@ def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None
         latest = [each for each in request.messages if each.role == "assistant"][-4:]
         made = [f"part {n} " for n in range(2, 61)][: requests.index(request) - 1][-4:]
         assert all(text in str(each) for text, each in zip(made, latest[-len(made) :], strict=False))
+
+
+def test_an_answer_from_the_file_of_an_earlier_run_says_that_it_was_not_checked_again(home: Path) -> None:
+    first = research(home, model())
+    assert first.status is RunStatus.SUCCEEDED
+    said = "The installation costs 18,000 euros [memory/costs.md]."
+    second = research(home, model(lead=lead(calls("filesystem_read", path="memory/costs.md"), said)))
+    assert second.status is RunStatus.PARTIAL
+    (gap,) = second.gaps
+    assert gap["name"] == "memory/costs.md"
+    assert first.run_id in gap["reason"]
+    assert "it was not checked again" in gap["reason"]

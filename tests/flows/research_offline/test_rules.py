@@ -20,7 +20,6 @@ def test_a_question_about_leadhand_is_answered_from_its_documentation() -> None:
     desk = Desk()
     answer = desk.ask(RECOVER)
     assert [turn.tools for turn in desk.turns] == [
-        ["todo_list_write", "filesystem_tree"],
         ["todo_list_write", "subagent_run"],
         ["filesystem_read", "todo_list_write"],
         [],
@@ -36,7 +35,7 @@ def test_a_question_about_leadhand_is_answered_from_its_documentation() -> None:
 def test_the_parts_of_a_question_are_researched_in_parallel() -> None:
     desk = Desk()
     answer = desk.ask("How do I brew coffee, and how hot should the water be?")
-    assert desk.turns[1].tools == ["todo_list_write", "subagent_run", "subagent_run"]
+    assert desk.turns[0].tools == ["todo_list_write", "subagent_run", "subagent_run"]
     assert PART.findall(answer) == ["How do I brew coffee?", "How hot should the water be?"]
     assert "cold brew" in answer
     assert "The water should have 90 to 96 °C." in answer
@@ -69,13 +68,10 @@ def test_a_long_question_makes_short_todos_and_tasks() -> None:
     assert max(len(todo["content"]) for todo in desk.todos) <= 200
 
 
-def test_a_word_that_nothing_answers_is_researched_once_more_and_then_named() -> None:
-    desk = Desk()
-    answer = desk.ask("How does Leadhand recover after a crash on Jupiter?")
+def test_a_word_that_nothing_answers_is_named() -> None:
+    answer = Desk().ask("How does Leadhand recover after a crash on Jupiter?")
     assert "After a crash, Leadhand rebuilds" in answer
     assert "Nothing was found about: Jupiter." in answer
-    assert [turn.tools.count("subagent_run") for turn in desk.turns] == [0, 1, 0, 1, 0, 0]
-    assert desk.todos[-1] == {"id": "2", "content": "What is known about Jupiter?", "status": "pending"}
 
 
 def test_a_question_without_any_answer_is_given_up() -> None:
@@ -92,23 +88,13 @@ def test_what_needs_no_research_takes_one_turn() -> None:
         assert len(desk.turns) == 1
 
 
-def test_a_file_of_an_earlier_run_that_answers_is_used_and_cited_by_its_path() -> None:
-    path = "memory/leadhand-recover-crash.md"
+def test_files_of_earlier_runs_are_no_sources() -> None:
     first = Desk()
     first.ask(RECOVER)
     desk = Desk(first.files)
     answer = desk.ask("Can Leadhand recover after a crash?")
-    assert [turn.tools for turn in desk.turns[:2]] == [["todo_list_write", "filesystem_tree"], ["filesystem_read"]]
-    assert not any("subagent_run" in turn.tools for turn in desk.turns)
-    assert f"does only what is missing. [{path}]" in answer
-    assert CITATION.findall(answer) == []
-    assert [todo["status"] for todo in desk.todos] == ["completed"]
-
-
-def test_a_file_of_an_earlier_run_that_does_not_answer_costs_a_look_only() -> None:
-    desk = Desk({"memory/fork-crash.md": "Spoons are round.", "memory/cats.md": "Cats."})
-    desk.ask("What is a fork?")
-    assert [turn.tools for turn in desk.turns[1:3]] == [["filesystem_read"], ["todo_list_write", "subagent_run"]]
+    assert any("subagent_run" in turn.tools for turn in desk.turns)
+    assert CITATION.findall(answer)
 
 
 def test_a_follow_up_is_about_what_was_asked_before() -> None:

@@ -83,18 +83,3 @@ def test_what_needs_no_source_takes_one_call_and_is_a_plain_answer(tmp_path: Pat
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.gaps == []
     assert answer.document["usage"]["requests"] == 1
-
-
-async def test_an_answer_from_the_file_of_an_earlier_run_says_that_it_was_not_checked_again(tmp_path: Path) -> None:
-    (tmp_path / "documents").mkdir()
-    text = "# Heating\n\nThe heating in Elm Street cost 2,412 euros in 2023 and 1,987 euros in 2024.\n"
-    (tmp_path / "documents" / "heating.md").write_text(text)
-    async with Leadhand(offline=True, home=tmp_path / "home", documents=tmp_path / "documents") as lead:
-        first = await lead.research("What did the heating cost in 2024 in Elm Street?")
-        second = await lead.research("What did the heating cost in 2024 in Elm Street?")
-    assert first.status is RunStatus.SUCCEEDED
-    assert "1,987 euros in 2024. [1]" in second.text
-    assert second.status is RunStatus.PARTIAL
-    (gap,) = second.gaps
-    assert gap["name"].startswith("memory/")
-    assert first.run_id in gap["reason"]

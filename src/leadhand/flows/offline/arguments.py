@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
@@ -12,10 +12,12 @@ from . import words
 from .clauses import Clause
 from .tokens import Text, tokenize
 
-WEATHER_TOOL, DIRECTIONS_TOOL = "weather_tool", "directions_tool"
+USUAL = {"weather": "weather_tool", "route": "directions_tool"}
+"""The built-in tools for what a request asks for."""
+_KINDS = {name: kind for kind, name in USUAL.items()}
+_USUAL = {"weather_tool": ("location", "day"), "directions_tool": ("origin", "destination", "mode")}
 _ROLES = {
     "place": "location city place town where address area region near locality",
-    "places": "locations cities places towns",
     "day": "day date when",
     "days": "days num_days number_of_days day_count forecast_days",
     "units": "units unit unit_system",
@@ -30,27 +32,21 @@ _EMPTY = words.word_set("tool tools get find check fetch list query show read da
 
 
 class Offer(NamedTuple):
-    """An available tool. ``topic`` are the word stems of its name; ``about`` those of its name and description."""
+    """An available tool. ``topic`` are the word stems of its name; ``about`` those of its name and description.
+
+    ``properties`` are its parameters, each with its schema; a built-in tool without a schema has the usual ones.
+    """
 
     name: str
-    parameters: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    required: list[str]
     topic: frozenset[str]
     about: frozenset[str]
-
-    @property
-    def properties(self) -> dict[str, Any]:
-        """The parameters that the schema describes."""
-        return object_of(self.parameters.get("properties"))
 
     @property
     def roles(self) -> set[str]:
         """The purposes of its parameters."""
         return {role_of(name) for name in self.properties}
-
-    @property
-    def required(self) -> list[str]:
-        """The required parameters."""
-        return texts_of(self.parameters.get("required"))
 
     def texts(self) -> list[str]:
         """The required parameters that take free text."""
@@ -63,7 +59,11 @@ class Match(NamedTuple):
     offer: Offer
     at: int
     last: int
-    named: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What is asked for: ``weather``, ``route`` or, for any other tool, ``tool``."""
+        return _KINDS.get(self.offer.name, "tool")
 
 
 class Offers:
@@ -75,48 +75,42 @@ class Offers:
             if name := text_of(tool.get("name")):
                 self.by_name.setdefault(name, _offer(name, tool))
         self._by_folded_name = {name.casefold(): offer for name, offer in self.by_name.items()}
-        self._by_stem: dict[str, list[Offer]] = {}
-        for offer in self.by_name.values():
-            for stem in offer.topic if offer.name not in (WEATHER_TOOL, DIRECTIONS_TOOL) else ():
-                self._by_stem.setdefault(stem, []).append(offer)
+        self._own = [offer for offer in self.by_name.values() if offer.name not in _KINDS]
 
     @property
     def topics(self) -> frozenset[str]:
         """The words of tool names, in singular and plural."""
-        return frozenset(form for stem in self._by_stem for form in (stem, f"{stem}s", f"{stem}es"))
+        return frozenset(f"{stem}{end}" for offer in self._own for stem in offer.topic for end in ("", "s", "es"))
 
     def match(self, text: Text, clause: Clause) -> Match | None:
         """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
-        said: dict[str, tuple[Offer, int, int, int]] = {}
-        previous = ""
-        for index in range(clause.start, clause.stop):
-            token = text.tokens[index]
-            if not token.low:
-                previous = ""
-                continue
-            named = self._by_folded_name.get(token.low)
-            if named is not None and stem_of(token.low) not in named.topic:
-                return Match(named, index, index, named=True)
-            stem = stem_of(token.low)
-            for key in {stem, previous + stem}:
-                for offer in self._by_stem.get(key, ()):
-                    _, first, last, count = said.get(offer.name, (offer, index, index, 0))
-                    # The words of a name are close together; a later mention is part of the question.
-                    said[offer.name] = (offer, first, index if index <= last + 2 else last, count + 1)
-            previous = stem
-        shares = [
-            (min(1.0, count / len(offer.topic)), Match(offer, at, last)) for offer, at, last, count in said.values()
-        ]
-        share, best = max(shares, key=lambda found: found[0], default=(0.0, None))
-        return best if share >= 0.5 else None
+        best, most = None, 0.5
+        lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
+        stems = [stem_of(low) for low in lows]
+        pairs = [before + stem for before, stem in zip(["", *stems], stems, strict=False)]
+        for at, low in enumerate(lows, start=clause.start):
+            if low in self._by_folded_name:
+                return Match(self._by_folded_name[low], at, at)
+        for offer in self._own:
+            hits = [at for at, both in enumerate(zip(stems, pairs, strict=True)) if not offer.topic.isdisjoint(both)]
+            share = min(1.0, len(hits) / len(offer.topic))
+            if hits and share >= most and (best is None or share > most):
+                # The words of a name are close together; a later mention is part of the question.
+                last = max(at for n, at in enumerate(hits) if n == 0 or at <= hits[n - 1] + 2)
+                best, most = Match(offer, clause.start + hits[0], clause.start + last), share
+        return best
 
 
 def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
     stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
     topic = frozenset(stem for stem in stems if stem not in _EMPTY) or frozenset(stems)
-    described = tokenize(text_of(tool.get("description"))[:2_000])
-    about = topic | {stem_of(token.low) for token in described}
-    return Offer(name, object_of(tool.get("parameters")), topic, about)
+    about = topic | {stem_of(token.low) for token in tokenize(text_of(tool.get("description"))[:2_000])}
+    parameters = object_of(tool.get("parameters"))
+    required = texts_of(parameters.get("required"))
+    usual = _USUAL.get(name, ()) if "properties" not in parameters else ()
+    described = object_of(parameters.get("properties"))
+    properties = {each: object_of(described.get(each)) for each in (*described, *usual, *required)}
+    return Offer(name, properties, required, topic, about)
 
 
 def stem_of(low: str) -> str:
@@ -126,47 +120,23 @@ def stem_of(low: str) -> str:
     return low[:-1] if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) else low
 
 
-class Facts(NamedTuple):
-    """The values in the request for one call.
-
-    ``named`` are values by parameter; ``words`` the words of the clause; ``numbers`` its numbers; ``text`` is the value
-    of the only required parameter that takes free text. ``mode`` and ``day`` may be defaults.
-    """
-
-    place: str = ""
-    places: tuple[str, ...] = ()
-    day: str = ""
-    days: int = 1
-    units: str = ""
-    mode: str = ""
-    origin: str = ""
-    destination: str = ""
-    text: str = ""
-    named: Mapping[str, Any] = {}
-    words: frozenset[str] = frozenset()
-    numbers: tuple[str, ...] = ()
-
-
-def fill(offer: Offer, facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
+def fill(offer: Offer, facts: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments for a tool by its JSON schema, and the required parameters that cannot be filled.
 
-    A schema without ``properties`` receives ``defaults``. Optional parameters are filled if the request mentions them.
+    ``facts`` are the values in the request by purpose (``place``, ``day``, …), those for a parameter by its name
+    (``named``), its ``words`` and ``number``, and the ``text`` of the only required parameter that takes free text.
+    Optional parameters are filled if the request mentions them.
     """
-    required, properties = offer.required, offer.properties
-    if "properties" not in offer.parameters:
-        properties = dict.fromkeys([*defaults, *required])
     args: dict[str, Any] = {}
-    missing: list[str] = []
-    lone = [name for name in offer.texts() if name not in facts.named]
-    for name in dict.fromkeys([*properties, *required]):
-        schema = object_of(properties.get(name))
-        value = _value(name, schema, facts, required=name in required)
+    named = object_of(facts.get("named"))
+    lone = [name for name in offer.texts() if name not in named]
+    for name, schema in offer.properties.items():
+        value = named.get(name) or _value(name, schema, facts, required=name in offer.required)
         if value is None and lone == [name] and not options_of(schema):
-            value = facts.text or None
+            value = facts.get("text") or None
         if value is not None:
             args[name] = value
-        elif name in required and "default" not in schema:
-            missing.append(name)
+    missing = [name for name in offer.required if name not in args and "default" not in offer.properties[name]]
     return args, missing
 
 
@@ -185,33 +155,25 @@ def takes(schema: object, kind: str) -> bool:
     return kind == kinds if isinstance(kinds, str) else kind in (list_of(kinds) or [kind])
 
 
-def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool) -> Any:
-    role, options = role_of(name), options_of(schema)
-    if name in facts.named:
-        return _option(facts.named[name], (str(facts.named[name]).casefold(),), options)
-    match role:
-        case "units":
-            return _option(facts.units, words.UNIT_NAMES.get(facts.units, ()), options)
-        case "mode":
-            return _option(facts.mode, words.MODE_NAMES.get(facts.mode, ()), options)
-        case "days" if takes(schema, "integer"):
-            return facts.days if facts.days > 1 or required else None
-        case "places":
-            return list(facts.places) if facts.places and takes(schema, "array") else None
-        case "place" | "day" | "origin" | "destination":
-            said = str(getattr(facts, role))
-            if not said and role == "destination" and required and not facts.origin:
-                said = facts.place
-            if said and options:
-                return _option(said, (said.casefold(), "today" if said == "now" else ""), options)
-            return said if said and takes(schema, "string") else None
-        case _:
-            pass
-    if options or not required or len(facts.numbers) != 1 or takes(schema, "string"):
-        return next((option for option in options if str(option).casefold() in facts.words), None)
-    if takes(schema, "integer") and facts.numbers[0].isdigit():
-        return int(facts.numbers[0])
-    return float(facts.numbers[0]) if takes(schema, "number") else None
+def _value(name: str, schema: Mapping[str, Any], facts: Mapping[str, Any], *, required: bool) -> Any:
+    role, options, number = role_of(name), options_of(schema), text_of(facts.get("number"))
+    said = facts.get(role)
+    if role in ("units", "mode"):
+        names = words.ALIASES.get(text_of(said), frozenset())
+        known = [option for option in options if isinstance(option, str) and option.casefold() in names]
+        return min(known, key=lambda option: option.casefold() != said, default=None) if options else said or None
+    if role == "days" and takes(schema, "integer"):
+        return said if required or said != 1 else None
+    if role:
+        if not said and role == "destination" and required and not facts.get("origin"):
+            said = facts.get("place")
+        fits = takes(schema, "string") and (not options or said in options)
+        return said if said and fits else None
+    if options or not required or not number or takes(schema, "string"):
+        return next((option for option in options if str(option).casefold() in facts["words"]), None)
+    if takes(schema, "integer") and number.isdigit():
+        return int(number)
+    return float(number) if takes(schema, "number") else None
 
 
 def options_of(schema: object) -> list[Any]:
@@ -219,11 +181,3 @@ def options_of(schema: object) -> list[Any]:
     described = object_of(schema)
     listed = [list_of(option.get("enum")) for option in [described, *objects_of(described.get("anyOf"))]]
     return next(filter(None, listed), listed[0])
-
-
-def _option(said: Any, names: Collection[str], options: list[Any]) -> Any:
-    """Return a value under the name that the schema uses for it."""
-    if not said or not options:
-        return said or None
-    known = [option for option in options if isinstance(option, str) and option.casefold() in names]
-    return min(known, key=lambda option: option.casefold() != said, default=None)

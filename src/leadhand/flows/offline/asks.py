@@ -1,22 +1,37 @@
-"""What a request can ask for: the weather at places, routes, calls of tools, and anything that no rule understands."""
+"""Read a request clause by clause and collect what it asks for, and every clause that no rule understands."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from itertools import islice, product, takewhile
+from datetime import date
+from itertools import islice, pairwise, product, takewhile
+from typing import NamedTuple
 
 from leadhand.domain.days import When
 
-from .arguments import Match
-from .clauses import Clause
+from . import words
+from .arguments import USUAL, Match, Offer, Offers, stem_of
+from .clauses import Clause, Phrase, clauses
+from .places import read_place
+from .tokens import Text, tokenize
 
 MOST_LOOKUPS = 2_000
 """Maximum look-ups that are planned for one request; the plan names the rest as a gap."""
-_MOST_DAYS = 31
+KNOWN = {
+    "weather": words.WEATHER | words.WEATHER_IF_ALONE | words.WEATHER_DETAILS | words.MOVEMENT,
+    "route": words.ROUTE | words.MOVEMENT | words.ROUTE_DETAILS,
+}
+"""The words of a clause that its topic explains."""
+_CALLS = {"weather": "check_weather", "route": "get_directions"}
+_MOST_DAYS, _MOST_THERE = 31, 50  # "there" can mean several places
+_IN_ITEMS = words.LEADS | words.ARTICLES | {"please", "too"}
+# "Hello Bob," and "Thanks, Bob": the name is no place.
+_SALUTATION = re.compile(rf"(?<![^.,!?\n]) *(?i:{'|'.join(words.SALUTATIONS)})(?: you)?,? *(?:[A-Z]\w*)?(?=[,.!?\n]|$)")
 
 
-@dataclass
-class Group:
+class Group(NamedTuple):
     """Places, and the days for each of them."""
 
     places: list[str]
@@ -27,15 +42,15 @@ class Group:
 class Way:
     """Routes from each start to each goal. Names separated only by commas are one name: "10 High St, Oxford"."""
 
-    starts: list[str] = field(default_factory=list[str])
-    goals: list[str] = field(default_factory=list[str])
+    starts: list[str]
     mode: str = ""
-    listed: set[str] = field(default_factory=set[str])  # "starts" or "goals": an "and" lists them
+    goals: list[str] = field(default_factory=list[str])
+    listed: set[bool] = field(default_factory=set[bool])  # whether an "and" lists the starts (True), the goals (False)
 
-    def ends(self, side: str) -> list[str]:
+    def ends(self, *, starts: bool) -> list[str]:
         """Return the starts or the goals."""
-        names = self.starts if side == "starts" else self.goals
-        return names if side in self.listed or len(names) < 2 else [", ".join(names)]
+        names = self.starts if starts else self.goals
+        return names if starts in self.listed or len(names) < 2 else [", ".join(names)]
 
 
 @dataclass
@@ -43,52 +58,266 @@ class Ask:
     """One thing that ``clauses`` ask for.
 
     ``kind`` is ``weather``, ``route``, ``tool`` or, for anything that no rule understands, ``other``, with the
-    ``reason`` if it is known. ``fallback`` are the places and days mentioned before, for an ask without a place.
+    ``reason`` if it is known. ``offer`` is the tool, ``name`` the name of its calls, ``first`` the token after the name
+    of the tool. ``context`` are the places and days mentioned before, for an ask without a place, ``start_at`` is the
+    start of a route that names none.
     """
 
     kind: str
     clauses: list[Clause]
-    match: Match | None = None
+    context: Group
+    offer: Offer | None = None
+    name: str = ""
+    first: int = 0
     reason: str = ""
-    groups: list[Group] = field(default_factory=list[Group])
-    fallback: Group = field(default_factory=lambda: Group([], []))
-    ways: list[Way] = field(default_factory=list[Way])
     start_at: str = ""
-    transport: str = ""
+    groups: list[Group] = field(default_factory=list[Group])
+    ways: list[Way] = field(default_factory=list[Way])
 
-    def visit(self, places: list[str], days: list[When], *, trailing: bool) -> None:
-        """Add the phrases of a clause. ``trailing``: the day follows the place, so it applies to earlier places too."""
-        group = self.groups[-1] if self.groups else None
-        if group is None or (places and days and group.places and (group.days or not trailing)):
-            self.groups.append(Group(places, days))
-        else:
-            group.places += places
-            group.days += [day for day in days if day not in group.days][: _MOST_DAYS - len(group.days)]
+    @property
+    def sentence(self) -> int:
+        """Where the sentence of its last clause begins."""
+        return self.clauses[-1].sentence
+
+    def of(self, *kinds: str) -> list[Phrase]:
+        """The phrases of some kinds, in order."""
+        return [phrase for clause in self.clauses for phrase in clause.of(*kinds)]
 
     def entries(self) -> list[tuple[str, When | None]]:
         """Return the pairs of places and days, without duplicates."""
-        before, groups = self.fallback, self.groups or [self.fallback]
+        groups = self.groups or [self.context]
         if not groups[0].places:
-            groups = [Group(before.places, groups[0].days or before.days)]
+            groups = [Group(self.context.places, groups[0].days or self.context.days)]
         pairs = (pair for group in groups for pair in product(group.places, group.days or [None]))
         return list(dict.fromkeys(islice(pairs, 4 * MOST_LOOKUPS)))[: MOST_LOOKUPS + 1]
 
-    def travel_by(self, mode: str) -> None:
-        """Set the means of transport for the latest routes that have none."""
-        for way in takewhile(lambda way: not way.mode, reversed(self.ways)):
-            way.mode = mode
+    def visit(self, clause: Clause, days: list[When]) -> None:
+        """Add the places and days of a clause. A day that follows its place applies to the places before it, too."""
+        places, group = clause.of("place"), self.groups[-1] if self.groups else None
+        trailing = bool(places) and any(phrase.start > places[-1].start for phrase in clause.of("day"))
+        names = [phrase.value for phrase in places]
+        if group is None or (names and days and group.places and (group.days or not trailing)):
+            self.groups.append(Group(names, list(days)))
+        else:
+            group.places.extend(names)
+            group.days.extend([day for day in days if day not in group.days][: _MOST_DAYS - len(group.days)])
 
-    def walk(self, places: list[tuple[str, str]], *, separator: str, onwards: bool, mode: str) -> None:
-        """Add the ends of routes that a clause names, in order, each with the word before it."""
-        reached = False
-        for link, name in places:
+    def walk(self, clause: Clause) -> None:
+        """Add the ends of routes that a clause names, in order, and the means of transport."""
+        places = [phrase for phrase in clause.of("place") if phrase.link not in ("in", "via")]
+        modes, links, reached = clause.of("mode"), {phrase.link for phrase in places}, False
+        leads = bool(modes and places) and modes[0].start < places[0].start
+        for phrase, following in zip(places, [*places[1:], None], strict=False):
+            link = phrase.link
+            if not link and following is not None and following.link == "to" and following.start == phrase.stop:
+                link = "from"  # "Paris to Lyon"
+            elif not link and "from" in links and "to" not in links:
+                link = "to"  # "how far is Versailles from Paris"
             if not self.ways or (link == "from" and self.ways[-1].goals and (self.ways[-1].starts or not reached)):
-                self.ways.append(Way(mode=mode))
-            elif link == "to" and self.ways[-1].goals and (reached or onwards):
-                self.ways.append(Way([self.ways[-1].goals[-1]], mode=mode))
+                self.ways.append(Way([], modes[0].value if leads else ""))
+            elif link == "to" and self.ways[-1].goals and reached:
+                self.ways.append(Way([self.ways[-1].goals[-1]], modes[0].value if leads else ""))
             way = self.ways[-1]
             starts = link == "from" or (not link and bool(way.starts) and not way.goals)
-            (way.starts if starts else way.goals).append(name)
-            if separator == "and":
-                way.listed.add("starts" if starts else "goals")
+            (way.starts if starts else way.goals).append(phrase.value)
+            if clause.before == "and":
+                way.listed.add(starts)
             reached = reached or not starts
+        for way in takewhile(lambda way: not way.mode, reversed(self.ways if modes and not leads else [])):
+            way.mode = modes[-1].value
+
+
+class Listener:
+    """Collects what a request asks for; never fails. Text that is not understood becomes an ask of the kind ``other``.
+
+    ``asks`` are in the order of the request, ``units`` applies to all of them. ``background`` are clauses that ask
+    nothing, but may say where or when for others. ``context`` is what "there" refers to, ``located`` where the person
+    is, ``lead`` are days mentioned before an ask in a sentence.
+    """
+
+    def __init__(self, request: str, offers: Offers, today: date | None) -> None:
+        request = _SALUTATION.sub(lambda found: " " * len(found[0]), request)
+        self.text, self.offers = Text(request, tokenize(request), today, offers.topics), offers
+        self.asks: list[Ask] = []
+        self.background: list[Clause] = []
+        self.units, self.located = "", ""
+        self.context = Group([], [])
+        self.lead: tuple[int, list[When]] = (-1, [])
+        for clause in clauses(self.text):
+            self.units = next((phrase.value for phrase in clause.of("units")), self.units)
+            match = self.offers.match(self.text, clause)
+            kind = match.kind if match is not None else self._kind(clause)
+            if kind:
+                self._with_topic(clause, kind, match)
+            else:
+                self._without_topic(clause)
+
+    # What a clause is
+
+    def _kind(self, clause: Clause) -> str:
+        """Return whether a clause without the name of a tool is about a route or the weather."""
+        lows = self._lows(clause.rest)
+        places, movement = clause.of("place", "there"), lows & words.MOVEMENT
+        links = {phrase.link or "to" * (phrase.kind == "there") for phrase in places}
+        carried = bool(clause.of("mode", "transport"))
+        route = bool(lows & words.ROUTE) or {"how", "far"} <= lows
+        if not route and not self._tells(clause):
+            alone = len(places) == 1 and not lows and not self.asks  # the goal follows a comma
+            # "Introduce Anna to Bob" may be a verb and a name.
+            sure = carried or bool(movement) or (bool(places) and " " not in places[0].value.partition(",")[0])
+            pairs = any(not a.link and b.link == "to" and b.start == a.stop for a, b in pairwise(places))
+            route = ("from" in links and (alone or carried or "to" in links)) or (
+                "to" in links and (carried or ("how" in movement and len(movement) > 1))
+            )
+            route = route or (pairs and (sure or places[0].start > clause.start))
+        weather = words.WEATHER if self._unknown(clause, KNOWN["weather"]) else words.WEATHER | words.WEATHER_IF_ALONE
+        return "route" if route else "weather" if lows & weather else ""
+
+    def _lows(self, indexes: Collection[int]) -> set[str]:
+        return {self.text.tokens[index].low for index in indexes}
+
+    def _unknown(self, clause: Clause, known: Collection[str], offer: Offer | None = None) -> list[int]:
+        """The content words that are in no phrase and not ``known``."""
+        return [index for index in clause.rest if not explains(self.text.tokens[index].low, known, offer)]
+
+    def _tells(self, clause: Clause) -> bool:
+        """Whether a clause is a statement and not a question: "I'm in Paris"."""
+        first, second = (self.text.low(clause.start + at, clause.stop) for at in (0, 1))
+        tells = first in words.STATEMENTS or (first in ("i", "we") and second in ("am", "are", "will", "live", "have"))
+        return tells and clause.mark != "?"
+
+    # What is asked
+
+    def _other(self, clause: Clause, unknown: Collection[int] = ()) -> None:
+        """Add an ask for a clause that no rule understands, because of ``unknown`` tokens if given."""
+        if self.asks and self.asks[-1].kind == "other" and self.asks[-1].clauses[-1].sentence == clause.sentence:
+            self.asks[-1].clauses.append(clause)
+        else:
+            quoted = ", ".join(f"“{self.text.tokens[index].text[:60]}”" for index in sorted(unknown)[:8])
+            reason = quoted and f"the built-in rules do not understand {quoted}"
+            self.asks.append(Ask("other", [clause], self.context, reason=reason))
+        if names := [phrase.value for phrase in clause.of("place") if phrase.link]:
+            self.context = Group(names[-_MOST_THERE:], clause.days)
+
+    def _with_topic(self, clause: Clause, kind: str, match: Match | None) -> None:
+        """Add what a clause asks for; a clause is understood as a whole, or not at all."""
+        offer, known = (match.offer, ()) if match is not None else (None, KNOWN[kind])
+        unknown = self._unknown(clause, known, offer)
+        if kind == "weather" and unknown and not clause.of("place"):
+            self._claim_small(clause, unknown, beside=words.WEATHER)
+            unknown = self._unknown(clause, known, offer)
+        if match is not None:  # what follows the name can be an argument
+            before = [at for at in unknown if at < match.at and not self.text.low(at, match.at).isdigit()]
+            unknown = before + [at for at in unknown if at > match.at and self._lows([at]) & words.CONDITIONS]
+        unknown += [at for phrase in self._strays(clause, kind, match) for at in range(phrase.start, phrase.stop)]
+        if unknown:
+            return self._other(clause, unknown)
+        ask = self.asks[-1] if self.asks and self.asks[-1].kind == kind != "tool" else None
+        if ask is not None and (kind == "weather" or not clause.phrases):
+            ask = ask if ask.sentence == clause.sentence else None
+        elif self._lows(clause.rest) & words.ROUTE or clause.of("mode")[:1] == clause.phrases[:1]:
+            ask = None
+        if ask is None:
+            goes_on = clause.before == "then" and bool(self.asks) and self.asks[-1].kind == "route"
+            start = self.context.places[-1] if goes_on and self.context.places else self.located
+            offer = offer or self.offers.by_name.get(USUAL[kind])
+            ask = Ask(kind, [], self.context, offer, _CALLS.get(kind, ""), start_at=start)
+            if match is not None:
+                lows = (self.text.tokens[at].low for at in clause.rest)
+                verb = next((low for low in lows if low in words.VERBS), "")
+                noun = self.text.tokens[match.at].low
+                named = noun == match.offer.name.casefold()
+                ask.name = ask.name or (noun.removesuffix("_tool") if named else f"{verb}_{noun}".strip("_"))
+                ask.first = match.last + 1
+            self.asks.append(ask)
+        return self._add(ask, clause)
+
+    def _strays(self, clause: Clause, kind: str, match: Match | None) -> list[Phrase]:
+        """The phrases that a topic has no use for."""
+        places = clause.of("place")
+        if kind == "route":
+            return [phrase for phrase in places if phrase.link in ("in", "via")]
+        if kind == "weather":
+            linked = any(phrase.link == "in" for phrase in places)
+            strays = [phrase for phrase in places if phrase.link != "in" and (phrase.link or linked)]
+            return [*strays, *clause.of("mode", "transport")]
+        at = match.at if match is not None else 0
+        return [phrase for phrase in places if phrase.stop <= at < places[-1].start and not phrase.link]
+
+    def _add(self, ask: Ask, clause: Clause) -> None:
+        """Add a clause to an ask, with its places and days."""
+        ask.clauses.append(clause)
+        if ask.kind == "route":
+            if clause.of("there") and self.context.places:
+                there = [phrase._replace(kind="place", link=phrase.link or "to") for phrase in clause.of("there")]
+                clause.claim(there[0]._replace(value=self.context.places[-1]))
+            ask.walk(clause)
+            if ask.ways and ask.ways[-1].goals:
+                self.context = Group(ask.ways[-1].goals[-1:], [])
+            return
+        days = self.lead[1] if not clause.days and self.lead[0] == clause.sentence else clause.days
+        ask.visit(clause, days)
+        if not ask.context.places:
+            ask.context = self.context
+        if ask.groups[-1].places:
+            self.context = Group(ask.groups[-1].places[-_MOST_THERE:], list(ask.groups[-1].days))
+
+    # What belongs to something else
+
+    def _without_topic(self, clause: Clause) -> None:
+        """Read a clause without a topic: part of the previous ask, background, or something unknown."""
+        last = self.asks[-1] if self.asks else None
+        goes_on = clause.before == "and" or clause.mark == "?" or clause.mark_before in ("\n", ";")
+        continues = last is not None and (last.sentence == clause.sentence or goes_on)
+        takes_text = last is not None and last.kind == "tool" and last.offer is not None and bool(last.offer.texts())
+        if last is not None and continues and takes_text and self._is_item(clause):
+            return self._add(last, clause)
+        known = KNOWN.get(last.kind if last is not None and continues else "", frozenset())
+        unknown = self._unknown(clause, known if clause.phrases else known | words.GREETINGS)
+        heading = clause.after == ":" and not self._unknown(clause, words.HEADING)
+        if clause.phrases and (heading or self._tells(clause) or (last is None and not unknown)):
+            return self._in_background(clause, heading=heading or not unknown)
+        if unknown and continues and not clause.phrases and clause.before in (",", "and"):
+            self._claim_small(clause, unknown)
+            unknown = self._unknown(clause, known)
+        if unknown or (clause.phrases and (last is None or not continues or last.kind == "other")):
+            return self._other(clause)
+        return self._add(last, clause) if clause.phrases and last is not None else None
+
+    def _in_background(self, clause: Clause, *, heading: bool) -> None:
+        """Remember places and days that later asks may refer to."""
+        places, days = clause.of("place"), clause.days
+        if days:
+            self.lead = (clause.sentence, days)
+        if names := [phrase.value for phrase in places if phrase.link != "from"]:
+            more = bool(self.background) and self.background[-1].sentence == clause.sentence
+            self.context = Group([*(self.context.places if more else ()), *names][-_MOST_THERE:], days)
+        self.located = next((phrase.value for phrase in places if phrase.link in ("in", "")), self.located)
+        if not heading and self._unknown(clause, words.MOVEMENT | {"live", "staying"}):
+            self._other(clause)
+        else:
+            self.background.append(clause)
+
+    def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
+        """Treat a sequence of unknown words as a place in lower case: "paris weather", "weather in rome and oslo"."""
+        start, stop = unknown[0], unknown[-1] + 1
+        other = self._lows([at for at in clause.rest if at not in unknown])
+        around = self._lows([at for at in (start - 1, stop) if clause.start <= at < clause.stop])
+        beside_it = around & set(beside) if beside else other <= words.WHERE | {"the"}
+        if stop - start == len(unknown) <= 3 and beside_it:
+            place = read_place(self.text, start, stop)
+            if place is not None and place.stop == stop:
+                clause.claim(Phrase("place", start, stop, place.name))
+
+    def _is_item(self, clause: Clause) -> bool:
+        """Whether a clause can be one more item of a list: "of B-7", "butter", not "book me a table"."""
+        tokens = self.text.tokens[clause.start : clause.stop]
+        content = {token.low for token in tokens if not token.mark} - _IN_ITEMS
+        return bool(content) and not words.FUNCTION & content and len(tokens) <= 8
+
+
+def explains(low: str, known: Collection[str], offer: Offer | None = None) -> bool:
+    """Whether a word is ``known`` or part of what a tool is about."""
+    if low in words.FUNCTION or low in known:
+        return True
+    return offer is not None and bool(low) and (stem_of(low) in offer.about or low == offer.name.casefold())

@@ -37,7 +37,7 @@ class Clause:
 
     ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
     ``"then"``, or ``"."`` where a sentence begins or ends. ``mark`` is what ends the sentence ("" at the end of the
-    text), ``mark_before`` what ended the one before, ``first`` whether the clause begins it, ``rest`` other tokens.
+    text), ``mark_before`` what ended the one before; ``rest`` are the tokens that are in no phrase.
     """
 
     start: int
@@ -45,7 +45,6 @@ class Clause:
     sentence: int
     mark_before: str
     mark: str
-    first: bool
     stop: int = 0
     after: str = "."
     phrases: list[Phrase] = field(default_factory=list[Phrase])
@@ -72,22 +71,19 @@ def clauses(text: Text) -> Iterator[Clause]:
     for index in range(count + 1):
         if index == count or text.ends_sentence(index):
             mark = text.tokens[index].text if index < count else ""
-            if begin < index:
-                yield from _clauses_of_sentence(text, begin, index, mark_before, mark)
-                mark_before = mark
-            begin = index + 1
+            yield from _clauses_of_sentence(text, begin, index, mark_before, mark)
+            begin, mark_before = index + 1, mark if begin < index else mark_before
 
 
-def _clauses_of_sentence(text: Text, begin: int, end: int, mark_before: str, mark: str) -> Iterator[Clause]:
-    before, between, first = ".", False, True
+def _clauses_of_sentence(text: Text, at: int, end: int, mark_before: str, mark: str) -> Iterator[Clause]:
+    begin, before, between = at, ".", False
     clause: Clause | None = None
-    at = begin
     while at < end:
         token = text.tokens[at]
         between = between or token.low == "between"
-        current = clause or Clause(at, before, begin, mark_before, mark, first)
-        phrase = None if token.mark else _phrase_at(text, current, at, end, between=between)
+        phrase = None if token.mark else _phrase_at(text, at, end, between=between)
         separator = "" if phrase else _separator(text, at)
+        stop = phrase.stop if phrase is not None else at + 1
         if separator and clause is not None:
             clause.after = before = separator
             yield clause
@@ -95,14 +91,14 @@ def _clauses_of_sentence(text: Text, begin: int, end: int, mark_before: str, mar
         elif separator and (before in (".", ",") or separator == "then"):
             before = separator  # ", and" is an "and"
         elif phrase is not None or (not token.mark and not separator):
-            clause, first = current, False
+            clause = clause or Clause(at, before, begin, mark_before, mark)
+            clause.stop = stop
             if phrase is None:
                 clause.rest.append(at)
             else:
                 clause.phrases.append(phrase)
                 between = between and token.low != "and"
-            clause.stop = phrase.stop if phrase is not None else at + 1
-        at = phrase.stop if phrase is not None else at + 1
+        at = stop
     if clause is not None:
         yield clause
 
@@ -116,7 +112,7 @@ def _separator(text: Text, index: int) -> str:
     return ("then" if token.low == "then" else "and") if token.low in words.SEPARATORS else ""
 
 
-def _phrase_at(text: Text, clause: Clause, index: int, end: int, *, between: bool) -> Phrase | None:
+def _phrase_at(text: Text, index: int, end: int, *, between: bool) -> Phrase | None:
     """Return the phrase that begins at ``index``. ``between``: the next "and" joins the two ends of a route."""
     low, following = text.low(index, end), text.low(index + 1, end)
     if (day := text.day_at(index, end)) is not None:
@@ -125,25 +121,17 @@ def _phrase_at(text: Text, clause: Clause, index: int, end: int, *, between: boo
         return means
     linked = low in words.WHERE or low in words.WAY or (between and low == "and")
     link = _LINKS.get(low, "via" if low in ("via", "through") else "in") if linked else ""
-    if "there" in (low, following if linked else low):
-        around = {text.low(index - 1, end), following}
-        if not around & words.BESIDE_THERE:  # "is there rain" names no place
-            return Phrase("there", index, index + linked + 1, link=link)
-    place = None
-    if linked:
-        place = read_place(text, index + 1, end, small=low != "to" or _moves(text, clause))
-    elif low not in words.KNOWN or low in words.NAMES_AFTER_ALL:
-        place = read_place(text, index, end, small=False) if text.tokens[index].capital else None
-    elif low == "the" and following not in text.topics:
-        place = read_place(text, index, end, small=False)
+    # "is there rain" names no place.
+    if (
+        "there" in (low, following if linked else low)
+        and not {text.low(index - 1, end), following} & words.BESIDE_THERE
+    ):
+        return Phrase("there", index, index + linked + 1, link=link)
+    begins = low not in words.KNOWN or low in words.NAMES_AFTER_ALL or (low == "the" and following not in text.topics)
+    if not linked and not (begins and (low == "the" or text.tokens[index].capital)):
+        return None
+    place = read_place(text, index + linked, end, small=linked)
     return None if place is None else Phrase("place", index, place.stop, place.name, link=link)
-
-
-def _moves(text: Text, clause: Clause) -> bool:
-    """Whether "to" leads to a place even in lower case, because the clause mentions a route."""
-    if any(phrase.kind == "mode" or phrase.link in ("from", "to") for phrase in clause.phrases[-8:]):
-        return True
-    return any(text.tokens[at].low in words.ROUTE | words.MOVEMENT for at in clause.rest[-8:])
 
 
 def _units_at(text: Text, index: int, end: int) -> Phrase | None:
@@ -163,9 +151,7 @@ def _transport_at(text: Text, index: int, end: int) -> Phrase | None:
     if low == "public" and following in ("transport", "transit", "transportation"):
         return Phrase("transport", index, at + 2, "public transport")
     # "the bus station" and "Rodeo Drive" are places: a means is in lower case or follows a preposition.
-    before = text.tokens[at - 1]
-    if low in words.MODES and (led or text.tokens[at].text.islower() or at == 0 or before.mark):
+    if low in words.MODES and (led or text.tokens[at].text.islower() or at == 0 or text.tokens[at - 1].mark):
         return Phrase("mode", index, at + 1, words.MODES[low])
-    if low in words.OTHER_TRANSPORT and (led or following not in words.PLACE_NOUNS):
-        return Phrase("transport", index, at + 1, low)
-    return None
+    other = low in words.OTHER_TRANSPORT and (led or following not in words.PLACE_NOUNS)
+    return Phrase("transport", index, at + 1, low) if other else None

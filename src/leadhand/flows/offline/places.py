@@ -25,21 +25,20 @@ def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place
     A capitalised name ends at the first other word in lower case, a name in lower case (``small``) at a known one.
     """
     place = _read_name(text, index, end, small=small)
-    if place is None or text.low(place.stop, end) != "in" or text.tokens[place.stop - 1].possessive:
+    if place is None or text.low(place.stop, end) != "in" or text.day_at(place.stop, end):
         return place
-    wider = None if text.day_at(place.stop, end) else _read_name(text, place.stop + 1, end, small=False)
+    wider = _read_name(text, place.stop + 1, end, small=False)
     return place if wider is None else Place(f"{place.name}, {wider.name}", wider.stop)
 
 
 def _read_name(text: Text, index: int, end: int, *, small: bool) -> Place | None:
     tokens = text.tokens
-    if text.low(index, end) == "the" and text.low(index + 1, end) != "hague":
-        index += index + 1 < end
-    if text.low(index, end) in ("city", "town", "village") and text.low(index + 1, end - 1) == "of":
-        index += 2
-    if index >= end or tokens[index].mark or not _begins_place(text, index, end, small=small):
+    hague = text.low(index + 1, end) == "hague"
+    if text.low(index, end) == "the" and not hague:
+        index += 1
+    if index >= end or tokens[index].mark or not (hague or _begins_place(text, index, end, small=small)):
         return None
-    stop = _regions_end(text, index, _name_end(text, index, end))
+    stop = _regions_end(text, index, _name_end(text, index + hague, end))
     first, last = tokens[index], tokens[stop - 1]
     if last.end - first.start > _MOST_CHARACTERS:
         return None
@@ -48,14 +47,12 @@ def _read_name(text: Text, index: int, end: int, *, small: bool) -> Place | None
 
 def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
     first, following = text.tokens[index], text.low(index + 1, end)
-    if first.quoted:
-        return True
-    name_follows = bool(following) and text.tokens[index + 1].capital and following not in words.KNOWN
-    if first.low == "the" or (first.text == "A" and (not following or following in words.WAY)):
-        return following == "hague" or first.text == "A"  # "from A to B"
+    if first.quoted or (first.text == "A" and (not following or following in words.WAY)):
+        return True  # "from A to B"
     if text.day_at(index, end) is not None:
         return False
     # A number or a noun begins a name only if a name follows: "10 Downing Street", not "5 people".
+    name_follows = bool(following) and text.tokens[index + 1].capital and following not in words.KNOWN
     if first.text[0].isdigit() or (first.capital and first.low in words.NAMES_AFTER_ALL):
         return name_follows
     noun = first.low in words.PLACE_NOUNS and not first.capital and not name_follows
@@ -64,12 +61,11 @@ def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
 
 
 def _name_end(text: Text, index: int, end: int) -> int:
-    tokens = text.tokens
-    if tokens[index].quoted or tokens[index].low == "the":  # The Hague
-        return index + 1 + (not tokens[index].quoted)
+    tokens, at = text.tokens, index + 1
+    if tokens[index].quoted:
+        return at
     large = tokens[index].capital or tokens[index].text[0].isdigit()
-    end = min(end, index + 1 + (_LONGEST_NAME if large else _LONGEST_SMALL_NAME))
-    at = index + 1
+    end = min(end, at + (_LONGEST_NAME if large else _LONGEST_SMALL_NAME))
     while at < end:
         token, before = tokens[at], tokens[at - 1]
         after = next((later for later in tokens[at + 1 : min(at + 3, end)] if later.low not in words.PARTICLES), token)
@@ -93,29 +89,19 @@ def _name_end(text: Text, index: int, end: int) -> int:
 
 def _regions_end(text: Text, item: int, stop: int) -> int:
     """Return the end of a name including its regions: "Paris, Texas", "London, Ontario, Canada", "Paris (Texas)"."""
-    tokens = text.tokens
-    listed = item > 0 and tokens[item - 1].text == ","
-    level = 0
+    tokens, listed, level = text.tokens, item > 0 and text.tokens[item - 1].text == ",", 0
     while stop < len(tokens) and tokens[stop].text in (",", "("):
         row = tokens[stop + 1 : stop + 6]
-        names = [token.text for token in row[: next((n for n, token in enumerate(row) if token.mark), 5)]]
-        region = region_at(names)
+        region = region_at([token.text for token in row[: next((n for n, token in enumerate(row) if token.mark), 5)]])
         if region is None:
             break
         after, bracket = stop + 1 + region.words, tokens[stop].text == "("
         following = tokens[after] if after < len(tokens) else Token(".", "", 0, 0, mark=True)
-        if bracket and following.text != ")":
-            break
-        if region.code and not bracket and following.capital and following.low not in words.KNOWN:
-            break  # "Paris, IN Texas": a code ends its name
         before = [token.low for token in tokens[max(item, stop - 4) : stop]]
         own = max([level, *(level_of("_".join(before[start:])) for start in range(len(before)))])
-        same = not level and before == [name.casefold() for name in names[: region.words]]
-        if region.level <= own and not same and not region.code:
-            break
         # "Boston, New York and Washington" lists three cities; "Buffalo, New York" at the end names one.
-        in_list = listed or following.text == "," or following.low in ("and", "or")
-        if region.city and in_list and not (same or bracket):
+        in_list = region.city and not bracket and (listed or following.text == "," or following.low in ("and", "or"))
+        if in_list or (bracket and following.text != ")") or (region.level <= own and not region.code):
             break
         dotted = following.text == "." and after < len(tokens) and not text.ends_sentence(after)  # Washington, D.C.
         item, stop, level = stop + 1, after + (bracket or dotted), max(region.level, own)
@@ -129,7 +115,6 @@ def _tidy(written: str, last: Token) -> str:
     name = " ".join(written.split()).replace(" ,", ",").replace(" (", ", ").removesuffix(")")
     if name.islower():
         name = " ".join(part if part in words.PARTICLES else part[:1].upper() + part[1:] for part in name.split(" "))
-        return name[:1].upper() + name[1:]
-    if name.startswith("the "):
-        return f"The {name[4:]}"
-    return name.title() if name.isupper() and len(name) > 3 and name.isascii() else name
+    elif name.isupper() and len(name) > 3 and name.isascii():
+        name = name.title()
+    return name[:1].upper() + name[1:]

@@ -68,6 +68,8 @@ UNITS = {
     **dict.fromkeys(("celsius", "centigrade", "metric", "°c"), "metric"),
 }
 UNIT_NAMES = {"imperial": word_set("imperial fahrenheit f us"), "metric": word_set("metric celsius c si")}
+ALIASES = UNIT_NAMES | MODE_NAMES
+"""What units and means of transport are called in the schemas of tools."""
 
 BESIDE_THERE = word_set("is are was were will be if any")
 SEPARATORS = word_set("and then also plus or but nor vs versus")

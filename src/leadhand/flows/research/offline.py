@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.domain.artifact import MEMORY
-from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.conversation import AssistantMessage, Message, ToolMessage
 from leadhand.domain.passages import Passage, passages_in
-from leadhand.domain.relevance import is_among, stems
-from leadhand.domain.value import object_of, objects_of, text_of, texts_of
-from leadhand.flows.offline.made import PARALLEL, Made, calls_made, together
+from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rendering import short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.report import offline as report
@@ -23,30 +20,26 @@ from .excerpts import Chosen, choose
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER
 from .questions import NOTHING_ASKED, answer_at_once, content, names_nothing, parts, refers_back
 
-TREE, READ, WRITE = "filesystem_tree", "filesystem_read", "filesystem_write"
-TODOS, RUN = "todo_list_write", "subagent_run"
+READ, WRITE = "filesystem_read", "filesystem_write"
+TODOS, RUN, PARALLEL = "todo_list_write", "subagent_run", "parallel_tool_call"
 BUDGET = 6
 """Tool calls of a subagent: its searches, and its file."""
-MOST_FILES = 4
-"""Artifacts of earlier runs that are read."""
 MOST_RESULTS = 10
 LONGEST = 5_000
 """Characters of a question in the prompt of a subagent."""
 FEW = 3
 """Words of a question that are too few to search for, if it is part of another one."""
 NOT_FOUND = "Nothing was found about: "
-KNOWN = "What is known about "
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
 UNFINISHED = "This was not finished: "
 NOT_BEGUN = "This was not researched: the limit of subagents was reached."
 _SOURCES = "\n\n## Sources\n"
-_MARK = re.compile(r"\s*\[[0-9a-f]{8}\.\d{1,5}(?:, [0-9a-f]{8}\.\d{1,5})*\]")
 _DEFINES = re.compile(r"(?:what|who) (?:is|are|was|were) (?:known about )?(?:an? |the )?(?P<what>[^?]+)", re.IGNORECASE)
 
 
 def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Plan the parts of a question, have each researched unless a file answers it, and join what was found."""
+    """Plan the parts of a question, have each researched, and join what was found."""
     question = text_of(facts.get("question"))
     if "question" not in facts or all(tool.name != RUN for tool in request.tools):
         return None
@@ -77,120 +70,53 @@ class _Research:
         whole = " ".join(text_of(facts.get("question")).split())
         before = text_of(object_of(facts.get("earlier")).get("request")).strip()
         most = facts.get("max_subagents")
-        self._most = most if isinstance(most, int) else MOST_FILES
+        self._most = most if isinstance(most, int) else 1
         self._made = list(calls_made(request.messages))
+        self._results = {text_of(object_of(call.args.get("task")).get("task_name")): call for call in self._of(RUN)}
         asked = parts(whole) if not (before and refers_back(whole)) else [whole]
         self._parts: list[_Part] = []
         for part in asked:
             is_rest = len(asked) > 1 and part.rstrip("?").casefold() in whole.casefold()
             context = [f"It is part of this question: {whole[:LONGEST]}"] if is_rest else []
             context += [f"The question before it was: {before[:LONGEST]}"] if before else []
-            self._parts.append(
-                _Part(_name(part, len(self._parts)), part, "\n\n".join([part[:LONGEST], "\n".join(context)]).strip())
-            )
+            name = "_".join(content(part)[:6])[:60] or f"part_{len(self._parts) + 1}"
+            self._parts.append(_Part(name, part, "\n\n".join([part[:LONGEST], "\n".join(context)]).strip()))
 
     def wanted(self) -> list[Call]:
         """Return the next calls; none when all is done that can be done."""
-        if not self._of(TODOS):
-            return [self._todos(), Call(TREE, {"max_depth": 3})]
+        written = [path for path in map(_path, self._results.values()) if path]
         read = {text_of(call.args.get("path")) for call in self._of(READ)}
-        files = [] if self._of(RUN) else [path for path in self._fitting() if path not in read]
-        if files:
-            return [Call(READ, {"path": path}) for path in files]
-        written = [path for path in map(_path, self._results.values()) if path and path not in read]
-        if written:
-            return [*(Call(READ, {"path": path}) for path in written), *self._changed_todos()]
-        open_ = [part for part in (*self._parts, *self._follow_ups) if part.name not in self._results]
-        runs = [_run(part) for part in open_ if part not in self._answered]
-        room = max(0, self._most - len(self._results))
-        if runs and room:
-            return [*self._changed_todos(running=True), *runs[:room]]
-        return self._changed_todos()
-
-    @cached_property
-    def _results(self) -> dict[str, Made]:
-        """The results of subagents by the name of their task."""
-        return {text_of(object_of(call.args.get("task")).get("task_name")): call for call in self._of(RUN)}
-
-    @cached_property
-    def _files(self) -> dict[str, str]:
-        """The text of the files that were read."""
-        read = self._of(READ)
-        return {text_of(call.args.get("path")): text_of(call.message) for call in read if not call.failed}
-
-    @cached_property
-    def _answered(self) -> dict[_Part, Chosen]:
-        """The parts that files of earlier runs answer."""
-        own = {_path(result) for result in self._results.values()}
-        known = [_as_passage(path, text) for path, text in self._files.items() if path not in own]
-        found = {part: choose(part.question, known, _about(part.prompt)) for part in self._parts}
-        return {part: chosen for part, chosen in found.items() if chosen.excerpts and not chosen.missing}
-
-    @cached_property
-    def _follow_ups(self) -> list[_Part]:
-        """One further task for each part of which the sources lack words."""
-        further: list[_Part] = []
-        for part in self._parts:
-            words = self._missing(part)
-            if words:
-                question = f"{KNOWN}{', '.join(words)}?"
-                prompt = f"{question}\n\nIt follows up on: {part.question}"
-                further.append(_Part(_name(question, len(self._parts) + len(further)), question, prompt))
-        return further
-
-    def _missing(self, part: _Part) -> list[str]:
-        """The words of a part that no source of its subagent has."""
-        result = self._results.get(part.name)
-        detail = text_of(object_of(result.said).get("detail")) if result is not None else ""
-        said = detail.rpartition(NOT_FOUND)[2] if NOT_FOUND in detail else ""
-        return [word for word in said.rstrip(".\n").split(", ") if word]
-
-    def _fitting(self) -> list[str]:
-        """The files of earlier runs whose names have words of the question, the best first."""
-        listed = [each for call in self._of(TREE) for each in objects_of(call.message)]
-        asked = [set(stems(" ".join(content(part.question)))) for part in self._parts]
-        fits: dict[str, float] = {}
-        for entry in listed:
-            path = text_of(entry.get("path"))
-            named = set(stems(re.sub(r"[\W_]+", " ", path.removeprefix(MEMORY).rpartition(".")[0])))
-            shares = [sum(is_among(stem, named) for stem in words) / max(1, len(words)) for words in asked]
-            if path.endswith((".md", ".txt")) and max(shares, default=0) >= 0.5:
-                fits[path] = max(shares)
-        return sorted(fits, key=lambda path: -fits[path])[:MOST_FILES]
+        if files := [Call(READ, {"path": path}) for path in written if path not in read]:
+            return [*files, *self._changed_todos()]
+        runs = [_run(part) for part in self._parts if part.name not in self._results]
+        runs = runs[: max(0, self._most - len(self._results))]
+        return [*self._changed_todos(running=bool(runs)), *runs]
 
     def _of(self, tool: str) -> list[Made]:
         return [call for call in self._made if call.tool == tool]
 
-    def _todos(self, *, running: bool = False) -> Call:
+    def _changed_todos(self, *, running: bool = False) -> list[Call]:
         todos: list[dict[str, str]] = []
-        for number, part in enumerate((*self._parts, *self._follow_ups), start=1):
+        for number, part in enumerate(self._parts, start=1):
             result = self._results.get(part.name)
-            done = part in self._answered or (result is not None and not result.failed)
+            done = result is not None and not result.failed
             status = "completed" if done else "in_progress" if running and result is None else "pending"
             todos.append({"id": str(number), "content": _heading(part.question), "status": status})
-        return Call(TODOS, {"todos": todos})
-
-    def _changed_todos(self, *, running: bool = False) -> list[Call]:
-        todos = self._todos(running=running)
-        return [todos] if self._of(TODOS)[-1].args != todos.args else []
+        before = self._of(TODOS)
+        return [Call(TODOS, {"todos": todos})] if not before or before[-1].args != {"todos": todos} else []
 
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def answer(self) -> str:
         """Return what was found for each part, and what was not; "" if nothing was found at all."""
         seen = set[str]()
-        texts = {part: _without_repeats(self._found(part), seen) for part in (*self._parts, *self._follow_ups)}
-        if not any(texts.values()):
-            return ""
+        found = {part: self._found(part) for part in self._parts}
         blocks: list[str] = []
-        for part, text in texts.items():
-            about = part.question.removeprefix(KNOWN).rstrip("?")
-            if part in self._follow_ups:
-                blocks += [f"## About: {about}", text] if text else [f"{NOT_FOUND}{about}."]
-                continue
+        for part, (text, missing) in found.items():
             blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
-            blocks.append(text or ("See above." if self._found(part) else self._why_not(part)))
-        return "\n\n".join([*blocks, report.BYLINE])
+            new = _without_repeats(text, seen)
+            blocks += [new or ("See above." if text else self._why_not(part)), *([missing] if missing else [])]
+        return "\n\n".join([*blocks, report.BYLINE]) if any(text for text, _ in found.values()) else ""
 
     def _why_not(self, part: _Part) -> str:
         """Why a part has no answer: no source has one, or a limit or an error stopped its subagent."""
@@ -200,20 +126,17 @@ class _Research:
         failed = result.failed
         return f"{UNFINISHED}{failed}." if failed and not failed.startswith(NO_SOURCE) else UNANSWERED
 
-    def _found(self, part: _Part) -> str:
-        """What was found for a part, with citations: its file, else the result of its subagent."""
-        if part in self._answered:
-            return _written(self._answered[part])
+    def _found(self, part: _Part) -> tuple[str, str]:
+        """What a subagent found, with citations, in its file or its result; and which words it did not find."""
         result = self._results.get(part.name)
         if result is None or result.failed:
-            return ""
+            return "", ""
         said = object_of(result.said)
-        text = self._files.get(_path(result), "").removeprefix("\ufeff")
-        if text:
-            return re.sub(r"\A# .*\n+", "", text).partition(_SOURCES)[0].strip()
-        return "\n\n".join(
-            filter(None, (text_of(said.get("summary")), text_of(said.get("detail")).partition(NOT_FOUND)[0].strip()))
-        )
+        detail, mark, missing = text_of(said.get("detail")).partition(NOT_FOUND)
+        read = (text_of(call.message) for call in self._of(READ) if call.args.get("path") == _path(result))
+        if text := next(read, "").removeprefix("\ufeff"):
+            return re.sub(r"\A# .*\n+", "", text).partition(_SOURCES)[0].strip(), mark + missing
+        return "\n\n".join(filter(None, (text_of(said.get("summary")), detail.strip()))), mark + missing
 
 
 def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -271,6 +194,56 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 # --- calls -----------------------------------------------------------------------------------------------------------
 
 
+class Made(NamedTuple):
+    """A call of the conversation, also one inside ``parallel_tool_call``, and what it returned."""
+
+    tool: str
+    args: dict[str, Any]
+    said: Json
+
+    @property
+    def failed(self) -> str:
+        """Why it failed; "" if it did not."""
+        said = object_of(self.said)
+        return (text_of(said.get("message")) or "it failed") if said.get("isError") is True else ""
+
+    @property
+    def message(self) -> Json:
+        """What a tool of this flow returned: text or JSON."""
+        return _decoded(object_of(self.said).get("message"))
+
+
+def calls_made(messages: Sequence[Message]) -> Iterator[Made]:
+    """Every call of a conversation that has a result, in order."""
+    results = {each.call_id: each for each in messages if isinstance(each, ToolMessage)}
+    for message in messages:
+        for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
+            result = results.get(call.id)
+            if result is None:
+                continue
+            said, args = _decoded(result.content), object_of(call.arguments)
+            if call.name == PARALLEL:
+                for inner, own in zip(objects_of(args.get("calls")), list_of(said), strict=False):
+                    yield Made(text_of(inner.get("tool")), object_of(inner.get("args")), _decoded(own))
+            else:
+                yield Made(call.name, args, said)
+
+
+def together(calls: Sequence[Call], request: OfflineRequest) -> Call:
+    """Return one call that makes all of them, if that tool is offered; else the first, and the others follow."""
+    if len(calls) == 1 or all(tool.name != PARALLEL for tool in request.tools):
+        return calls[0]
+    return Call(PARALLEL, {"calls": [{"tool": call.tool, "args": call.args} for call in calls]})
+
+
+def _decoded(content: Json) -> Json:
+    """Return the JSON of a text; the text itself if it is not JSON."""
+    try:
+        return json.loads(content) if isinstance(content, str) else content
+    except ValueError:
+        return content
+
+
 def _searches(question: str, about: str, request: OfflineRequest) -> Iterator[Call]:
     """Searches for the question; for a short part of another one, also with that; for a definition, in glossaries."""
     call = report.search_call(question[:500], request)
@@ -314,10 +287,6 @@ def _about(prompt: str) -> str:
     return " ".join(line.partition(": ")[2] or line for line in lines)
 
 
-def _name(question: str, number: int) -> str:
-    return "_".join(content(question)[:6])[:60] or f"part_{number + 1}"
-
-
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
@@ -347,11 +316,6 @@ def _sources(chosen: Chosen) -> str:
 def _heading(question: str) -> str:
     """A question as a heading or a todo: it cites nothing."""
     return short(question.translate(str.maketrans("[]", "()")), 200)
-
-
-def _as_passage(path: str, text: str) -> Passage:
-    """Return a file of an earlier run as one passage, which is cited by its path, without its own citations."""
-    return Passage(id=path, text=_MARK.sub("\n\n", text.partition(_SOURCES)[0]))
 
 
 def _without_repeats(text: str, seen: set[str]) -> str:
