@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _QUOTED = re.compile(
-    r"“([^“”]{12,})”|„([^„“”]{12,})[“”]|«([^«»]{12,})»|「([^「」]{8,})」|(?<!\w)\"([^\"\n]{12,})\"(?!\w)"
+    r"“([^“”]{12,})”|„([^„“”\"]{12,})[“”\"]|«([^«»]{12,})»|「([^「」]{8,})」|(?<!\w)\"([^\"\n]{12,})\"(?!\w)"
 )
 _SAYS = re.compile(
     r"\b(?:sa(?:ys?|id|ying)|stat(?:es?|ed|ing)|wr(?:ites?|ote)|written|reads?|quot\w*|according to|reported|reports|"
@@ -28,6 +28,6 @@ def quotations_in(text: str, *, always: bool = False) -> Iterator[str]:
             + " "
             + re.split(r"[.!?]\s|\n", text[end : end + 80])[0]
         )
-        long = len(re.findall(r"\w+", quoted)) >= _FEWEST_WORDS or not quoted.isascii()
+        long = len(re.findall(r"\w+", quoted)) >= _FEWEST_WORDS - always or not quoted.isascii()
         if long and (always or _SAYS.search(sentence)):
             yield quoted

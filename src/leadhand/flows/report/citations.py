@@ -17,6 +17,7 @@ from leadhand.domain.passages import Passage
 from leadhand.domain.quotations import quotations_in
 from leadhand.domain.value import Value
 
+from .certainty import caused, foretold, misplaced, turned, unbounded
 from .claims import denied, misattributed, miscounted, other_rates, widened
 from .contradictions import changed_names, foreign_to, opposed, reverted, swapped
 from .measures import fractions, measures, months_in, unheld, without_fractions
@@ -51,7 +52,10 @@ _INTRODUCES = re.compile(r":[*_\s]*$")
 _NUMBERED = re.compile(r"^[\s*_#]*\d{1,3}(?:\.\d+)*[.):]?\s+")
 _STOPPED = re.compile(r"(?<=[.,]\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)|(?<=[.,]\d\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)")
 _SHORT_MILLIONS = re.compile(r"([€$£]\s?\d[\d.,]*)\s?m\b")
-_READERS = (swapped, reverted, opposed, denied, miscounted, other_rates, widened, misattributed)
+_READERS = (
+    *(swapped, reverted, opposed, denied, miscounted, other_rates, widened, misattributed),
+    *(foretold, unbounded, caused, turned, misplaced),
+)
 """Each says where a sentence contradicts the passages that it cites."""
 _SHOWN = 4
 _MOST_FIGURES = 120

@@ -124,6 +124,8 @@ def swapped(said: Words, passages: Sequence[Words]) -> Iterator[str]:
             exact = figure._replace(measure=figure.measure._replace(bound=0, hedged=False))
             if any(alike(exact.measure, each.measure) for _, placed in theirs for each in placed):
                 figure = exact  # “at least 16” is 16 where the passage has it, and no 18
+            elif figure.measure.bound:
+                continue
             verdicts = [
                 verdict
                 for passage, placed in theirs

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
+from datetime import date
 from itertools import combinations
 from typing import NamedTuple
 
@@ -61,8 +63,14 @@ _NEXT_YEARS = (
     ),
 )
 """Words for the year before or after one that a passage names."""
+_LATER = re.compile(
+    r"\b(?:years|jahre|ans|años) (?:after|before|later|earlier|nach|vor|später|früher|zuvor|danach|après|avant|plus t|después|"
+    r"antes|más tarde)",
+    re.IGNORECASE,
+)
+_YEAR_SIZE = 31557600.0
 _RATE = re.compile(
-    r"(?:\s+[^\W\d_]+){0,3}?\s*(?:/|\b(?:per|a|an|pro|je|par|por|al|each|every|im|am|le|la)\s)\s*([^\W\d_]+)(?!\s+\d)",
+    r"(?:\s+of)?(?:\s+[^\W\d_]+){0,3}?\s*(?:/|\b(?:per|a|an|pro|je|par|por|al|each|every|im|am|le|la)\s)\s*([^\W\d_]+)(?!\s+\d)",
     re.IGNORECASE,
 )
 """What follows the figure of a rate: "trains per day", "Tonnen im Jahr"."""
@@ -88,7 +96,7 @@ _BEYOND = 0.15
 """How far from "more than 40" and "less than 40" a figure may be: 46 and 34."""
 _MOST_TOGETHER = 8
 """Figures of a sentence of a passage up to which a sentence may compute with two of them in any words."""
-_MOST_MOMENTS = 6
+_MOST_MOMENTS = 10
 """Years or times of a passage up to which a sentence may state how far two of them are apart."""
 """Figures of one kind in the cited passages up to which a sentence may compute with them."""
 
@@ -213,12 +221,20 @@ def implied(text: str, language: str = "") -> list[Measure]:
     years = sorted(dated.union(int(each.text) for each in measures(text) if each.year))
     near = [step for pattern, step in _NEXT_YEARS if pattern.search(text)]
     dated.update(year + step for year in years for step in near)
+    if _LATER.search(text):
+        spans = (each for each in measures(text, language) if each.kind == "time" and each.size == _YEAR_SIZE)
+        dated.update(year + sign * int(each.readings[0][0]) for each in spans for year in years for sign in (-1, 1))
     found += [Measure(str(year), ((float(year), 1.0),), "", 1.0, 0) for year in dated]
     months = sorted(set(months_in(text).values()))
-    for moments, size in ((times, 60.0), (months, 2629800.0), (years, 31557600.0)):
+    days = sorted({date(day.year or 2001, *each).toordinal() for day in said.days for each in day.days if _is_day(*each)})
+    for moments, size in ((times, 60.0), (months, 2629800.0), (years, _YEAR_SIZE), (days, 86400.0)):
         for one, other in combinations(moments, 2) if len(moments) <= _MOST_MOMENTS else ():
             found.append(Measure("", ((float(other - one), 1.0),), "time", size, 0, fraction=True))
     return found
+
+
+def _is_day(month: int, day: int) -> bool:
+    return 0 < day <= monthrange(2001, month)[1]
 
 
 def months_in(text: str) -> dict[str, int]:

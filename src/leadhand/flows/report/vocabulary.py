@@ -106,11 +106,11 @@ def any_of(words: str) -> re.Pattern[str]:
 
 _OPPOSITES = """
     rose|ris(?:es|en|ing|e)|rais(?:e|es|ed|ing)|increas\\w*|grew|grow\\w*|climb\\w*|gain\\w*|strengthen\\w*
-    |surg\\w+|jump\\w*|soar\\w*|doubl\\w*|tripl\\w*|expand\\w*|widen\\w*|accelerat\\w*|up(?! to)|gestiegen|stieg\\w*
+    |surg\\w+|jump\\w*|soar\\w*|doubl\\w*|tripl\\w*|expand\\w*|widen\\w*|accelerat\\w*|gestiegen|stieg\\w*
     |steig\\w*|zugenommen|zunahm\\w*|erhöh\\w*|wuchs\\w*|wachs\\w*|gewachsen|augment\\w*|hausse|progress\\w+
     |cr[ûu]\\w*|aument\\w*|subi[óe]\\w*|creci\\w+|crec[eí]\\w*
     fell|fall(?:s|en|ing)?|lower(?:s|ed|ing)|cut(?:s|ting)?|decreas\\w*|declin\\w*|dropp?\\w*|shr[aiu]nk\\w*
-    |weaken\\w*|plung\\w+|slump\\w*|halv\\w+|narrow\\w*|slow(?:s|ed|ing)|down|gesunken|sank|sanken|sink\\w*|senk\\w*
+    |weaken\\w*|plung\\w+|slump\\w*|halv\\w+|narrow\\w*|slow(?:s|ed|ing)|gesunken|sank|sanken|sink\\w*|senk\\w*
     |gesenkt|fielen|fiel|gefallen|abgenommen|abnahm\\w*|schrumpf\\w*|zurückgegangen|verringer\\w*|réduit\\w*
     |réduc\\w*|redu[cj]\\w*|baiss\\w*|diminu\\w*|recul\\w*|chut\\w+|disminuy\\w*|baj[oóa]\\w*|cay\\w*|descend\\w+
     import\\w*|eingeführt
@@ -271,7 +271,7 @@ PERIODS = {
 """Words for what a rate may be for, and adverbs of them, in seconds."""
 UNITS = _sizes("""
     share: % percent prozent pct porcentaje 1; ‰ promille 0.1
-    points: percentage pp prozentpunkt prozentpunkte prozentpunkten puntos 1
+    points: points point percentage pp prozentpunkt prozentpunkte prozentpunkten puntos 1
     celsius: °c celsius kelvin 1
     fahrenheit: °f fahrenheit 1
     degrees: ° degrees degree grad degrés grados 1

@@ -115,7 +115,9 @@ class Words:
         """The figures of each sentence, of each row and column of a table, and those of one unit in the whole text."""
         pools: dict[tuple[object, ...], list[Measure]] = {}
         columns = {begin: (end, column) for begin, end, column, _ in _cells(self.text)}
-        for each in [*self.measures, *fractions(self.text)]:
+        spans = [range(each.at, each.at + len(each.text)) for each in self.measures if not each.text.isdecimal()]
+        whole = [each for each in self.measures if not (each.text.isdecimal() and any(each.at in span for span in spans))]
+        for each in [*whole, *fractions(self.text)]:
             if each.kind not in ("", "share"):
                 pools.setdefault((each.kind,), []).append(each)
             pools.setdefault((self.sentence_of(each.at), self.text.count("\n", 0, each.at)), []).append(each)
