@@ -245,6 +245,33 @@ async def test_why_arguments_were_refused_names_no_part_of_a_secret(open_world: 
     assert calls_made == []
 
 
+KEY = "zq7-4711-aaaa-bbbb-cccc-dddd"
+
+
+@pytest.mark.parametrize("at", range(12, len(KEY) + 1))
+@pytest.mark.parametrize("around", ["{}", "it starts with {}…", "it starts with '{}', and ends", '"{}"'])
+def test_a_message_that_was_cut_in_the_middle_of_a_secret_shows_no_part_of_it(at: int, around: str):
+    message = around.format(f"the server said: {KEY}"[: len("the server said: ") + at])
+    assert Redactor([KEY]).text(message) == around.format(f"the server said: {REDACTED}")
+
+
+def test_what_a_secret_and_another_text_begin_with_is_shown():
+    redactor = Redactor([KEY, "https://search.example/find?key=zq7-4711-aaaa"])
+    for text in ("zq7-4711-aaaa is its name", "see https://search.example/find", "zq7-4711"):
+        assert redactor.text(text) == text
+
+
+async def test_a_failure_that_is_cut_to_a_length_holds_no_part_of_a_secret(open_world: Any):
+    """A model repeats the key that it found somewhere; the message about its answer shows 80 characters."""
+    models = FakeModels(f"I will not write JSON, but I know this long key of yours: {KEY * 2}" + " and more" * 20)
+    world = open_world(models, [Bench().measure], secrets=[KEY * 2])
+    await world.run()
+
+    text = await everything_of(world)
+    assert "I know this long key" in text
+    assert "zq7-4711" not in text
+
+
 async def test_a_tool_is_called_with_the_true_value_although_the_log_never_shows_it(open_world: Any):
     given: list[str] = []
 

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
@@ -73,6 +74,9 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 SHORTEST_SECRET = 8
 """Minimum characters of known values to search for; shorter ones would redact ordinary words. What a pattern matches is
 as long, but for the credentials of a URL, which end with ``@``."""
+_LONGEST_BEGINNING = 12
+_AFTER_CUT = ("", "…", "'", '"')
+"""What follows a text that was cut to a length: nothing, or what the message around it adds."""
 
 _V = TypeVar("_V", bound=Value)
 
@@ -83,13 +87,17 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
+        # Of a URL, the beginning is no secret, and its password is known by itself.
+        self._beginnings = [(secret, _beginning(secret)) for secret in known if "://" not in secret]
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
         self._each = [re.compile(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
-        self._secret = re.compile("|".join([*values, *_PATTERNS, *more]))
+        begun = [re.escape(beginning) for _, beginning in self._beginnings]
+        self._secret = re.compile("|".join([*values, *begun, *_PATTERNS, *more]))
         # Looked for first, as plain text: on events without a secret this is all that redaction costs.
-        self._marks = (*_MARKS, *(json.dumps(secret, ensure_ascii=False)[1:-1].lower() for secret in known))
+        marks = (*known, *(beginning for _, beginning in self._beginnings))
+        self._marks = (*_MARKS, *(json.dumps(mark, ensure_ascii=False)[1:-1].lower() for mark in marks))
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
@@ -128,6 +136,8 @@ class Redactor:
             yield from (found.span(found.lastindex or 0) for found in pattern.finditer(text))
         yield from (found.span() for found in _BASIC.finditer(text) if _are_credentials(found[1]))
         yield from _private_keys(text)
+        for secret, beginning in self._beginnings:
+            yield from _cut_off(text, secret, beginning)
 
     def _safe_prefix(self, written: str) -> int:
         """Return where the unfinished word begins, or what of several words may yet become a secret."""
@@ -205,6 +215,22 @@ def _are_credentials(encoded: str) -> bool:
     except ValueError:
         return False
     return ":" in decoded and decoded.isprintable()
+
+
+def _beginning(secret: str) -> str:
+    """What a text must hold of a known secret so that the rest counts as cut off."""
+    return secret[: min(_LONGEST_BEGINNING, max(SHORTEST_SECRET, len(secret) // 2))]
+
+
+def _cut_off(text: str, secret: str, beginning: str) -> Iterator[tuple[int, int]]:
+    """Where the first part of a known secret is, if the text was cut in the middle of it: messages have a length."""
+    first = text.find(beginning)
+    while first >= 0:
+        equal = takewhile(lambda pair: pair[0] == pair[1], zip(text[first : first + len(secret)], secret, strict=False))
+        last = first + len(list(equal))
+        if text[last : last + 1] in _AFTER_CUT:
+            yield first, last
+        first = text.find(beginning, first + 1)
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
