@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from leadhand import __version__
+from leadhand.cli.commands import runs
+from leadhand.cli.terminal import streams
 
 WEATHER = ("run", "--offline", "Weather in Paris?")
 
@@ -68,6 +70,26 @@ def test_an_answer_does_not_steer_the_terminal(leadhand: Any) -> None:
 
     assert "Paris: 40 dB" in result.out
     assert "\x1b" not in result.out + result.err
+
+
+@pytest.mark.parametrize(
+    "how", [("show", "--json"), *(("export", each) for each in ("--jsonl", "--json", "--md", "--html"))]
+)
+def test_nothing_that_is_printed_of_a_run_steers_the_terminal(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, how: tuple[str, str]
+) -> None:
+    """U+009B begins escape sequences as ESC does; U+202E reverses what follows. JSON says the same as in a file."""
+    for module in (streams, runs):
+        monkeypatch.setattr(module, "out_is_terminal", lambda: True)
+    request = "Measure the noise in Paris \x9b31m, that is \u202etxt.exe"
+    run_id = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", request).json["run_id"]
+
+    result = leadhand("runs", how[0], run_id, how[1])
+
+    assert "txt.exe" in result.out
+    assert [mark for mark in "\x1b\x9b\u202e" if mark in result.out] == []
+    if how[1] == "--json":
+        assert result.json["request"] == request
 
 
 def test_no_model_named_and_none_found_takes_the_built_in_one_and_says_why(leadhand: Any) -> None:

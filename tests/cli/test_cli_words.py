@@ -103,6 +103,7 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
     assert clean("a\x1b[31mb\x07\x9b1mc\td\ne") == "abc\td\ne"
     assert clean("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(Bc\x1bcd\x1b[") == "abcd"
     assert clean("\x1b]8;;no end\nof it") == "8;;no end\nof it"
+    assert clean("ann\u202etxt.exe \u2067b\u2069 שלום 👩‍🚀") == "anntxt.exe b שלום 👩‍🚀"
     assert cut("done    a\nb" + "x" * 5_000_000, 20) == "done    a bxxxxxxxx…"
     assert shortened("one\ntwo  three", 9) == "one two…"
     assert (sentence("use this"), sentence("leadhand runs list")) == ("Use this", "leadhand runs list")

@@ -21,9 +21,12 @@ _CONTROL = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # titles, links, device strings
     r"|\x1b[ -/]*[0-~]"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 )
-"""Escape sequences, and control characters except tab and line feed: an answer must not control the terminal."""
+"""Escape sequences, and control characters except tab and line feed: an answer must not control the terminal.
+
+Among them are those that change the direction of writing: they show a text in another order than it has.
+"""
 LONGEST_LINE = 300
 """The most characters in a line of progress."""
 

@@ -12,6 +12,7 @@ from leadhand.app.arguments import check_filters, parse_tags
 from leadhand.app.export import Format, export
 from leadhand.app.formatting import (
     age,
+    clean,
     short_id,
 )
 from leadhand.app.listings import definition_of
@@ -184,6 +185,7 @@ async def runs_export(
         listing = await find_run(runtime.store, run_id)
         text, damage = await export(runtime, listing.run_id, as_json, format=given[0] if given else "jsonl")
     if output is None or output == "-":
+        text = clean(text) if out_is_terminal() else text
         write(text if not html or out_is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode())
     else:
         _save(output, text)

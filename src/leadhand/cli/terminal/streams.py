@@ -188,8 +188,14 @@ def write_json(value: Any) -> None:
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """Return JSON, with non-ASCII characters escaped unless stdout is UTF-8."""
-    return json.dumps(value, ensure_ascii=not out_is_utf8(), indent=indent)
+    """Return JSON, with non-ASCII characters escaped unless stdout is UTF-8; on a terminal, control characters, too."""
+    written = json.dumps(value, ensure_ascii=not out_is_utf8(), indent=indent)
+    return "".join(map(_escaped, written)) if out_is_terminal() else written
+
+
+def _escaped(letter: str) -> str:
+    """Return a character of JSON, escaped if it could control the terminal or change the direction of writing."""
+    return letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
 
 
 def out_is_utf8() -> bool:
