@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 
 /** `live`: events come as they happen. `paused`: the tab is hidden. `ended`: the run is over, all was sent. */
-export type LinkState = "live" | "reconnecting" | "paused" | "ended";
+export type LinkState = "connecting" | "live" | "reconnecting" | "paused" | "ended";
 
 /** False from the first call that got no answer to the next that does. */
 export const reachable = signal(true);

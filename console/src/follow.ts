@@ -117,7 +117,7 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
       disconnect();
       handlers.link("paused");
     } else if (source === null || last < until) {
-      handlers.link("reconnecting");
+      handlers.link("connecting");
       open();
     }
   }

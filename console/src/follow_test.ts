@@ -133,7 +133,7 @@ Deno.test("a stream resumes after the snapshot it received", () => {
   const run = followRun();
   run.current().send({ last_seq: 900 }, "snapshot");
   for (const seq of [899, 900, 901]) run.current().send({ seq });
-  assert.deepEqual(run.calls, ["reconnecting", "snapshot 900", "change 901"]);
+  assert.deepEqual(run.calls, ["connecting", "snapshot 900", "change 901"]);
   run.current().onerror?.();
   run.timers.at(-1)!.run();
   assert.match(run.current().url, /after=901$/);
@@ -168,7 +168,7 @@ Deno.test("the end closes the connection for good", () => {
   const run = followRun();
   run.current().send({ attempt: "compose/a1", offset: 0, text: "Hi" }, "delta");
   run.current().send({ status: "succeeded", last_seq: 1 }, "end");
-  assert.deepEqual(run.calls, ["reconnecting", "delta Hi", "end succeeded", "ended"]);
+  assert.deepEqual(run.calls, ["connecting", "delta Hi", "end succeeded", "ended"]);
   assert.ok(run.current().closed);
   run.hide(true);
   run.hide(false);

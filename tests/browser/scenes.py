@@ -141,7 +141,7 @@ async def run_answered(home: Path) -> AsyncGenerator[Scene]:
     async with Served(home, models=survey.models, tools=survey.tools, approve="auto") as served:
         run_id = await served.started(REQUEST)
         await served.finished(run_id)
-        yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Gaps"))
+        yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Missing ("))
 
 
 @asynccontextmanager

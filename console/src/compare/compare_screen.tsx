@@ -17,7 +17,7 @@ import { StatusMark } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 import type { AssignmentLine, RunDocument } from "../wire.ts";
-import { differs, type Pair, pairsOf } from "./pairs.ts";
+import { currentSubtasks, differs, type Pair, pairsOf } from "./pairs.ts";
 
 export function CompareScreen() {
   useTitle("Compare runs");
@@ -123,8 +123,8 @@ function Line({ name, runs, of }: LineProps) {
   );
 }
 
-function subtaskWords({ assignments }: RunDocument): string {
-  const lines = assignments.filter((line) => line.counts);
+function subtaskWords(run: RunDocument): string {
+  const lines = currentSubtasks(run);
   const number = (status: string) => lines.filter((line) => line.status === status).length;
   const missing = number("failed") + number("dropped");
   return `${number("completed")} of ${count(lines.length, "subtask")} completed${
@@ -148,7 +148,7 @@ function limitWords({ limits }: RunDocument, other: RunDocument): string {
 function Subtasks({ runs }: { runs: Two }) {
   const [before, after] = runs;
   const [all, setAll] = useState(false);
-  const pairs = pairsOf(before.assignments, after.assignments);
+  const pairs = pairsOf(currentSubtasks(before), currentSubtasks(after));
   const different = pairs.filter(differs);
   const same = pairs.length - different.length;
   const [shown, showAll] = useFirstItems(all ? pairs : different, "subtasks");

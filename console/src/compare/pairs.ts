@@ -1,6 +1,6 @@
 // The subtasks of two runs, paired by what they are.
 
-import type { AssignmentLine } from "../wire.ts";
+import type { AssignmentLine, RunDocument } from "../wire.ts";
 
 export interface Pair {
   readonly title: string;
@@ -8,13 +8,23 @@ export interface Pair {
   readonly after: AssignmentLine | null;
 }
 
+/** Return the subtasks of a run without those that a later work order repeats. */
+export function currentSubtasks(
+  { assignments, work_orders: orders }: Pick<RunDocument, "assignments" | "work_orders">,
+): AssignmentLine[] {
+  const repeated = new Set(
+    orders.flatMap(({ subtasks }) => subtasks.map((subtask) => subtask.repairs_subtask)),
+  );
+  return assignments.filter(({ id, counts }) => counts && !repeated.has(id));
+}
+
 /** Return pairs with the same title, in the order of the first run; those of the second run alone come last. */
 export function pairsOf(
   before: readonly AssignmentLine[],
   after: readonly AssignmentLine[],
 ): Pair[] {
-  const left = Map.groupBy(after.filter(({ counts }) => counts), ({ title }) => title);
-  const pairs: Pair[] = before.filter(({ counts }) => counts).map((line) => ({
+  const left = Map.groupBy(after, ({ title }) => title);
+  const pairs: Pair[] = before.map((line) => ({
     title: line.title,
     before: line,
     after: left.get(line.title)?.shift() ?? null,

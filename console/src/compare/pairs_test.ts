@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import type { AssignmentLine } from "../wire.ts";
-import { differs, pairsOf } from "./pairs.ts";
+import { currentSubtasks, differs, pairsOf } from "./pairs.ts";
 
 const line = (id: string, title: string, counts = true) =>
   ({ id, title, counts }) as AssignmentLine;
 
 Deno.test("subtasks are paired by title, and those of one run alone are shown alone", () => {
   const pairs = pairsOf(
-    [line("a0", "noise · Paris"), line("a1", "noise · Rome"), line("plan", "Plan", false)],
-    [line("b0", "noise · Rome"), line("b1", "noise · Oslo"), line("plan", "Plan", false)],
+    [line("a0", "noise · Paris"), line("a1", "noise · Rome")],
+    [line("b0", "noise · Rome"), line("b1", "noise · Oslo")],
   );
   assert.deepEqual(
     pairs.map(({ before, after }) => [before?.id ?? null, after?.id ?? null]),
@@ -31,4 +31,20 @@ Deno.test("subtasks differ by state, result or failure, and if one run has none"
   assert.equal(differ(done, { ...done, summary: "9 kW" }), true);
   assert.equal(differ(done, { ...done, status: "failed" }), true);
   assert.equal(differ(done, null), true);
+});
+
+Deno.test("of a subtask and what repeats it, only the last is compared; plans and reviews are not", () => {
+  const run = {
+    assignments: [
+      line("plan", "Plan", false),
+      line("wo-001.0", "x"),
+      line("wo-001.1", "y"),
+      line("wo-002.0", "y"),
+    ],
+    work_orders: [
+      { subtasks: [{ repairs_subtask: null }, { repairs_subtask: null }] },
+      { subtasks: [{ repairs_subtask: "wo-001.1" }] },
+    ],
+  } as unknown as Parameters<typeof currentSubtasks>[0];
+  assert.deepEqual(currentSubtasks(run).map(({ id }) => id), ["wo-001.0", "wo-002.0"]);
 });

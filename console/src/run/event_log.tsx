@@ -45,7 +45,10 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
 
   useEffect(() => {
     if (filtering) store.loadEvents(1, model.seq);
-    else if (list.end > list.first) store.loadEvents(list.first + 1, list.end);
+    else if (list.end > list.first) {
+      const first = Math.floor((list.scroller.current?.scrollTop ?? 0) / rowHeight);
+      store.loadEvents(first, first + list.end - list.first);
+    }
   });
   useLayoutEffect(() => {
     const element = list.scroller.current;

@@ -49,7 +49,13 @@ export function RunScreen({ runId }: { runId: string }) {
       {problem === null ? <Waiting what="the run" /> : (
         <div class="empty">
           <h1>{problem.status === 404 ? "Run not found" : "The run could not be loaded"}</h1>
-          <ProblemNote problem={problem} />
+          {problem.status === 404
+            ? (
+              <p>
+                There is no run <code>{runId}</code>. It may have been deleted.
+              </p>
+            )
+            : <ProblemNote problem={problem} />}
           <a href="/runs">All runs</a>
         </div>
       )}

@@ -1,6 +1,7 @@
 // The state of the run in one sentence for screen readers, at most every five seconds.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { endsOf } from "./model.ts";
 import type { RunStore } from "./store.ts";
 
 const EVERY_MS = 5_000;
@@ -27,8 +28,9 @@ function summaryOf(store: RunStore): string {
   ];
   if (counts.running) parts.push(`${counts.running} running`);
   if (counts.retrying) parts.push(`${counts.retrying} retrying`);
-  if (current.failed) parts.push(`${current.failed} failed`);
-  if (current.dropped) parts.push(`${current.dropped} skipped`);
+  for (const [end, number] of Object.entries(endsOf(model))) {
+    if (number > 0) parts.push(`${number} ${end}`);
+  }
   if (store.cards.value.length) parts.push(`${store.cards.value.length} waiting for your answer`);
   return parts.join(", ");
 }

@@ -29,6 +29,7 @@ export function Side({ store, selection }: SideProps) {
     <aside class="side" aria-label="Approvals, answer and details">
       <Approvals store={store} />
       <div class="panel side-tabs">
+        <h2 class="unseen">Details</h2>
         <Tabs
           label="Details"
           tabs={tabsOf(view, tab).map((name) => ({ name, label: labelOf(name, view) }))}

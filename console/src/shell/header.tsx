@@ -78,6 +78,7 @@ const LINKS: Record<
 > = {
   connected: ["●", "good", "Connected"],
   live: ["●", "good", "Live"],
+  connecting: ["◌", "idle", "Connecting"],
   reconnecting: ["◌", "asks", "Reconnecting"],
   paused: ["‖", "idle", "Paused"],
   ended: ["■", "idle", "Ended"],
