@@ -12,7 +12,7 @@ from leadhand.app import approvals, arguments, operator
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.blocking import answer_of
-from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowRegistry
+from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, FlowRegistry
 from leadhand.app.keys import user
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
@@ -209,7 +209,7 @@ class Leadhand(Answering):
         self,
         request: str,
         *,
-        flow: str = DEFAULT,
+        flow: FlowName | str = DEFAULT,
         output: Wanted[ValueT] = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
@@ -260,7 +260,7 @@ class Leadhand(Answering):
         return asked_settings(self._settings, model=name, budget=budget, bounded=self._bounded), adapter
 
     async def run(
-        self, request: str, *, flow: str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
+        self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
     ) -> Answer[ValueT]:
         """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
         return await (await self.start(request, flow=flow, output=output, **options)).answer()
@@ -367,7 +367,7 @@ class Leadhand(Answering):
         return runtime, await approvals.find_approval(runtime, question)
 
     def run_sync(
-        self, request: str, *, flow: str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
+        self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
     ) -> Answer[ValueT]:
         """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
         return self._sync(self.start(request, flow=flow, output=output, **options))

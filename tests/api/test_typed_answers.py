@@ -114,7 +114,7 @@ async def test_a_figure_that_no_result_holds_is_refused_and_asked_for_again(tmp_
     ("value", "why"),
     [
         (LIE, "the value states 11.25, and no result holds that"),
-        ({"offers": []}, '"cheapest" is a required property'),
+        ({"offers": []}, '"cheapest" is missing'),
         ({**GOOD, "cheapest": "the shop that is called Adler"}, "cheapest: Value error, name the shop only"),
         ({**GOOD, "offers": [{"shop": "Blum", "price_eur": 12.5, "delivered": "on 2026-03-01"}]}, "offers.0.delivered"),
     ],

@@ -120,7 +120,7 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
     asked = waiting(leadhand)
     for args, fault in (
         ('{"amount": "much", "to": "Bob"}', 'amount: "much" is not of type "number"'),
-        ('{"amount": 3}', '"to" is a required property'),
+        ('{"amount": 3}', '"to" is missing'),
         ("[3]", "the arguments are not a JSON object"),
         ('{"amount": NaN, "to": "Bob"}', "the arguments cannot be stored as JSON"),
         ('{"amount": 3, "to": "\\ud800"}', "the arguments cannot be stored as JSON: the text is not valid UTF-8"),

@@ -28,7 +28,7 @@ def test_arguments_are_edited_checked_and_shown_before_the_yes(leadhand: Any, te
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
     for typed, told in (
         ('{"amount": 20', "invalid JSON"),
-        ('{"amount": 20}', '"to" is a required property'),
+        ('{"amount": 20}', '"to" is missing'),
         ("[20]", "the arguments are not a JSON object"),
     ):
         child.expect(MENU)

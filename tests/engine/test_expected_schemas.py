@@ -84,7 +84,7 @@ async def test_a_worker_without_a_tool_can_be_asked_for_an_object(open_world: An
 BAD_VALUES = {
     "a text": ("It is 20 cm.", "is not one JSON object"),
     "a wrong type": ({"centimetres": "20"}, "centimetres: "),
-    "a missing field": ({}, '"centimetres" is a required property'),
+    "a missing field": ({}, '"centimetres" is missing'),
     "one field too many": ({"centimetres": 20, "more": 20}, "more"),
 }
 

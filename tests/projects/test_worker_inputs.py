@@ -39,7 +39,7 @@ async def led(project: Path, script: ScriptedModel, request: str, worker: str) -
     ("request_", "why"),
     [
         ("Grade solar.md", "the request does not fit the worker grader: it is not JSON"),
-        ('{"strict": true}', '"deck" is a required property'),
+        ('{"strict": true}', '"deck" is missing'),
         ('{"deck": 5}', 'deck: 5 is not of type "string"'),
     ],
 )

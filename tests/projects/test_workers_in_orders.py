@@ -89,7 +89,7 @@ async def test_the_limits_of_the_worker_hold(tmp_path: Path) -> None:
             "names the worker 'gradr', which does not exist; there are: grader. Did you mean grader?",
         ),
         ({"worker": "grader", "tool": "other"}, "names the tool other, which the worker grader may not use"),
-        ({"worker": "grader", "args": {"file": "x"}}, 'arguments for its worker: "deck" is a required property'),
+        ({"worker": "grader", "args": {"file": "x"}}, 'arguments for its worker: "deck" is missing'),
     ],
     ids=["unknown", "tool", "input"],
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypedDict
 
 from leadhand.app.typed_answers import Output, typed_value
+from leadhand.domain.errors import FailureClassName
 from leadhand.domain.run import RunStatus
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ AnswerGap = TypedDict(
         "subtask_index": int | None,
         "assignment": str | None,
         "name": str,
-        "class": str,
+        "class": FailureClassName,
         "reason": str,
         "next_action": str,
     },

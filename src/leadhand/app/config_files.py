@@ -46,6 +46,11 @@ def read_text(path: Path) -> str:
     return text.removeprefix("\ufeff")
 
 
+def unwritten(error: OSError, file: Path | None = None) -> str:
+    """Return that a file could not be written, and why; ``file`` if the error does not name it."""
+    return f"cannot write {file or error.filename}: {error.strerror or error}"
+
+
 def fault(path: Path | str, line: int, what: str, how: str) -> ConfigurationError:
     """Return an error at a line of a file."""
     return ConfigurationError(f"{path}:{line}: {what}", how)

@@ -12,7 +12,7 @@ from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.role_checks import check_roles
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed
-from leadhand.app.settings import Settings, held_back, held_back_s
+from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
@@ -84,8 +84,7 @@ class Definitions:
             offline=wanted.offline,
             documents=wanted.documents,
             detached=detached,
-            held_back=held_back(wanted.limits, shaped=shape is not None),
-            held_back_s=held_back_s(wanted.limits),
+            **reserves(wanted.limits, shaped=shape is not None),
             budgets=wanted.budgets,
             concurrency=wanted.concurrency_of_runs,
             no_cache=wanted.no_cache,

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("leadhand")
 GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
-DEFAULT = "work-order"
-REPORT = "report"
-RESEARCH = "research"
-WORKER = "worker"
+FlowName = Literal["work-order", "report", "research", "worker"]
+"""The built-in flows."""
+DEFAULT: FlowName = "work-order"
+REPORT: FlowName = "report"
+RESEARCH: FlowName = "research"
+WORKER: FlowName = "worker"
 LATE = (REPORT, RESEARCH, WORKER)
 """The built-in flows that are loaded when they are named: most processes need none, and they take long to import."""
 OPTIONS = "Pass options that are plain JSON; put long material into files."

@@ -6,7 +6,7 @@ import re
 from typing import TypedDict
 
 from leadhand.app.arguments import RANGES, limits
-from leadhand.app.settings import held_back, held_back_s
+from leadhand.app.settings import reserves
 from leadhand.domain.decide.operator_requests import ran_out, retriable, turns_of
 from leadhand.domain.errors import RAN_OUT, Failure, UsageError
 from leadhand.domain.events import LimitsChanged
@@ -59,8 +59,8 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
             raise UsageError(
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
-    kept = held_back(changed, shaped=state.definition.shape is not None)
-    return LimitsChanged(by=by, limits=changed, held_back=kept, held_back_s=held_back_s(changed), turns=turns)
+    kept = reserves(changed, shaped=state.definition.shape is not None)
+    return LimitsChanged(by=by, limits=changed, turns=turns, **kept)
 
 
 def _lead_turns(state: RunState) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import held_back, held_back_s
+from leadhand.app.settings import reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain import events as ev
 from leadhand.domain.approval import args_hash
@@ -337,8 +337,7 @@ async def fork(
         "detached": definition.detached if detached is None else detached,
     }
     if changed != definition.limits:
-        kept = held_back(changed, shaped=definition.shape is not None)
-        changes |= {"held_back": kept, "held_back_s": held_back_s(changed)}
+        changes |= reserves(changed, shaped=definition.shape is not None)
     await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):

@@ -132,7 +132,7 @@ def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> ob
     workers = project.workers if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
-        raise _unknown(name, [each.name for each in workers])
+        raise unknown_worker(name, [each.name for each in workers])
     own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in GIVES else "")
     tools = worker.tool_names(toolbox.known(every=True))
     found = {"model": worker.model, "tools": tools or None, **worker.limits.model_dump()}
@@ -153,14 +153,15 @@ def check_worker(name: str, workers: Sequence[Role], request: str) -> None:
     """Raise UsageError if no declared worker has this name, or if the request does not match its input schema."""
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
-        raise _unknown(name, [each.name for each in workers])
+        raise unknown_worker(name, [each.name for each in workers])
     _, problems = input_of(worker.input, request)
     if problems:
         how = f"Pass JSON that matches its input schema: {compact_json(worker.input)}"
         raise UsageError(f"the request does not fit the worker {name}: {'; '.join(problems)}", how)
 
 
-def _unknown(name: str, names: Sequence[str]) -> UsageError:
+def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
+    """Return the error of a worker that is not among those with these names."""
     how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}" if names else _DECLARE
     return UsageError(f"unknown worker {name!r}", how)
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from leadhand.app.config_files import read_text
+from leadhand.app.config_files import read_text, unwritten
 from leadhand.app.manifest import Project, load_project, relative_path
 from leadhand.app.project_workers import worker_roles
 from leadhand.app.worker_files import SUFFIX
@@ -61,7 +61,7 @@ class Promotion:
         except OSError as error:
             _restore(before)
             how = "Check that you may write the file."
-            raise ConfigurationError(f"cannot write {error.filename}: {error.strerror or error}", how) from error
+            raise ConfigurationError(unwritten(error), how) from error
         except ConfigurationError:
             _restore(before)
             raise

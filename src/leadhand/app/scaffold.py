@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from leadhand.app.config_files import MANIFEST
+from leadhand.app.config_files import MANIFEST, unwritten
 from leadhand.domain.errors import ConfigurationError, UsageError
 
 MANIFEST_TEXT = """\
@@ -100,5 +100,5 @@ def write_project(directory: Path) -> list[Path]:
                 new.write(text)
     except OSError as error:
         how = "Choose a directory in which you may write."
-        raise ConfigurationError(f"cannot write {error.filename}: {error.strerror or error}", how) from error
+        raise ConfigurationError(unwritten(error), how) from error
     return list(files)

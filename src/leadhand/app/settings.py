@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -200,6 +200,18 @@ def held_back(limits: Limits, *, shaped: bool = False) -> Amount:
 def held_back_s(limits: Limits) -> float:
     """The seconds that are kept for reviews and the answer."""
     return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
+
+
+class Reserves(TypedDict):
+    """What a run keeps for reviews and the answer."""
+
+    held_back: Amount
+    held_back_s: float
+
+
+def reserves(limits: Limits, *, shaped: bool) -> Reserves:
+    """Return what is kept with these limits, if the answer is ``shaped`` or not."""
+    return {"held_back": held_back(limits, shaped=shaped), "held_back_s": held_back_s(limits)}
 
 
 def tilde(path: Path | str) -> str:

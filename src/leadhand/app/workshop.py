@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from leadhand.app.config_files import unwritten
 from leadhand.app.manifest import Project
 from leadhand.app.worker_files import SUFFIX, parse_worker, worker_text
 from leadhand.domain.artifact import confined
@@ -58,7 +59,7 @@ class ProjectWorkshop:
                 os.replace(draft, file)
         except OSError as error:
             raise ToolError(
-                f"cannot write {file}: {error.strerror or error}",
+                unwritten(error, file),
                 type="file",
                 class_=FailureClass.UNAVAILABLE,
                 next_action="make the directory generated_workers_dir writable",

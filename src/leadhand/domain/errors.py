@@ -19,7 +19,7 @@ Two families::
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -40,6 +40,12 @@ class FailureClass(StrEnum):
     LOST = "lost"
     EXHAUSTED = "exhausted"
 
+
+FailureClassName = Literal[
+    "transient", "rate_limited", "invalid", "unavailable", "rejected", "blocked", "too_large", "insufficient", "lost",
+    "exhausted",
+]  # fmt: skip
+"""The classes of failures, by name."""
 
 NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "try again when the service is available",
@@ -263,9 +269,11 @@ class ToolError(Exception):
         message: str,
         *,
         type: str = "tool_error",
-        class_: FailureClass = FailureClass.INVALID,
+        class_: FailureClass | FailureClassName = FailureClass.INVALID,
         next_action: str = "",
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
-        self.failure = Failure.of(message, type, class_, next_action, retry_after_s)
+        if class_ not in list(FailureClass):
+            raise UsageError(f"{class_!r} is not a class of failures", f"Choose from: {', '.join(FailureClass)}.")
+        self.failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s)

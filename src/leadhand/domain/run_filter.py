@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from .listing import DRIVEN, RunListing, RunRecord
-from .run import RunStatus
+from .run import RunStatus, RunStatusName
 from .search import is_found, query_words, searched_words, words_in
 
 
@@ -20,6 +20,10 @@ class RunSort(StrEnum):
     DURATION = "duration"
     STATUS = "status"
     FLOW = "flow"
+
+
+RunSortName = Literal["created", "cost", "duration", "status", "flow"]
+"""What a list of runs can be sorted by, by name."""
 
 
 class RunFilter(TypedDict, total=False):
@@ -37,7 +41,7 @@ class RunFilter(TypedDict, total=False):
     The largest of what the runs are sorted by come first (``created``, if it is not given), or last if ``ascending``.
     """
 
-    status: RunStatus | None
+    status: RunStatus | RunStatusName | None
     flow: str | None
     text: str
     search: str
@@ -52,7 +56,7 @@ class RunFilter(TypedDict, total=False):
     key_id: str | None
     follows: str | None
     tags: Mapping[str, str]
-    sort: RunSort
+    sort: RunSort | RunSortName
     ascending: bool
 
 
@@ -67,7 +71,7 @@ def duration_s(run: RunListing, now: datetime) -> float:
 
 def sort_key(filters: RunFilter, now: datetime) -> Callable[[RunListing], Any]:
     """Return the function by which runs are sorted."""
-    match filters.get("sort", RunSort.CREATED):
+    match RunSort(filters.get("sort", RunSort.CREATED)):
         case RunSort.CREATED:
             return lambda run: run.created_at
         case RunSort.COST:

@@ -10,6 +10,7 @@ from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.state import Compacted, ModelTurn
 from leadhand.domain.tool import Effect, ToolResult
+from leadhand.domain.tool_limits import OF_RUN
 from leadhand.domain.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
 from leadhand.engine.log import RunLog
@@ -22,11 +23,6 @@ LONGEST_KEPT = 4_000
 LEAST_KEPT = 200
 LATEST_SHOWN = 4
 """The latest turns, which are not left out of a conversation."""
-_STILL_SHOWN = {
-    "todo_list_read": "todo_list_read returns the todos",
-    "filesystem_tree": "filesystem_tree lists the files",
-}
-"""What the line about turns that are left out points to, by tool."""
 SAME_RESULTS = 2
 """Equal results of one call in a row after which it is not made again."""
 MOST_REPEATED = 2
@@ -169,8 +165,12 @@ class Conversation:
 
     def _left_out(self, last: int) -> str:
         """Return the message that stands for the turns that are left out."""
-        shown = [what for tool, what in _STILL_SHOWN.items() if tool in self._work.tools]
-        where = f" {'; '.join(shown)}." if shown else ""
+        shows = [
+            tool.name
+            for tool in self._work.definition.tools
+            if tool.name in self._work.tools and tool.toolset in OF_RUN and not tool.parameters.get("required")
+        ]
+        where = f" To see what there is now, call {' or '.join(shows)}." if shows else ""
         return f"Turns 1 to {last} of this conversation are left out, since it exceeded the context window.{where}"
 
     def _facts(self) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ def run_listings(
         RunSort.DURATION: took,
         RunSort.STATUS: BY_STATUS,
         RunSort.FLOW: "flow",
-    }[filters.get("sort", RunSort.CREATED)]
+    }[RunSort(filters.get("sort", RunSort.CREATED))]
     columns = ("created_at", "run_id") if key == "created_at" else (key, "created_at", "run_id")
     if asked.before is not None:
         after = f"({', '.join(columns)}) {'>' if ascending else '<'}"
@@ -101,7 +101,7 @@ def _conditions(filters: RunFilter, took: str) -> list[tuple[str, Sequence[objec
     status, text, detached = filters.get("status"), filters.get("text"), filters.get("detached")
     literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_") if text else ""
     conditions: dict[str, object] = {
-        "status = ?": None if status is None else status.value,
+        "status = ?": None if status is None else str(status),
         "flow = ?": filters.get("flow"),
         "searched LIKE ? ESCAPE '!'": f"%{literally}%" if text else None,
         "created_at >= ?": stored(filters.get("since")),

@@ -92,7 +92,7 @@ def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None
     assert isinstance(last[2], UserMessage)
     assert re.fullmatch(
         r"Turns 1 to \d+ of this conversation are left out, since it exceeded the context window\. "
-        r"todo_list_read returns the todos; filesystem_tree lists the files\.",
+        r"To see what there is now, call todo_list_read or filesystem_tree\.",
         last[2].text,
     )
     for request in requests:

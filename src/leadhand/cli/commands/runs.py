@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.arguments import check_filters, parse_tags
+from leadhand.app.config_files import unwritten
 from leadhand.app.export import Format, export
 from leadhand.app.formatting import (
     age,
@@ -209,6 +210,4 @@ def _save(name: str, text: str) -> None:
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise UsageError(
-            f"cannot write {path}: {error.strerror or error}", "Name another file with --output FILE."
-        ) from error
+        raise UsageError(unwritten(error, path), "Name another file with --output FILE.") from error

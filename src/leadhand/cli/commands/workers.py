@@ -6,6 +6,7 @@ from typing import Annotated
 
 from leadhand.app.formatting import clean
 from leadhand.app.manifest import Project
+from leadhand.app.project_workers import unknown_worker
 from leadhand.app.promotion import promotion_of
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import toolbox
@@ -17,7 +18,6 @@ from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say, write, write_json
 from leadhand.domain.errors import LeadhandError, UsageError
-from leadhand.domain.text import did_you_mean
 
 HEADINGS = ("NAME", "SOURCE", "FILE", "DESCRIPTION")
 Name = Annotated[str, Flag("The worker.")]
@@ -46,9 +46,7 @@ async def workers_show(
     every = _workers(project.required())
     worker = next((each for each in every if each.name == name), None)
     if worker is None:
-        names = list(dict.fromkeys(each.name for each in every))
-        how = f"There are: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
-        raise UsageError(f"unknown worker {name!r}", how)
+        raise unknown_worker(name, list(dict.fromkeys(each.name for each in every)))
     if json:
         write_json(worker.model_dump(mode="json", exclude={"runs"}))
         return Exit.ANSWERED
