@@ -12,8 +12,8 @@ from cluster.machines import Cluster
 
 
 @pytest.fixture
-def cluster(postgres_url: str, tmp_path: Path) -> Cluster:
-    return Cluster(postgres_url, tmp_path)
+def cluster(postgres_tables_url: str, tmp_path: Path) -> Cluster:
+    return Cluster(postgres_tables_url, tmp_path)
 
 
 @pytest.fixture

@@ -146,6 +146,12 @@ class Cluster:
         async with self.store() as store:
             return replay(run_id, await store.read(run_id))
 
+    async def finished(self, run_id: str) -> RunState:
+        """The state of a run, once it is over."""
+        async with self.store() as store:
+            await until(lambda: store.run(run_id), lambda run: run.finished_at is not None)
+            return replay(run_id, await store.read(run_id))
+
     async def the_run(self) -> str:
         """The id of the only run, once it is there."""
         async with self.store() as store:

@@ -103,12 +103,11 @@ async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cl
         assert {each.attempt.host for each in state.assignments.values() if each.attempt} != {one.host}
 
 
-def drives(cluster: Cluster, run_id: str) -> Any:
-    async def owner() -> str | None:
-        async with cluster.store() as store:
-            return (await store.run(run_id)).owner
-
-    return owner
+async def driver_of(cluster: Cluster, run_id: str, *wanted: str) -> str:
+    """The host that drives a run, once it is one of these."""
+    async with cluster.store() as store:
+        run = await until(lambda: store.run(run_id), lambda run: run.owner in wanted)
+        return run.owner
 
 
 async def test_a_detached_run_goes_on_when_the_host_that_drives_it_is_killed(cluster: Cluster) -> None:
@@ -116,13 +115,13 @@ async def test_a_detached_run_goes_on_when_the_host_that_drives_it_is_killed(clu
         machines: dict[str, Machine] = {one.host: one, two.host: two}
         run_id = await started_detached(cluster, count=8, held=2)
         await until(lambda: cluster.by_process("began").total() == 8)
-        first = machines.pop(await until(drives(cluster, run_id)))
+        first = machines.pop(await driver_of(cluster, run_id, *machines))
         mine = Counter(n for pid, what, n in cluster.notes if pid == first.pid and what == "began")
         await first.kill()
         (other,) = machines.values()
-        await until(drives(cluster, run_id), lambda owner: owner == other.host)
+        await driver_of(cluster, run_id, other.host)
         cluster.open_gate()
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         entries = await entries_of(cluster, run_id)
         assert count(entries, RunClaimed) == 2
@@ -150,15 +149,15 @@ async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_ov
         machines: dict[str, Machine] = {one.host: one, two.host: two}
         run_id = await started_detached(cluster, count=6, held=0)
         await until(lambda: cluster.by_process("began").total() == 6)
-        first = machines.pop(await until(drives(cluster, run_id)))
+        first = machines.pop(await driver_of(cluster, run_id, *machines))
         (other,) = machines.values()
         first.signal(signal.SIGTERM)
-        await until(drives(cluster, run_id), lambda owner: owner == other.host)
+        await driver_of(cluster, run_id, other.host)
         async with cluster.store() as store:
             await until(store.hosts, lambda hosts: any(line.draining for line in hosts if line.host == first.host))
         cluster.open_gate()
         assert (await first.rest())[0] == 0, first.log.read_text()
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         assert {each.attempts for each in state.assignments.values()} == {1}, "a piece was carried out twice"
         assert first.pid in cluster.by_process("ended")
@@ -173,7 +172,7 @@ async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cl
         assert (await one.rest())[0] == 0, one.log.read_text()
         await until(lambda: cluster.by_process("began")[two.pid] == 6)
         cluster.open_gate()
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         assert [each.attempts for each in state.assignments.values()].count(2) == mine
         assert not any(each.failures for each in state.assignments.values()), "a host that leaves is no failure"
@@ -188,11 +187,11 @@ async def test_a_pause_of_postgresql_is_a_pause_of_the_run(server: Server, tmp_p
         cluster.open_gate()
         await until(lambda: cluster.by_process("ended").total() == 8)
         await asyncio.to_thread(server.restart)
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         entries = await entries_of(cluster, run_id)
         assert (count(entries, AttemptLost), count(entries, RunClaimed)) == (0, 1)
         await until(lambda: not jobs(cluster))
         second = await started_detached(cluster, count=8)  # the hosts take work again
-        state = await until(lambda: cluster.state(second), lambda state: state.finished is not None)
+        state = await cluster.finished(second)
         assert state.status is RunStatus.SUCCEEDED

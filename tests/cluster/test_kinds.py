@@ -31,7 +31,7 @@ async def test_a_run_of_each_kind_is_shared_by_two_hosts(cluster: Cluster, words
         async with cluster.process(words[0], "--offline", "--detach", words[1], name="client") as client:
             code, said = await client.rest()
             assert code == 0, client.log.read_text()
-        state = await until(lambda: cluster.state(said.strip()), lambda state: state.finished is not None)
+        state = await cluster.finished(said.strip())
         assert state.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
         hosts = {each.attempt.host for each in state.assignments.values() if each.attempt is not None}
         assert hosts <= {one.host, two.host}
@@ -47,7 +47,7 @@ async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> N
         async with cluster.process(*command, "Evaluate the pitch decks", name="client") as client:
             code, said = await client.rest()
             assert code == 0, client.log.read_text()
-        state = await until(lambda: cluster.state(said.strip()), lambda state: state.finished is not None)
+        state = await cluster.finished(said.strip())
     assert state.finished is not None
     assert state.status is RunStatus.SUCCEEDED, state.finished
     assert "decks/solar.md: score 5 of 5" in state.finished.answer
@@ -75,6 +75,6 @@ async def test_a_killed_server_leaves_its_runs_to_a_host(cluster: Cluster) -> No
                 server.signal(signal.SIGKILL)
                 await until(lambda: cluster.by_process("began")[host.pid] == 4)
                 cluster.open_gate()
-                state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+                state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         assert cluster.by_process() == {host.pid: 4}

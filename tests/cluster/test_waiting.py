@@ -9,6 +9,7 @@ import httpx2
 
 from cluster.machines import Cluster, started_detached, until
 from leadhand.app.host_waits import waiting_runs
+from leadhand.domain.evolve import replay
 from leadhand.domain.run import RunStatus
 
 NEXT = str(Path(__file__).with_name("next_pieces.py"))
@@ -59,7 +60,7 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             async with cluster.host("host"):
                 await until(waiting, lambda runs: not runs)
                 for run_id in (first, second, last):
-                    await until(lambda run_id=run_id: cluster.state(run_id), lambda state: state.finished is not None)
+                    await cluster.finished(run_id)
             document = (await client.get(f"/api/runs/{last}")).json()
             assert (document["waits_for"], document["queue_position"]) == ("", None)
 
@@ -75,10 +76,11 @@ async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_pr
         assert json.loads(document[: document.rindex("}") + 1])["waits_for"] == (
             "3 assignments wait: the only host that can run it is busy"
         )
-        await until(lambda: cluster.state(high), lambda state: len(state.live) == 3)
+        async with cluster.store() as store:
+            await until(lambda: store.read(high), lambda entries: len(replay(high, entries).live) == 3)
         cluster.open_gate()
         for run_id in (blocking, low, high):
-            await until(lambda run_id=run_id: cluster.state(run_id), lambda state: state.finished is not None)
+            await cluster.finished(run_id)
         async with cluster.store() as store:
             finished = {run.run_id: run.finished_at for run in await store.runs(status=RunStatus.SUCCEEDED)}
         assert finished[high] < finished[low]  # type: ignore[operator]
@@ -101,7 +103,7 @@ async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cl
             assert waiting.reason.startswith("its log cannot be read here: ")
         change_version(-50)  # so that this release can stand for a later one
         async with cluster.host("later") as later:
-            state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+            state = await cluster.finished(run_id)
             assert state.status is RunStatus.SUCCEEDED
             assert cluster.by_process()[later.pid] >= 1
 
@@ -129,10 +131,10 @@ async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: 
         cluster.open_gate()
         async with cluster.process(*words, name="later-again") as later:
             later.host = await later.line()
-            state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+            state = await cluster.finished(run_id)
             assert state.status is RunStatus.SUCCEEDED
             assert earlier.pid not in cluster.by_process("began")
             first = await started_detached(cluster, count=2)  # a run of the earlier version goes to the earlier host
-            state = await until(lambda: cluster.state(first), lambda state: state.finished is not None)
+            state = await cluster.finished(first)
             assert state.status is RunStatus.SUCCEEDED
             assert cluster.by_process()[earlier.pid] == 2
