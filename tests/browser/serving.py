@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx2
+from processes import start_async
 
 from leadhand import Leadhand
 from leadhand.server.app import Doors, create_app
@@ -145,7 +146,7 @@ class Process(Client):
     async def start(self) -> None:
         """Start the process and wait until it listens."""
         with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await start_async(
                 *self._command, stdout=asyncio.subprocess.PIPE, stderr=log, env=self._environment
             )
         assert self._process.stdout is not None

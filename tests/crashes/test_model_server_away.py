@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from processes import start_async
+
 from crashes.killing import PATIENCE_S, SOURCE
 from crashes.model_server import SUBTASKS
 from leadhand.api import Leadhand
@@ -32,7 +34,7 @@ class ModelServer:
 
     async def start(self, kind: str) -> None:
         script = str(Path(__file__).with_name("model_server.py"))
-        self._process = await asyncio.create_subprocess_exec(
+        self._process = await start_async(
             sys.executable,
             script,
             str(self.port),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from documents import PAGES, ROOT, anchors, blocks, links, named, rows
+from processes import run
 
 import leadhand
 from leadhand.cli.catalogue import COMMANDS
@@ -299,13 +299,9 @@ def test_the_run_document_on_its_page_has_the_fields_of_a_real_one(tmp_path: Pat
     page = DOCS / "reference" / "run-document.md"
     shown, gaps = (json.loads(block.text) for block in blocks(page, "json"))
     for arguments, of in (((), shown), (("--closed",), None)):
-        ran = subprocess.run(
+        ran = run(
             [sys.executable, str(ROOT / "examples" / "paris.py"), "--json", *arguments],
             env={**_environment(), "LEADHAND_HOME": str(tmp_path)},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=90,
-            check=False,
         )
         real = json.loads(ran.stdout)
         if of is not None:
@@ -318,8 +314,7 @@ def test_the_run_document_on_its_page_has_the_fields_of_a_real_one(tmp_path: Pat
 def _environment() -> dict[str, str]:
     import os
 
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
-    return {**kept, "PYTHONIOENCODING": "utf-8"}
+    return {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
 
 
 # --- decisions -------------------------------------------------------------------------------------------------------
