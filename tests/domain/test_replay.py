@@ -13,7 +13,7 @@ from domain.histories import History
 from domain.invariants import check_log, differences
 from domain.moves import histories
 from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import EVENT_TYPES, UPCASTERS, AnyEvent, Event, upcast
+from leadhand.domain.events import EVENT_TYPES, UPCASTERS, AnyEvent, Entry, Event, upcast
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.evolve import evolve, fold, replay, start
 
@@ -62,13 +62,12 @@ def test_every_event_is_read_from_json_as_it_was_written(history: History):
         body = json.loads(json.dumps(EVENT.dump_python(entry.event, mode="json", by_alias=True)))
         assert EVENT.validate_python(body) == entry.event
         assert EVENT.validate_json(EVENT.dump_json(entry.event, by_alias=True)) == entry.event
+        assert Entry.model_validate_json(entry.model_dump_json(by_alias=True)) == entry
 
 
 @given(histories())
 def test_a_log_read_back_from_json_is_the_same_state(history: History):
-    written = [
-        entry._replace(event=EVENT.validate_json(EVENT.dump_json(entry.event, by_alias=True))) for entry in history.log
-    ]
+    written = [Entry.model_validate_json(entry.model_dump_json(by_alias=True)) for entry in history.log]
 
     assert differences(replay("run_1", written), history.state) == {}
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import operator
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, PlainValidator
 
 from leadhand.domain.asks import Ask
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import NOTHING, Allowance, Amount, Limits, Usage
 from leadhand.domain.tool import CachedFrom, Effect, Source
-from leadhand.domain.value import Json, unset
+from leadhand.domain.value import Json, Value, is_object, unset
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import WorkResult
 
@@ -376,10 +376,26 @@ EVENT_TYPES: dict[str, type[EventBase]] = {
 EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
 
 
-class Entry(NamedTuple):
+def _read(event: Any) -> EventBase:
+    """Return an event, or read one from its JSON. Raises ValueError for what is none."""
+    if isinstance(event, EventBase):
+        return event
+    known = EVENT_TYPES.get(event.get("type", "")) if is_object(event) else None
+    if known is None:
+        raise ValueError("it is not an event of a known type")
+    return known.model_validate(event)
+
+
+if TYPE_CHECKING:
+    _OneEvent = AnyEvent
+else:
+    _OneEvent = Annotated[Any, PlainValidator(_read)]  # the schema of all events takes time, and few need it
+
+
+class Entry(Value):
     """An event in the log, with its sequence number, its time (UTC), and the epoch under which it was written."""
 
     seq: int
     at: datetime
     epoch: int
-    event: AnyEvent
+    event: _OneEvent
