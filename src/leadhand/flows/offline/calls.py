@@ -70,7 +70,7 @@ class Calls:
         return [{"what": what, "reason": reason} for what, reason in listed]
 
     def _plan(self, ask: Ask, said: str) -> str:
-        """Add the calls for an ask, or return the reason why there are none."""
+        """Add the calls for an ask, or return the reason why that is not possible."""
         offer = ask.offer
         if ask.kind == "other" or offer is None:
             lacks = f"gives {ask.kind}: this run has no {USUAL.get(ask.kind)}" if ask.kind in USUAL else "covers it"
@@ -98,7 +98,7 @@ class Calls:
         return ""
 
     def _left(self, clauses: list[Clause], made: list[dict[str, Any]], offer: Offer | None, known: Set[str]) -> str:
-        """Return the part of the clauses that calls with some arguments do not cover; "" if there is none."""
+        """Return the part of the clauses that calls with some arguments do not cover; "" if they cover all."""
         parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
         values = {f"{part:g}" if isinstance(part, float) else f"{part}".casefold() for part in parts}
         joined = "\n".join(values)
