@@ -214,6 +214,7 @@ def test_a_stretch_that_the_tool_cannot_be_told_is_a_gap() -> None:
         ("between Paris and Lyon: distance?", [("Paris", "Lyon", "drive")]),
         ("Paris to Lyon by bike", [("Paris", "Lyon", "bicycle")]),
         ("Paris to Lyon", [("Paris", "Lyon", "drive")]),
+        ("New York to Boston", [("New York", "Boston", "drive")]),
         ("how do i get from paris to lyon", [("Paris", "Lyon", "drive")]),
         ("get directions from Milan to Turin on foot", [("Milan", "Turin", "walk")]),
         ("Can I walk from the Louvre to Notre-Dame?", [("Louvre", "Notre-Dame", "walk")]),

@@ -164,7 +164,8 @@ class Listener:
         if not route and not self._tells(clause):
             alone = len(places) == 1 and not lows and not self.asks  # the goal follows a comma
             # "Introduce Anna to Bob" may be a verb and a name.
-            sure = carried or bool(movement) or (bool(places) and " " not in places[0].value.partition(",")[0])
+            name = places[0].value.partition(",")[0].casefold() if places else ""
+            sure = carried or bool(movement) or " " not in name or name.split()[0] in words.NAME_STARTS
             pairs = any(not a.link and b.link == "to" and b.start == a.stop for a, b in pairwise(places))
             route = ("from" in links and (alone or carried or "to" in links)) or (
                 "to" in links and (carried or ("how" in movement and len(movement) > 1))

@@ -56,9 +56,8 @@ MODE_NAMES = {
     "drive": word_set("drive driving drives car auto"),
     "walk": word_set("walk walking walks foot hike hiking pedestrian"),
     "bicycle": word_set("bicycle bike bikes biking cycle cycling bicycling"),
-    "transit": word_set("transit public_transport train bus"),
 }
-MODES = {name: mode for mode, names in MODE_NAMES.items() if mode != "transit" for name in names}
+MODES = {name: mode for mode, names in MODE_NAMES.items() for name in names}
 OTHER_TRANSPORT = word_set(
     "train trains bus buses tram trams metro subway tube underground plane planes fly flying flight flights ferry "
     "ferries boat ship taxi cab uber transit rail motorcycle motorbike scooter coach airplane"
