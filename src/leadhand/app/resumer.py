@@ -5,7 +5,6 @@ Paused runs, and runs left in a terminal, stay as they are.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -14,6 +13,7 @@ from datetime import UTC, datetime
 from leadhand.app.driver import Driver
 from leadhand.app.host_waits import note_refusal
 from leadhand.app.listings import all_runs
+from leadhand.app.periodic import Periodic
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide import due
 from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
@@ -25,45 +25,25 @@ LOGGER = logging.getLogger("leadhand")
 EVERY_S = 1.0
 
 
-class Resumer:
+class Resumer(Periodic):
     """Checks once a second, with one or two queries, regardless of the number of finished runs.
 
     A run that cannot be resumed is logged once and does not affect other runs.
     """
 
+    name = "resumer"
+    stopped = "runs are not resumed"
+    logger = LOGGER
+
     def __init__(self, driver: Driver, *, every_s: float = EVERY_S) -> None:
+        super().__init__(every_s)
         self._driver = driver
         self._runtime = driver.runtime
-        self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
         """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
         self._warned: dict[str, str] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._failed = False
         self._checked = False
-
-    def start(self) -> None:
-        """Start the task."""
-        self._task = asyncio.get_running_loop().create_task(self._look_on(), name="resumer")
-
-    async def aclose(self) -> None:
-        """Stop the task."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _look_on(self) -> None:
-        while True:
-            try:
-                await self.look()
-                await self._report_damage()
-                self._failed = False
-            except StoreError as error:
-                if not self._failed:
-                    LOGGER.warning("runs are not resumed while the database does not answer: %s", error.what)
-                self._failed = True
-            await asyncio.sleep(self._every_s)
 
     async def _report_damage(self) -> None:
         """Log which runs have lost events, once after the start. Raises StoreError."""
@@ -85,6 +65,7 @@ class Resumer:
             if listing.owner is None and self._may_be_tried(listing):
                 await self._keep(listing, self._take_answered)
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
+        await self._report_damage()
 
     def _may_be_tried(self, listing: RunListing) -> bool:
         return self._refused.get(listing.run_id) != listing.head_seq and self._driver.may_resume(listing.run_id)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from datetime import UTC, datetime
 
+from leadhand.app.periodic import Periodic
 from leadhand.app.retention import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.upkeep import delete_runs
-from leadhand.domain.errors import StoreError
 from leadhand.ports import KeyStore, SearchIndex, UpkeepStore
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -17,40 +16,21 @@ INDEX_EVERY_S = 30.0
 DELETE_EVERY_S = 3_600.0
 
 
-class Upkeep:
+class Upkeep(Periodic):
     """The upkeep of a server: indexes runs that have come to rest, and once an hour deletes those that are not kept."""
 
+    name = "upkeep"
+    stopped = "runs are not indexed or deleted"
+    logger = LOGGER
+
     def __init__(self, runtime: Runtime, kept: Retention, *, every_s: float = INDEX_EVERY_S) -> None:
+        super().__init__(every_s)
         self.kept = kept
         self.deleted = 0
         """How many runs this process has deleted."""
         self.deleted_at: datetime | None = None
         """When it last looked for runs to delete."""
         self._runtime = runtime
-        self._every_s = every_s
-        self._task: asyncio.Task[None] | None = None
-        self._failed = False
-
-    def start(self) -> None:
-        """Start the task."""
-        self._task = asyncio.get_running_loop().create_task(self._look_on(), name="upkeep")
-
-    async def aclose(self) -> None:
-        """Stop the task."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _look_on(self) -> None:
-        while True:
-            try:
-                await self.look()
-                self._failed = False
-            except StoreError as error:
-                if not self._failed:
-                    LOGGER.warning("runs are not indexed or deleted while the database does not answer: %s", error.what)
-                self._failed = True
-            await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
         """Delete what is not kept, if it is time, and index what is new. Raises StoreError."""

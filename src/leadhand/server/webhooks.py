@@ -7,7 +7,8 @@ import ipaddress
 import logging
 from datetime import UTC, datetime
 
-from leadhand.domain.errors import ConfigurationError, StoreError, ToolError
+from leadhand.app.periodic import Periodic
+from leadhand.domain.errors import ConfigurationError, ToolError
 from leadhand.domain.webhooks import Delivery, Webhook, signed_headers
 from leadhand.ports import ContextStore, WebhookStore
 from leadhand.tools.web.fetching import PageFetcher, is_public
@@ -29,39 +30,32 @@ def is_reachable(address: str, *, local: bool) -> bool:
     return is_public(address) or (local and ipaddress.ip_address(address).is_loopback)
 
 
-class Deliverer:
+class Deliverer(Periodic):
     """Looks once a second for messages that are due. ``local``: the server listens on loopback only."""
 
+    name = "webhooks"
+    stopped = "no messages are sent"
+    logger = LOGGER
+
     def __init__(self, store: ContextStore, *, local: bool, every_s: float = EVERY_S) -> None:
+        super().__init__(every_s)
         self._store = store if isinstance(store, WebhookStore) else None
         self._sender = PageFetcher(allowed=lambda address: is_reachable(address, local=local))
-        self._every_s = every_s
-        self._task: asyncio.Task[None] | None = None
-        self._failed = False
 
     def start(self) -> None:
-        """Start the task."""
+        """Start the task, if there can be messages."""
         if self._store is not None:
-            self._task = asyncio.get_running_loop().create_task(self._look_on(self._store), name="webhooks")
+            super().start()
 
     async def aclose(self) -> None:
         """Stop the task. Messages that are being sent are sent again by the next server."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await super().aclose()
         await self._sender.aclose()
 
-    async def _look_on(self, store: WebhookStore) -> None:
-        while True:
-            try:
-                while due := await store.take_deliveries(AT_ONCE):
-                    await asyncio.gather(*(self._send(store, *each) for each in due))
-                self._failed = False
-            except StoreError as error:
-                if not self._failed:
-                    LOGGER.warning("no messages are sent while the database does not answer: %s", error.what)
-                self._failed = True
-            await asyncio.sleep(self._every_s)
+    async def look(self) -> None:
+        """Send the messages that are due. Raises StoreError."""
+        while self._store is not None and (due := await self._store.take_deliveries(AT_ONCE)):
+            await asyncio.gather(*(self._send(self._store, *each) for each in due))
 
     async def _send(self, store: WebhookStore, delivery: Delivery, webhook: Webhook) -> None:
         code: int | None = None
