@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
+from leadhand.app.model_selection import NamedModels
 from leadhand.app.project_workers import project_parts, with_workers
-from leadhand.app.role_checks import check_roles
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.domain.run import EarlierFile, ModelChoice, RunDefinition
+from leadhand.domain.errors import UsageError
+from leadhand.domain.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.domain.text import did_you_mean
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
 
@@ -108,3 +110,25 @@ class Definitions:
     ) -> tuple[EarlierFile, ...]:
         found = self.store, self.artifacts, flow, key_id, follows
         return await files_to_read(*found, offline=wanted.offline, documents=wanted.documents)
+
+
+def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
+    """Raise UsageError for a role with an unknown tool, or with another model than the built-in one in an offline run.
+
+    Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.
+    """
+    for role in roles:
+        if unknown := sorted(name for name in role.tools if name not in WILDCARDS and toolbox.find(name) is None):
+            tools = sorted(tool.name for tool in toolbox.known())
+            raise UsageError(
+                f"the role {role.name} names the tool {unknown[0]!r}, which does not exist",
+                f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
+            )
+        if role.model is None or not isinstance(models, NamedModels):
+            continue
+        if offline and role.model != "offline":
+            raise UsageError(
+                f"the role {role.name} uses the model {role.model}, and the run is offline",
+                "Leave out its model, or start the run without --offline.",
+            )
+        models.check(role.model)

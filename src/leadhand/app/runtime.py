@@ -14,7 +14,6 @@ from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.host_waits import host_wait
 from leadhand.app.hosting import host_with_calls
-from leadhand.app.libraries import Libraries
 from leadhand.app.membership import Membership, dispatcher_of, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
 from leadhand.app.run_settings import RunSettings
@@ -22,7 +21,7 @@ from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
-from leadhand.app.webs import Webs
+from leadhand.app.webs import Libraries, Webs
 from leadhand.domain.decide import decide, due
 from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun

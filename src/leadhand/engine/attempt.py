@@ -23,19 +23,18 @@ from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck
+from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
 from leadhand.engine.expectations import Expectations
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
+    proposed_problems,
     resolved,
     schema_problems,
     unmet,
 )
 from leadhand.engine.long_texts import grows, never_ended, next_part, whole
-from leadhand.engine.no_results import no_news, no_result
-from leadhand.engine.proposed_calls import proposed_problems
 from leadhand.engine.turns import Turns
 from leadhand.ports import ModelError, Work
 

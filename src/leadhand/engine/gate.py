@@ -1,4 +1,4 @@
-"""Checks of results and arguments: JSON schemas, conditions on a result, references between results."""
+"""Checks of results, arguments and proposed calls: schemas, conditions, references between results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json, json_problem
 from leadhand.domain.work_order import Check, result_reference
 from leadhand.domain.work_result import ResultData
+from leadhand.ports import Work
 
 
 class Unresolved(ValueError):
     """A reference to another subtask's result cannot be resolved."""
 
 
+_MOST_PROBLEMS = 8
 OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 """The problem of a value that has no problem without its secrets."""
 
@@ -178,3 +180,21 @@ def _same(one: Json, other: Json) -> bool:
             return len(here) == len(there) and all(map(_same, here, there))
         case _:
             return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def proposed_problems(work: Work, value: Json) -> list[str]:
+    """Return the problems of the arguments of the calls that a value proposes, one sentence each, at most eight."""
+    proposed = work.proposed_calls(value)
+    tools = {tool.name: tool for tool in work.definition.tools} if proposed else {}
+    found: list[str] = []
+    for call in proposed:
+        if call.output is not None and (flaw := schema_flaw(call.output)):
+            found.append(f"{call.where}, expected_output is not a usable JSON schema: {flaw}")
+        if call.input is not None and call.complete:
+            given = schema_problems(call.input, dict(call.args))
+            found += [f"{call.where}, arguments for its worker: {problem}" for problem in given]
+        tool = tools.get(call.tool)
+        if tool is not None:
+            problems = argument_problems(tool, call.args, complete=call.complete)
+            found += [f"{call.where}, arguments of {tool.name}: {problem}" for problem in problems]
+    return found[:_MOST_PROBLEMS]

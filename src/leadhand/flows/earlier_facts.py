@@ -16,7 +16,7 @@ LONGEST = 6_000
 MOST_SOURCES = 20
 
 
-def earlier_facts(state: RunState, most: int = LONGEST) -> dict[str, Any]:
+def earlier_facts(state: RunState) -> dict[str, Any]:
     """Return the run that this one follows up as ``earlier``; nothing for a run that follows none.
 
     Use it in the briefs of roles that plan. A brief of a worker whose result is checked against it must not have it:
@@ -26,9 +26,9 @@ def earlier_facts(state: RunState, most: int = LONGEST) -> dict[str, Any]:
     if follows is None:
         return {}
     sources = [{"title": as_data(each.title), "url": each.url} for each in follows.sources[:MOST_SOURCES]]
-    shown = {"request": _cut(follows.request, most), "answer": as_data(_cut(follows.answer, most)), "sources": sources}
+    shown = {"request": _cut(follows.request), "answer": as_data(_cut(follows.answer)), "sources": sources}
     return {"earlier": {"about": ABOUT, **shown}}
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]} … (cut: {len(text):,} characters in all)"
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … (cut: {len(text):,} characters in all)"

@@ -121,13 +121,13 @@ def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool
     return " ".join([facts, *notes])
 
 
-def _main_roads(route: Route, most: int = 3) -> list[str]:
-    """Return the roads with at least a tenth of the distance each, in the order of the route."""
+def _main_roads(route: Route) -> list[str]:
+    """Return at most three roads with at least a tenth of the distance each, in the order of the route."""
     lengths: dict[str, float] = {}
     for step in route.steps:
         if step.road:
             lengths[step.road] = lengths.get(step.road, 0.0) + step.distance_km
-    longest = sorted(lengths, key=lambda road: -lengths[road])[:most]
+    longest = sorted(lengths, key=lambda road: -lengths[road])[:3]
     return [road for road in lengths if road in longest and lengths[road] >= route.distance_km / 10]
 
 
