@@ -41,7 +41,7 @@ _EXPECTED = {
     ),
     "es": any_of(
         r"espera\w*|prevé\w*|previst\w*|previsi[óo]n\w*|plane\w+|pretend\w+|objetivo\w*|aspira\w*|proyecta\w*|"
-        r"deber[íi]a\w*|confía\w*|har[íi]an? falta"
+        r"deber[íi]a\w*|confía\w*"
     ),
 }
 """Words of what somebody expects or plans, by language."""
@@ -120,7 +120,7 @@ def _clauses_of(said: Words, passages: Sequence[Words]) -> Iterator[str]:
     if not figures:
         clauses = [each for passage in passages for part in passage.parts for each in PART.split(part.text)]
         best = max(clauses, key=lambda each: len(frozenset(stems(each)) & said.stems), default="")
-        if 2 * len(frozenset(stems(best)) & said.stems) >= len(said.stems) > 1:
+        if 3 * len(frozenset(stems(best)) & said.stems) >= 2 * len(said.stems) > 2:
             yield best
         return
     for passage in passages:

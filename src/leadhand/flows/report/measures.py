@@ -121,7 +121,9 @@ class Measure(NamedTuple):
 
     @property
     def year(self) -> bool:
-        return not self.kind and len(self.text) == 4 and self.text.isdecimal() and 1500 <= int(self.text) <= 2100
+        if self.kind or len(self.text) != 4 or not self.text.isdecimal():
+            return False
+        return 1500 <= int(self.text) <= 2100 or (1000 <= int(self.text) < 1500 and int(self.text) % 50 > 0)
 
 
 def measures(text: str, language: str = "") -> list[Measure]:

@@ -147,6 +147,50 @@ _OPPOSITES = """
     worsen\\w*|deteriorat\\w*|verschlechter\\w*|dégrad\\w*|empeor\\w*
     \\d+(?:[.,]\\d+)?\\s?(?:%|percent|prozent)\\s(?:more|mehr|de plus|más)
     \\d+(?:[.,]\\d+)?\\s?(?:%|percent|prozent)\\s(?:less|fewer|weniger|de moins|menos)
+    shorter|kürzer\\w*|plus courte?s?|más cort[ao]s?
+    longer|taller|länger\\w*|plus longue?s?|plus hautes?|más larg[ao]s?|más alt[ao]s?
+    older|älter\\w*|plus (?:âgée?s?|vieux|anciens?)|mayores|más antigu[ao]s?
+    younger|newer|jünger\\w*|neuer|plus (?:jeunes?|récente?s?)|más jóven\\w*|más recientes?
+    warmer|hotter|wärmer\\w*|plus chaude?s?|más (?:cálid|calient)\\w*
+    colder|cooler|kälter\\w*|plus froide?s?|más frí[ao]s?
+    stronger|stärker\\w*|plus forte?s?|más fuertes?
+    weaker|schwächer\\w*|plus faibles?|más débil\\w*
+    more often|more frequent\\w*|öfter|häufiger\\w*|plus souvent|plus fréquen\\w+|más (?:a menudo|frecuente\\w*)
+    less often|less frequent\\w*|seltener\\w*|moins souvent|moins fréquen\\w+|menos (?:a menudo|frecuente\\w*)
+    highest|largest|biggest|greatest|höchste\\w*|größte\\w*|la plus (?:haute|élevée|grande)|le plus (?:haut|élevé|grand)
+    lowest|smallest|niedrigste\\w*|geringste\\w*|kleinste\\w*|la plus (?:basse|faible|petite)|le plus (?:bas|faible|petit)
+    oldest|earliest|älteste\\w*|früheste\\w*
+    youngest|newest|latest|jüngste\\w*|neueste\\w*|späteste\\w*
+    provisional\\w*|preliminary|vorläufig\\w*|provisoire\\w*|provisional(?:es)?|preliminar(?:es)?
+    final|definitive|endgültig\\w*|définiti\\w+|definitiv[ao]s?
+    temporar\\w+|vorübergehend\\w*|befristet\\w*|temporaire\\w*|temporal\\w*
+    permanent\\w*|dauerhaft\\w*|unbefristet\\w*|définitivement|permanente\\w*
+    in favou?r of|supports?|supported|befürwort\\w*|unterstütz\\w*|favorables?|soutien\\w*|a favor|apoya\\w*
+    against|oppos(?:es?|ed|ing)|ablehn\\w*|lehn\\w* ab|contre|oppos\\w+|en contra|opone\\w*|contra
+    approv\\w+|accept\\w*|adopted|genehmig\\w*|angenommen|approuv\\w*|accepté\\w*|aprob\\w+|acept\\w+
+    reject\\w*|refus\\w+|turned down|abgelehnt|verweiger\\w*|rejet\\w*|rechaz\\w+|neg(?:ó|aron)
+    inside|indoor\\w*|innerhalb|drinnen|à l['’]intérieur|dentro
+    outside|outdoor\\w*|außerhalb|draußen|à l['’]extérieur|fuera
+    won|wins?|victory|gewann\\w*|gewonnen|sieg\\w*|remport\\w*|gagn\\w*|gan[óa]\\w*|vencid?\\w*
+    lost|loses?|defeat\\w*|verlor\\w*|niederlage|perd\\w+|défaite|perdi\\w+|derrot\\w+
+    profits?|surplus|gewinn\\w*|überschuss|bénéfices?|excédent\\w*|beneficios?|ganancias?|superávit
+    loss|deficit|verlust\\w*|defizit\\w*|pertes?|déficit|pérdidas?
+    begin\\w*|began|start(?:s|ed)?|open(?:s|ed)?|introduc\\w+|beginn\\w*|begann\\w*|eröffne\\w*|commenc\\w+|ouv(?:re|ert)\\w*
+    |empez\\w+|empiez\\w+|comenz\\w+|abri[óe]\\w*
+    end(?:s|ed|ing)?|clos(?:es|ed|ing)|abolish\\w*|endet\\w*|schließ\\w*|geschlossen|abgeschafft|termin\\w+|ferm(?:é|e)\\w*
+    |aboli\\w*|cerr[óa]\\w*
+    landing|landed|arriv\\w+|landung|gelandet|ankunft|atterri\\w*|arrivée|aterri\\w+|llegada
+    take-?off|took off|depart\\w*|start|gestartet|abflug|abfahrt|décoll\\w*|départ|despeg\\w+|salida
+    success\\w*|succeed\\w*|erfolgreich\\w*|réussi\\w*|exitos\\w+
+    fail\\w*|unsuccessful\\w*|gescheitert|erfolglos\\w*|échou\\w*|fracas\\w+
+    include[sd]?|including|einschließlich|inklusive|inclu\\w+
+    exclud\\w+|excluding|except|without|ausgenommen|ohne|exclu[st]\\w*|sauf|except\\w+|sin
+    majority|mehrheit|majorité|mayoría
+    minority|minderheit|minorité|minoría
+    rural\\w*|ländlich\\w*|ruraux
+    urban\\w*|städtisch\\w*|urbain\\w*
+    winter\\w*|hiver|invierno
+    summer\\w*|sommer\\w*|été|verano
     mandatory|compulsory|required|verpflichtend|vorgeschrieben|obligatoires?|obligatori[ao]s?
     voluntary|optional|freiwillig|facultati\\w+|volontaires?|voluntari[ao]s?|opcional(?:es)?
 """
