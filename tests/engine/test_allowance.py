@@ -168,6 +168,21 @@ async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
     assert reserved_total(state) == Amount()
 
 
+@pytest.mark.parametrize(
+    "usage", [Usage(), Usage(input_tokens=100), Usage(output_tokens=20)], ids=["none", "in", "out"]
+)
+async def test_tokens_that_a_custom_model_does_not_count_are_settled_at_what_was_reserved(
+    open_world: Any, usage: Usage
+):
+    models = FakeModels(plan(ask("a", "look", n=1)), profile=PRICED, usage=usage)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    reserved = [event.reserved for event in await world.events(ModelCallBegan)]
+    assert [event.usage for event in await world.events(ModelCallReturned)] == [None] * len(reserved)
+    assert state.spent.nanousd == sum(each.nanousd for each in reserved) > 0
+
+
 async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answered(open_world: Any):
     models = FakeModels(many(1), profile=PRICED)
     world = open_world(models, [Bench().measure], limits=Limits(max_output_tokens=1_234))
