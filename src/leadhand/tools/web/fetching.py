@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import re
 import socket
@@ -175,7 +176,7 @@ class PageFetcher:
             """Make the socket of a connection, and check once more which address it will reach."""
             family, kind, protocol, _, at = target
             if not fetcher._allowed(str(at[0])):
-                raise PermissionError(f"{at[0]} is not a public address")
+                raise PermissionError(errno.EACCES, f"{at[0]} is not a public address")
             return socket.socket(family, kind, protocol)
 
         if self._session is None:
