@@ -180,12 +180,12 @@ async def test_what_cannot_be_repeated_or_needs_approval_never_begins_early(earl
         """Have somebody else do n."""
         return f"{n}"
 
-    first = [ask("pay", "send", n=1), ask("mail", "read_mail", n=2), ask("other", "pass_on", n=3)]
+    first = [ask("pay", "send", amount=1), ask("mail", "read_mail", n=2), ask("other", "pass_on", n=3)]
     first += [ask("think"), ask("missing", "look"), look("three"), ask("fly", "fly", n=1), look(5, needs=[0])]  # pyright: ignore[reportArgumentType]
     first += [ask("of another", "look", n={"$result": {"subtask": 0}})]
     written = early.until(lambda state: any(each.counts for each in state.assignments.values()))
     pieces = [head(*first, look(9)), written, ValueError("it stops")]
-    world = early.world(pieces, tools=[bench.send(), read_mail, pass_on])
+    world = early.world(pieces, tools=[bench.send(approval="auto"), read_mail, pass_on])
     await world.run()
 
     assert await issued(world) == ["wo-001.9"]
