@@ -282,6 +282,24 @@ async def test_a_refusal_by_the_tool_itself_is_told_to_the_model_which_must_ask_
     assert bench.made == [("send", 5)]
 
 
+async def test_a_yes_for_the_whole_run_is_no_yes_to_a_second_call_of_one_subtask(open_world: Any):
+    bench = Bench()
+    pay = {**ask("pay", "send", amount=5), "expected_output": "a receipt"}
+    world = open_world(FakeModels(plan(pay), work=[calls(("send", {"amount": 5})), GIVE_UP]), [bench.send()])
+    (first,) = (await world.run()).approvals.values()
+    hashed = args_hash(first.args)
+    await world.append(
+        "run_1",
+        ApprovalAnswered(approval_id=first.approval_id, approve=True, args_hash=hashed, by="me", always=True),
+    )
+    state = await world.take_over("run_1")
+
+    assert state.allowed == {"send": "me"}
+    assert bench.made == [("send", 5)]
+    assert state.status is RunStatus.WAITING, "the second call was made or refused without a question"
+    assert await asked(world) != first.approval_id
+
+
 async def test_a_yes_for_the_whole_run_is_a_yes_to_every_call_of_that_tool(open_world: Any):
     bench = Bench()
     models = FakeModels(plan(*(ask(f"pay_{n}", "send", amount=n) for n in (1, 2, 3))), work=GIVE_UP)
