@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from leadhand import RunStatus
+from leadhand import Leadhand, RunStatus, tool
 from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
 from .reports import (
@@ -21,6 +21,7 @@ from .reports import (
     lead,
     model,
     report,
+    search,
 )
 
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "name the year of the measurement"}]}
@@ -217,6 +218,33 @@ def test_a_passage_that_only_the_model_returned_is_refused(home: Path) -> None:
 
     assert [gap["name"] for gap in answer.gaps] == ["Size"]
     assert "99999999.1" not in answer.document["task"]["passages"]
+
+
+@pytest.mark.parametrize("effect", ["once", "idempotent"])
+def test_whatever_a_page_says_a_researcher_has_only_tools_that_read(home: Path, effect: Literal["once", "idempotent"]):
+    """The model does what it read in a passage; the tools of the run include one that acts without approval."""
+    paid: list[int] = []
+
+    @tool(effect=effect, approval="auto")
+    def pay(amount: int) -> str:
+        """Pay an amount of money."""
+        paid.append(amount)
+        return f"paid {amount}"
+
+    def obeys(request: Any) -> Any:
+        done = sum(message.role == "tool" for message in request.messages)
+        steps = [calls("search", query=brief_of(request)["question"]), calls("pay", amount=30)]
+        return steps[done] if done < len(steps) else {"summary": "nothing", "findings": []}
+
+    scripted = model(research_1=obeys, writer="# Costs\n\nThe installation costs 18,000 euros [p1].")
+    answer = Leadhand(home=home, models=scripted, tools=[search, pay]).run_sync(TOPIC, flow="report")
+
+    asked = [request for request in scripted.requests if assignment_of(request) == "research-1"]
+    offered = {"search", "web_search", "web_fetch", "give_up"}
+    assert {spec.name for request in asked for spec in request.tools} == offered
+    assert "there is no tool pay" in str(asked[2].messages[-1])
+    assert paid == []
+    assert [gap["name"] for gap in answer.gaps] == ["Size"]
 
 
 def test_without_any_research_the_run_fails_and_nothing_is_written(home: Path) -> None:
