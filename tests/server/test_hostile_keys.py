@@ -86,23 +86,25 @@ async def test_what_was_done_before_a_fork_stays_done_and_is_not_asked_about(key
 
 @pytest.mark.parametrize("verb", ["fork", "retry"])
 async def test_a_run_that_asks_fewer_questions_than_the_server_is_repeated_by_an_approver_only(
-    keys: Keys, office: Office, verb: str
+    serve: OpenServer, office: Office, verb: str
 ) -> None:
-    """An approver started it with --approve auto, once; whoever holds his key without that right repeats nothing."""
-    run_id = await keys.started("both", "pay Dover, send Calais", approve="auto")
+    """The run is its key's own, and began when the server asked nobody; since then, the server has become stricter."""
+    options: dict[str, Any] = {"doors": LOCKED, "tools": [*office.tools, *_failing(office)]}
+    keys = await keys_of((await serve(**options, approve="auto")).door)
+    run_id = await keys.started("runner", "pay Dover, send Calais")
     await keys.rests(run_id, "partial")
     body: dict[str, Any] = {
         "fork": {"at": 1, "confirmed": True},
-        "retry": {"subtasks": ["wo-001.1"], "confirmed": True},
+        "retry": {"subtasks": ["wo-001.1"], "args": {"to": "Attacker", "amount": 999_999}, "confirmed": True},
     }[verb]
-    if verb == "retry":
-        body["args"] = {"to": "Attacker", "amount": 999_999}
+    stricter, path = (await serve(**options, approve="ask")).door, f"/api/runs/{run_id}/{verb}"
 
-    refused = await keys.post("runner", f"/api/runs/{run_id}/{verb}", body)
+    refused = await stricter.post(path, body, headers=keys.header("runner"))
 
-    assert refused.status_code in (403, 404)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), refused.text
+    assert "approve" in refused.json()["detail"]
     assert office.calls == {"Dover 1": 1}
-    assert (await keys.post("both", f"/api/runs/{run_id}/{verb}", body)).status_code == 202
+    assert (await stricter.post(path, body, headers=keys.header("admin"))).status_code == 202
 
 
 # --- always -------------------------------------------------------------------------------------------------------
