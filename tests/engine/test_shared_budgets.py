@@ -16,6 +16,7 @@ from leadhand.domain.allowance import Account
 from leadhand.domain.events import CancelRequested, ModelCallBegan, RunStarted
 from leadhand.domain.limits import NANO, Limits, SharedBudget, Usage
 from leadhand.domain.run import RunStatus
+from leadhand.engine.forking import fork
 
 ALL = SharedBudget(scope="all runs", nanousd=400_000)
 DAILY = ALL.evolve(daily=True)
@@ -123,3 +124,14 @@ async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_worl
 
     assert len(models.asked) == 1
     assert f"the budget of all runs {NOON:%Y-%m-%d} has $0.00002 left" in str(state.finished)
+
+
+async def test_a_fork_takes_nothing_again_of_what_its_first_run_took_from_a_shared_budget(open_world: Any) -> None:
+    models = FakeModels(plan(ask("a", "measure", n=1)), profile=PRICED, usage=SMALL)
+    world = open_world(models, [Bench().measure], budgets=[ALL])
+    await world.run()
+    before = accounts(world)["all runs"]
+    await fork(world.store, "run_1", (await world.entries())[-2].seq, "fork_1")
+
+    assert before.spent[2] == await spent(world, "run_1") == await spent(world, "fork_1") > 0
+    assert accounts(world)["all runs"] == before
