@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ class Server:
 @contextmanager
 def own_server() -> Iterator[Server]:
     """A server that the block may stop and start."""
-    folder = Path(tempfile.mkdtemp(prefix="leadhand-restart-"))
+    folder = Path(tempfile.mkdtemp(prefix="leadhand-restart-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     with closing(Server(folder)) as server:
         yield server
     shutil.rmtree(folder, ignore_errors=True)
