@@ -174,4 +174,9 @@ def _event(entry: Entry) -> list[str]:
     body.pop("epoch")
     content = json.dumps(body, ensure_ascii=False)
     content = content if len(content) <= LONGEST_EVENT else f"{content[:LONGEST_EVENT]}…"
-    return [str(seq), f'<span class="time">{text_html(at)}</span>', f"<code>{text_html(type_)}</code>", f"<pre>{text_html(content)}</pre>"]
+    return [
+        str(seq),
+        f'<span class="time">{text_html(at)}</span>',
+        f"<code>{text_html(type_)}</code>",
+        f"<pre>{text_html(content)}</pre>",
+    ]

@@ -178,7 +178,8 @@ class VerdictPart(TypedDict):
 class CallPart(TypedDict):
     """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment.
 
-    With ``cached``, the tool was not called: the result is that of an earlier call. ``tokens`` are those that a model read and wrote. Without ``nanousd``, the cost is unknown.
+    With ``cached``, the tool was not called: the result is that of an earlier call. ``tokens`` are those that a model
+    read and wrote. Without ``nanousd``, the cost is unknown.
     """
 
     id: str
