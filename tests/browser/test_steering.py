@@ -27,7 +27,7 @@ async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
 
     dialog = page.get_by_role("dialog", name="Cancel this run?")
     await expect(dialog).to_contain_text("Finished work is kept: 1 of 2 subtasks")
-    await dialog.get_by_role("button", name="Close").click()
+    await dialog.get_by_role("button", name="Keep running").click()
     await expect(dialog).to_have_count(0)
     assert (await served.get(f"/api/runs/{run_id}"))["status"] == "running"
 
