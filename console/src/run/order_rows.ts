@@ -3,7 +3,7 @@
 import type { KeyedOrder, Lane } from "./model.ts";
 import { differences } from "./order_change.ts";
 
-/** What became of a subtask in one order. */
+/** The change that one order makes to a subtask. */
 export type Change = "Planned" | "Kept" | "Repeated" | "Changed" | "Added" | "Dropped";
 
 export interface Cell {
