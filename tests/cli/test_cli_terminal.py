@@ -164,15 +164,15 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
 # --- the picture -------------------------------------------------------------------------------------------------
 
 
-def drawn(lanes: LiveView, seconds: float = 3.0) -> str:
+def drawn(lanes: LiveView, seconds: float = 3.0, columns: int = 100) -> str:
     """What the lanes look like so many seconds after noon."""
-    console = Console(width=100, height=40, file=StringIO(), color_system=None)
+    console = Console(width=columns, height=40, file=StringIO(), color_system=None)
     with console.capture() as captured:
         console.print(lanes.picture(NOON + timedelta(seconds=seconds)))
     return captured.get()
 
 
-def lanes_of(*events: AnyEvent, subtasks: int) -> LiveView:
+def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
     """Lanes that saw an order of so many subtasks, and then these events, all at noon."""
     definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
     order = WorkOrder(
@@ -180,7 +180,7 @@ def lanes_of(*events: AnyEvent, subtasks: int) -> LiveView:
         goal="x",
         subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
     )
-    lanes = LiveView(Console(width=100, height=40, file=StringIO()))
+    lanes = LiveView(Console(width=columns, height=40, file=StringIO()))
     seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
     for seq, event in enumerate(seen, start=1):
         lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
@@ -231,6 +231,14 @@ def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
     assert "retrying" in picture[0]
     assert "attempt 2 of 3 in 1.5 s (timeout)" in picture[0]
     assert "19 running · 1 retrying" in picture[-1]
+
+
+def test_a_narrow_terminal_shows_how_long_a_subtask_has_run() -> None:
+    events = [*begun(0), *begun(1), *failing(1)]
+    *rows, _ = drawn(lanes_of(*events, subtasks=2, columns=40), 125.0, columns=40).splitlines()
+    assert max(map(len, rows)) <= 40
+    (running,) = (line.split() for line in rows if "piece_0" in line)
+    assert running[-4:] == ["2", "min", "5", "s"]
 
 
 def test_what_was_spent_is_held_against_the_budget() -> None:

@@ -18,7 +18,7 @@ MOST_WORDS = 16
 MOST_PARTS = 16
 """Parts of a joined token from which it is found."""
 JOINT = "\ue000"
-"""Stands between the words of a token that is searched as a whole: a private character, which is part of no word."""
+"""Joins the words of a token that is searched as a whole: a private character, which is part of no word."""
 
 _MARKS = re.compile("[\u0300-\u036f]")
 _TOKEN = re.compile(r"[^\W_]+(?:[-_.,:/@+#&'’][^\W_]+)*")

@@ -29,6 +29,8 @@ FRAMES_PER_SECOND = 8
 MAX_LANES = 12
 MAX_SCANNED = 200
 """Active subtasks that a drawing looks at to find those that are retried."""
+NARROW = 60
+"""Columns of a terminal on which lanes leave out why and how often a subtask is tried again."""
 DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
 """Maximum pieces of a draft that are kept; only its last lines are shown."""
@@ -127,12 +129,14 @@ class LiveView(View):
         keys = list(islice(chain(first, others), height))
         recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
         rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-        rows.add_column(no_wrap=True, overflow="ellipsis")
+        narrow = self._console.width < NARROW
+        rows.add_column(no_wrap=True, overflow="ellipsis", max_width=self._console.width - 22)
         rows.add_column(no_wrap=True, min_width=8)
         rows.add_column(no_wrap=True, min_width=6, justify="right")
-        rows.add_column(no_wrap=True, overflow="ellipsis")
+        if not narrow:
+            rows.add_column(no_wrap=True, overflow="ellipsis")
         for key in chain(recent, keys):
-            rows.add_row(*_row(parts_of[key], now))
+            rows.add_row(*_row(parts_of[key], now)[: 3 if narrow else 4])
         parts: list[RenderableType] = [rows] if rows.row_count else []
         left = len(active) - len(keys)
         if left:
