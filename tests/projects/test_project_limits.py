@@ -63,11 +63,11 @@ async def test_runs_of_a_project_record_its_limits(tmp_path: Path) -> None:
     ("manifest", "line", "what", "how"),
     [
         ("[concurrency]\nproject = 5", 2, "no name by which other processes", "Add name"),
-        ("[concurrency]\nproject = 0", 2, "concurrency.project", "Correct"),
+        ("[concurrency]\nproject = 0", 2, "concurrency.project", "Write a number of 1 or more."),
         ('[concurrency]\nmodels = {"gpt-5" = 8}', 2, "'gpt-5' is not the full name of a model", "provider:name"),
-        ('[concurrency.models]\n"openai:gpt-5" = 0', 2, "concurrency.models", "Correct"),
-        ('[tool_settings.prices]\nrate = "fast"', 2, "'fast' is not a rate", "Correct"),
-        ("[tool_settings.prices]\ncache = -1", 2, "-1", "Correct"),
+        ('[concurrency.models]\n"openai:gpt-5" = 0', 2, "concurrency.models", "Write a number of 1 or more."),
+        ('[tool_settings.prices]\nrate = "fast"', 2, "'fast' is not a rate", 'Write it like "10/s"'),
+        ("[tool_settings.prices]\ncache = -1", 2, "-1", 'Write it like "30m"'),
         ('[tool_settings.prices]\nspeed = "fast"', 2, "unknown key 'speed'", "rate"),
     ],
 )
