@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flows.scripts import Script, accept, look
@@ -148,3 +150,16 @@ def test_a_text_about_many_results_that_are_alike_names_each_or_their_number(tex
     problems = answer_problems(script.state, text)
     assert (problems == []) is is_honest
     assert is_honest or "say that there are 6" in problems[0]
+
+
+def test_a_text_is_checked_again_when_a_result_has_changed():
+    state = found(composing=True).state
+    text = "a is 7, b is 9."
+    assert answer_problems(state, text) == []
+
+    subtask = state.assignments["wo-001.1"]
+    assert subtask.data is not None
+    data = subtask.data.model_copy(update={"summary": "b is 1,234", "raw": None})
+    changed = replace(state, assignments={**state.assignments, "wo-001.1": subtask._replace(data=data)})
+    assert answer_problems(changed, text)
+    assert answer_problems(state, text) == []
