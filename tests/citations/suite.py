@@ -18,7 +18,15 @@ from leadhand.flows.report.citations import Status, check
 from leadhand.flows.report.words import Words
 
 CASES = Path(__file__).parent / "cases"
-FILES = ("known", "second", "held_out")
+SETS = {
+    "known": "known",
+    "second": "second set",
+    "held_out": "held out",
+    "other_author": "another author",
+    "other_author_held_out": "another author, held out",
+}
+"""The files of cases with their titles in the tables."""
+FILES = tuple(file for file in SETS if (CASES / f"{file}.txt").exists())
 SIZES = (2, 150)
 PAIR = 2
 """Sources of a draft that stands beside more and more sources that it does not cite."""
@@ -144,8 +152,8 @@ def shares(verdicts: Sequence[Verdict]) -> tuple[int, int, int, int]:
 def tables() -> str:
     """The tables of the documentation, in Markdown."""
     lines = [
-        "| false sentences | cases | caught | second set: cases | caught | held-out cases | caught |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        f"| false sentences | {' | '.join(f'{SETS[file]}: cases | caught' for file in FILES)} |",
+        f"|---|{'---:|' * 2 * len(FILES)}",
     ]
     judged_of = [beside(file, SIZES[0]) for file in FILES]
     kinds = dict.fromkeys(each.case.kind for found in judged_of for each in found if each.case.kind)
@@ -157,15 +165,12 @@ def tables() -> str:
 
 
 def _sizes() -> Iterator[str]:
-    yield (
-        "| sources | false sentences caught | true ones refused | second set: caught | refused"
-        " | held out: caught | refused |"
-    )
-    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield f"| sources | {' | '.join(f'{SETS[file]}: caught | refused' for file in FILES)} |"
+    yield f"|---|{'---:|' * 2 * len(FILES)}"
     for size in SIZES:
         cells = [cell for file in FILES for cell in _cells(beside(file, size))]
         yield f"| {size}, of which a draft cites {PAIR} | {' | '.join(cells)} |"
-    yield f"| {SIZES[-1]}, of which a draft cites all | {' | '.join(_cells(citing_all('known', SIZES[-1])))} | | | | |"
+    yield f"| {SIZES[-1]}, of which a draft cites all | {' | '.join(_cells(citing_all('known', SIZES[-1])))}{' |' * (2 * len(FILES) - 1)}"
 
 
 def _cells(verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .measures import Measure, alike
-from .vocabulary import any_of
+from .vocabulary import NEGATIONS, any_of
 from .words import PART, Words, stem, stems
 
 _POSSIBLE = {
     "en": any_of(
-        r"could|may(?! \d)|might|possibl[ey]|perhaps|maybe|likely|probabl[ey]|apparently|presumably|potential\w*|seems?|"
+        r"could|(?-i:may)|might|possibl[ey]|perhaps|maybe|likely|probabl[ey]|apparently|presumably|potential\w*|seems?|"
         r"appears? to|suggest\w*|disputed|contested|disagree\w*|risks?|unclear|not clear|uncertain\w*|whether"
     ),
     "de": any_of(
@@ -80,9 +80,15 @@ _LEAST = any_of(
 _BEFORE_FIGURE = 30
 _STOP = re.compile(rf"{PART.pattern}|[.!?]\s")
 _FROM_TO = (
-    re.compile(r"\bfrom (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40}?)[”\"»’']? (?:in)?to (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40})", re.I),
+    re.compile(
+        r"\bfrom (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40}?)[”\"»’']? (?:in)?to (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40})",
+        re.I,
+    ),
     re.compile(r"\bvo[nm] [„\"»‚]?([^.,;:\d]{3,40}?)[“\"«‘]? (?:zu[mr]?|auf|nach|in) [„\"»‚]?([^.,;:\d]{3,40})", re.I),
-    re.compile(r"\bde (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40}?)\s?[»\"”]? (?:à|a) (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40})", re.I),
+    re.compile(
+        r"\bde (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40}?)\s?[»\"”]? (?:à|a) (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40})",
+        re.I,
+    ),
 )
 _ORDINAL_WORDS = (
     ("first erste[rsnm]? premier première primer primera primero", 1),
@@ -96,7 +102,23 @@ _ORDINAL_WORDS = (
     ("ninth neunte[rsnm]? neuvième noven[oa]", 9),
     ("tenth zehnte[rsnm]? dixième décim[oa]", 10),
 )
-_ORDINALS = [(re.compile(rf"\b(?:{'|'.join(words.split())})[\s-]+([^\W\d_]{{4,}})", re.I), n) for words, n in _ORDINAL_WORDS]
+_ORDINALS = [
+    (re.compile(rf"\b(?:{'|'.join(words.split())})[\s-]+([^\W\d_]{{4,}})", re.I), n) for words, n in _ORDINAL_WORDS
+]
+
+
+_CLAUSES = re.compile(r"[;—–]|\b(?:while|whereas|but|während|aber|tandis|mais|mientras|pero)\b")
+_CLAUSE = re.compile(r"[,;:()–—](?!\d)|\b(?:but|aber|mais|pero)\b")
+_NEGATIVE = any_of(
+    r"without|exclud\w*|except|left out|leaves? out|lack\w*|fail\w*|refus\w*|den(?:y|ie[sd])|reject\w*|only|too|few\w*|little|"
+    r"rarely|seldom|hardly|instead|rather|stop\w*|free|un\w{4,}|ohne|außer|ausgenommen|fehl\w*|lehn\w*|verweiger\w*|nur|zu|kaum|"
+    r"selten|statt|un\w{4,}|sans|sauf|hors|exclu\w*|refus\w*|seul\w*|rare\w*|absence|sin|excepto|salvo|rechaz\w*|sol[oa]|"
+    r"apenas|falta\w*|neg\w+|descart\w*"
+)
+"""Words that say no without a negation."""
+_BOUNDED = any_of(
+    r"not? (?:more|less|fewer|only|just|yet|exceed\w*)|nicht (?:mehr|nur|weniger)|pas (?:plus|moins|seul\w*)|no (?:más|menos|solo)"
+)
 
 
 def foretold(said: Words, passages: Sequence[Words]) -> Iterator[str]:
@@ -194,3 +216,37 @@ def _ranks(text: str) -> Iterator[tuple[int, str]]:
     for pattern, number in _ORDINALS:
         for match in pattern.finditer(text):
             yield number, stem(match[1])
+
+
+def affirmed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say where a sentence states what a clause of a passage denies."""
+    negation = NEGATIONS.get(said.language)
+    if negation is None or negation.search(said.text) or _NEGATIVE.search(said.text):
+        return
+    for passage in passages:
+        for part in passage.parts if passage.language == said.language else ():
+            for clause in _CLAUSE.split(part.text):
+                denied = negation.search(clause)
+                own = frozenset(stems(clause))
+                if denied and not _BOUNDED.search(clause) and len(own & said.stems) >= max(3, 0.7 * len(own)):
+                    yield f"“{denied[0]}” was left out"
+                    return
+
+
+def mixed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
+    """Say which name a sentence puts before what a passage says of somebody else, in another clause of a sentence."""
+    begin = re.match(r"\W*(?:[^\W\d_]+\W+){1,5}", said.text)
+    for part in (part for passage in passages for part in passage.parts if part.language == said.language):
+        clauses = [frozenset(stems(each)) for each in _CLAUSES.split(part.text)]
+        if begin is None or len(clauses) < 2:
+            continue
+        names = frozenset(stems(begin[0])) & part.names
+        rest = said.stems - names
+        best = max(clauses, key=lambda each: len(each & rest))
+        others = [each for each in clauses if each is not best and names & each]
+        if not names or not others or best & names or len(best & rest) < max(3, 0.6 * len(rest)):
+            continue
+        own = others[0]
+        if not (own - names) & rest and (best & part.names) - said.stems:
+            yield f"“{min(names)}” is not who this is said of"
+            return

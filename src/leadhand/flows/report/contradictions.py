@@ -127,9 +127,7 @@ def swapped(said: Words, passages: Sequence[Words]) -> Iterator[str]:
             elif figure.measure.bound:
                 continue
             verdicts = [
-                verdict
-                for passage, placed in theirs
-                for verdict in _suspects(figure, mine, placed, passage, compared)
+                verdict for passage, placed in theirs for verdict in _suspects(figure, mine, placed, passage, compared)
             ]
             if figure.context and verdicts and all(verdicts):
                 yield f"{figure.measure.text} does not belong to “{verdicts[0]}”"

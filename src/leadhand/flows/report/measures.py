@@ -22,6 +22,11 @@ _MILLION = re.compile(r"\b(?:eine?|une?|un) mill(?:ion|ón)\b", re.IGNORECASE)
 _CUBIC = re.compile(r"[\s\u00a0]*(?:cubic met|mètres? cubes?|metros? cúbicos?)", re.IGNORECASE)
 _DIGITS = re.compile(r"[\d.,'’\u00a0\u202f ]*\d")
 _SQUARE = re.compile(r"[\s\u00a0]*(?:square (?:met|m)|sq\.? ?m|mètres? carrés?|metros? cuadrados?)", re.IGNORECASE)
+_SQUARE_KM = re.compile(
+    r"[\s\u00a0]*(?:square (?:kilomet|km)|sq\.? ?km|quadratkilomet|kilomètres? carrés?|kilómetros? cuadrados?)",
+    re.IGNORECASE,
+)
+_SQUARE_MILES = re.compile(r"[\s\u00a0]*(?:square mi|sq\.? ?mi|quadratmeile)", re.IGNORECASE)
 _TO_NEXT = re.compile(
     r"\s*(?:%|°C?|[€$£])?\s*(?:-|–|to|bis|bis zu|auf|and|und|à|et|a|y|or|oder|ou)\s*(?:about |bis |[€$£]\s?)?(?=\d)",
     re.IGNORECASE,
@@ -87,6 +92,14 @@ _EACH = re.compile(
     r"\b(?:each|every|per|apiece|average|mean|je|pro|jede\w*|durchschnitt\w*|chaque|chacun\w*|par|moyenne|cada|por|media|promedio)\b",
     re.IGNORECASE,
 )
+_POWERS = (
+    (_CENT, "%"),
+    (_SQUARE, "m²"),
+    (_SQUARE_KM, "km²"),
+    (_SQUARE_MILES, "sqmi"),
+    (_CUBIC, "m³"),
+)
+"""Units of more than one word."""
 _DECADE = re.compile(r"['’]?(?:s|er|ern)\b")
 _CENTURY = re.compile(
     r"(?:st|nd|rd|th|\.|e)?\s+(?:century|centuries|jahrhundert\w*|siècle\w*)|(?<=\d)th-century", re.IGNORECASE
@@ -136,7 +149,12 @@ def measures(text: str, language: str = "") -> list[Measure]:
     for figure in reversed(stated(text, labels=True).figures):
         kind, size = _unit(figure, text)
         end = figure.at + len(figure.text)
-        if not (kind or _YEAR.fullmatch(figure.text)) and found and (gap := _TO_NEXT.match(text, end)) and gap.end() in (found[-1].at, found[-1].at - 1):
+        if (
+            not (kind or _YEAR.fullmatch(figure.text))
+            and found
+            and (gap := _TO_NEXT.match(text, end))
+            and gap.end() in (found[-1].at, found[-1].at - 1)
+        ):
             kind, size = found[-1].kind, found[-1].size
         hedged = HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
         readings = figure.readings
@@ -228,7 +246,9 @@ def implied(text: str, language: str = "") -> list[Measure]:
         dated.update(year + sign * int(each.readings[0][0]) for each in spans for year in years for sign in (-1, 1))
     found += [Measure(str(year), ((float(year), 1.0),), "", 1.0, 0) for year in dated]
     months = sorted(set(months_in(text).values()))
-    days = sorted({date(day.year or 2001, *each).toordinal() for day in said.days for each in day.days if _is_day(*each)})
+    days = sorted(
+        {date(day.year or 2001, *each).toordinal() for day in said.days for each in day.days if _is_day(*each)}
+    )
     for moments, size in ((times, 60.0), (months, 2629800.0), (years, _YEAR_SIZE), (days, 86400.0)):
         for one, other in combinations(moments, 2) if len(moments) <= _MOST_MOMENTS else ():
             found.append(Measure("", ((float(other - one), 1.0),), "time", size, 0, fraction=True))
@@ -256,12 +276,9 @@ def _unit(figure: Figure, text: str) -> tuple[str, float]:
         return UNITS[SPAN]
     digits = _DIGITS.match(figure.text)
     at = figure.at + (digits.end() if digits is not None else len(figure.text))
-    if _CENT.match(text, at):
-        return UNITS["%"]
-    if _SQUARE.match(text, at):
-        return UNITS["m²"]
-    if _CUBIC.match(text, at):
-        return UNITS["m³"]
+    for pattern, unit in _POWERS:
+        if pattern.match(text, at):
+            return UNITS[unit]
     for _ in range(4):
         token = _TOKEN.match(text, at)
         word = token[1].casefold() if token is not None else ""
@@ -285,7 +302,9 @@ def unheld(
     """
     known = [each for each in said if _held(each, held, text)]
     spans = [range(each.at, each.at + len(each.text)) for each in known if not each.text.isdecimal()]
-    said = [each for each in said if each in known or not any(each.at in span for span in spans)]  # the 44 of 1 h 44 min
+    said = [
+        each for each in said if each in known or not any(each.at in span for span in spans)
+    ]  # the 44 of 1 h 44 min
     shares = any(each.kind == "share" for each in held) and not any(
         each.kind == "share" and not each.fraction for each in known
     )

@@ -19,9 +19,9 @@ _TENS = {
     "es": "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien",
 }
 _ONE = "a an ein eine einer einen einem une una la"
-NUMBERS = {word: number for words in _COUNTS.values() for number, word in enumerate(words.split(), start=1)} | dict.fromkeys(
-    _ONE.split(), 1
-)
+NUMBERS = {
+    word: number for words in _COUNTS.values() for number, word in enumerate(words.split(), start=1)
+} | dict.fromkeys(_ONE.split(), 1)
 """Numbers in words of any language, and the articles that say one."""
 _TABLES = {
     language: {word: number for number, word in enumerate(_COUNTS[language].split(), start=1) if number > 1}
@@ -42,7 +42,8 @@ _BELOW = {
 }
 _SPELLED = {
     language: re.compile(
-        rf"(?<![\w-])(?:{'|'.join(sorted(table, key=len, reverse=True))})(?![\w-])(?! (?:{'|'.join(_BELOW)})\b)", re.IGNORECASE
+        rf"(?<![\w-])(?:{'|'.join(sorted(table, key=len, reverse=True))})(?![\w-])(?! (?:{'|'.join(_BELOW)})\b)",
+        re.IGNORECASE,
     )
     for language, table in _TABLES.items()
 }
@@ -50,9 +51,7 @@ _ORDINALS = "zweite dritte vierte fünfte sechste siebte achte neunte zehnte".sp
 _ABOVE = "|".join(sorted((*NUMBERS, "[1-9]"), key=len, reverse=True))
 _FRACTION = rf"(?<!and a )(?<!\bet )(?<!\by )\b(?:(?P<above>{_ABOVE})[\s-]+)?(?P<below>{'|'.join(_BELOW)})\b"
 _SHARE = re.compile(rf"{_FRACTION}|\bjede[rsnm]? (?P<every>{'|'.join(_ORDINALS)})[rsnm]?\b", re.IGNORECASE)
-_WHOLE = (
-    r"(?:million|billion|milliard|mill[oó]n|hour|year|decade|century|stunde|jahr|heure|année|siècle|hora|siglo|década)\w*"
-)
+_WHOLE = r"(?:million|billion|milliard|mill[oó]n|hour|year|decade|century|stunde|jahr|heure|année|siècle|hora|siglo|década)\w*"
 _ARTICLE = r"(?:\s+of)?(?:[\s-]+(?:an?|one|einer?|de|d))?[\s'’-]+"
 _PART_OF = re.compile(rf"{_FRACTION}{_ARTICLE}(?P<whole>{_WHOLE})\b", re.IGNORECASE)
 _AND_A_HALF = re.compile(

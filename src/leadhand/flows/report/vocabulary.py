@@ -260,7 +260,10 @@ REPORTED = re.compile(
     r"sag(?:t|en|te|ten)|forder[nt]\w*|will|wollen|bezweifel\w*|zweifel\w*|hält|halten|meint|meinen|erwarte\w*|verlang\w*|"
     r"kritisier\w*|begrüß\w*|befürcht\w*|laut|plai(?:nt|gn\w+)|assur\w+|affirm\w+|dénonc\w+|crai(?:nt|gn\w+)|"
     r"demand\w+|accus\w+|selon|celebr\w+|advier\w+|advert\w+|atribu\w+|culpa\w*|tem(?:e|en)|pid(?:e|en)|exig\w+|critic\w+|"
-    r"según)\b",
+    r"según|thinks?|thought|believes?|believed|notes?|noted|adds?|added|explain\w*|suggests?|suggested|replie[sd]|responds?|insist\w*|"
+    r"den(?:y|ies|ied)|conclud\w*|observ\w*|glaub\w*|denk\w*|nenn(?:t|en|te)|führ(?:t|en|te)|sieht|sehen|antwort\w*|erklär\w*|"
+    r"beton\w*|vermut\w*|pense\w*|croi(?:t|ent)|penche\w*|répond\w*|expliqu\w*|ajout\w*|juge\w*|considèr\w*|estime(?:nt)?|"
+    r"piensa\w*|cree\w*|responde\w*|explica\w*|añad\w*|cuenta\w*|considera\w*|opina\w*|sostien\w*|asegur\w*|afirm\w*|niega\w*)\b",
     re.IGNORECASE,
 )
 VAGUE = re.compile(r"\b(?:it|this|das|dies|davon|daran|cela|ça|lo|eso)\b", re.IGNORECASE)
@@ -339,13 +342,13 @@ UNITS = _sizes("""
     length: m metre metres meter metern meters mètres metros 1; ft foot feet 0.3048; inch inches zoll 0.0254
     length: km kilometre kilometres kilometer kilometern kilometers kilomètres kilómetros 1e3
     length: mi mile miles meilen millas 1609.344; nautical nmi sm seemeilen 1852
-    area: acre acres 4046.86
+    area: acre acres 4046.86; sqmi 2589988
     area: m² m2 qm quadratmeter quadratmetern 1; ha hectare hectares hektar hectáreas 1e4; km² km2 1e6
     mass: mg 1e-6; g gram grams gramm 0.001; kg kilogram kilograms kilogramm kilogramme kilo kilos 1; lb lbs 0.45359237
     mass: oz ounce ounces 0.0283495
     mass: t ton tons tonne tonnes tonnen tonelada toneladas 1000; mt 1e9
     volume: ml 0.001; l litre litres liter liters litros 1; m³ m3 kubikmeter 1000
-    speed: km/h kmh 1; m/s 3.6; mph 1.609344; kn kt kts knot knots knoten nœuds nudos 1.852
+    speed: km/h kmh 1; m/s 3.6; km/s 3600; mph 1.609344; kn kt kts knot knots knoten nœuds nudos 1.852
     data: kb kilobytes 1e3; mb megabyte megabytes 1e6; gb gigabyte gigabytes 1e9; tb terabyte terabytes 1e12
     bits: kbit kilobits 1e3; mbit megabit megabits 1e6; gbit gigabit gigabits 1e9; tbit terabit terabits 1e12
     data: pb petabyte petabytes 1e15

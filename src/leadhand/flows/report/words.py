@@ -116,7 +116,9 @@ class Words:
         pools: dict[tuple[object, ...], list[Measure]] = {}
         columns = {begin: (end, column) for begin, end, column, _ in _cells(self.text)}
         spans = [range(each.at, each.at + len(each.text)) for each in self.measures if not each.text.isdecimal()]
-        whole = [each for each in self.measures if not (each.text.isdecimal() and any(each.at in span for span in spans))]
+        whole = [
+            each for each in self.measures if not (each.text.isdecimal() and any(each.at in span for span in spans))
+        ]
         for each in [*whole, *fractions(self.text)]:
             if each.kind not in ("", "share"):
                 pools.setdefault((each.kind,), []).append(each)
