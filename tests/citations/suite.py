@@ -170,7 +170,8 @@ def _sizes() -> Iterator[str]:
     for size in SIZES:
         cells = [cell for file in FILES for cell in _cells(beside(file, size))]
         yield f"| {size}, of which a draft cites {PAIR} | {' | '.join(cells)} |"
-    yield f"| {SIZES[-1]}, of which a draft cites all | {' | '.join(_cells(citing_all('known', SIZES[-1])))}{' |' * (2 * len(FILES) - 1)}"
+    all_cited = " | ".join(_cells(citing_all("known", SIZES[-1])))
+    yield f"| {SIZES[-1]}, of which a draft cites all | {all_cited}{' |' * (2 * len(FILES) - 1)}"
 
 
 def _cells(verdicts: Sequence[Verdict]) -> Iterator[str]:

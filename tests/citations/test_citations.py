@@ -121,3 +121,23 @@ def test_a_draft_made_to_be_slow_is_checked_to_its_end():
 
 def test_a_sentence_with_too_many_figures_to_compare_is_unsupported():
     assert statuses(f"It costs {', '.join(['27,000'] * 200)} euros [p1].") == ["unsupported"]
+
+
+@pytest.mark.parametrize(
+    ("text", "draft", "status"),
+    [
+        ("The council expects to save 740,000 euros a year.", "The council saved 740,000 euros a year", "unsupported"),
+        ("The council expects to save 740,000 euros a year.", "The council hopes to save 740,000 euros", "supported"),
+        ("Larvae drift for up to 300 days.", "Larvae drift for at least 300 days", "unsupported"),
+        ("Larvae drift for up to 300 days.", "Larvae drift for at most 300 days", "supported"),
+        ("The plane left the runway in wind.", "The plane left the runway because of ice", "unsupported"),
+        ("The fault was dropped from severe to minor.", "The fault went from minor to severe", "unsupported"),
+        ("It is her third film, shot in Lugo.", "It is her first film, shot in Lugo", "unsupported"),
+        ("Paid work is not included in these hours.", "These hours include paid work", "unsupported"),
+        ("The refit cost 740,000 euros.", "The refit cost about three quarters of a million euros", "supported"),
+    ],
+)
+def test_certainty_bounds_causes_and_numbers_in_words(text: str, draft: str, status: str):
+    passage = Passage(id="0a1b2c3d.1", text=text, title="Report", url="https://report.example/")
+    (found,) = check(f"{draft} [p1].", {"p1": passage})
+    assert found.status.value == status, found.problems

@@ -15,11 +15,13 @@ _POSSIBLE = {
         r"appears? to|suggest\w*|disputed|contested|disagree\w*|risks?|unclear|not clear|uncertain\w*|whether"
     ),
     "de": any_of(
-        r"könnten?|dürften?|möglich\w*|vielleicht|wahrscheinlich\w*|vermut\w*|wohl|womöglich|mutmaßlich\w*|scheint|umstritten|"
+        r"könnten?|dürften?|möglich\w*|vielleicht|wahrscheinlich\w*|vermut\w*|wohl|"
+        r"womöglich|mutmaßlich\w*|scheint|umstritten|"
         r"unklar|ungewiss\w*|offenbar|deute[nt]\w*|ob"
     ),
     "fr": any_of(
-        r"pourrai\w+|peut-être|possibles?|probable\w*|semble\w*|suggèr\w+|susceptible\w*|incertain\w*|apparemment|penche\w*"
+        r"pourrai\w+|peut-être|possibles?|probable\w*|semble\w*|suggèr\w+|susceptible\w*|"
+        r"incertain\w*|apparemment|penche\w*"
     ),
     "es": any_of(
         r"podr[íi]a\w*|quizás?|tal vez|posible\w*|probable\w*|parecen?|sugier\w+|inciert\w+|al parecer|aparentemente"
@@ -28,16 +30,20 @@ _POSSIBLE = {
 """Words of what may be, by language."""
 _EXPECTED = {
     "en": any_of(
-        r"expect\w*|plans? to|planned|planning|forecast\w*|project(?:ed|s|ions?)(?= to| that| by)|predict\w*|aim(?:s|ed|ing)?|"
-        r"targets?|targeted|goals?|hop(?:e|es|ed|ing)|propos\w+|intend\w*|anticipat\w*|envisag\w*|scheduled|due (?:to|in)|"
+        r"expect\w*|plans? to|planned|planning|forecast\w*|project(?:ed|s|ions?)(?= to|"
+        r" that| by)|predict\w*|aim(?:s|ed|ing)?|"
+        r"targets?|targeted|goals?|hop(?:e|es|ed|ing)|propos\w+|intend\w*|anticipat\w*|"
+        r"envisag\w*|scheduled|due (?:to|in)|"
         r"should|on track"
     ),
     "de": any_of(
-        r"erwart\w*|rechne[tn]?|plan(?:t|en|te|ten)|geplant\w*|prognos\w*|soll(?:en|te|ten)?|peil\w*|anstreb\w*|angestreb\w*|"
+        r"erwart\w*|rechne[tn]?|plan(?:t|en|te|ten)|geplant\w*|prognos\w*|soll(?:en|te|"
+        r"ten)?|peil\w*|anstreb\w*|angestreb\w*|"
         r"streb\w*|hoff(?:t|en|te)|will|wollen|vorgesehen|voraussichtlich\w*"
     ),
     "fr": any_of(
-        r"prévoi\w*|prévu\w*|prévision\w*|atten[dt]\w*|espèr\w*|vise\w*|objectif\w*|devrai\w+|envisag\w*|compte(?:nt)? \w+er"
+        r"prévoi\w*|prévu\w*|prévision\w*|atten[dt]\w*|espèr\w*|vise\w*|objectif\w*|"
+        r"devrai\w+|envisag\w*|compte(?:nt)? \w+er"
     ),
     "es": any_of(
         r"espera\w*|prevé\w*|previst\w*|previsi[óo]n\w*|plane\w+|pretend\w+|objetivo\w*|aspira\w*|proyecta\w*|"
@@ -46,8 +52,10 @@ _EXPECTED = {
 }
 """Words of what somebody expects or plans, by language."""
 _UNREAL = any_of(
-    r"if|would|must|can|able|want\w*|demand\w*|fear\w*|warn\w*|argu\w+|consider\w*|estimat\w*|wär\w*|würd\w*|hätt\w*|müss\w*|"
-    r"sollt\w*|kann|können|wenn|falls|schätz\w*|si|\w+rai(?:t|ent)|estim\w*|peu(?:t|vent)|doi(?:t|vent)|\w+r[íi]an?|pued\w+|deben?"
+    r"if|would|must|can|able|want\w*|demand\w*|fear\w*|warn\w*|argu\w+|consider\w*|"
+    r"estimat\w*|wär\w*|würd\w*|hätt\w*|müss\w*|"
+    r"sollt\w*|kann|können|wenn|falls|schätz\w*|si|\w+rai(?:t|ent)|estim\w*|peu(?:t|"
+    r"vent)|doi(?:t|vent)|\w+r[íi]an?|pued\w+|deben?"
 )
 """Words of a sentence that leaves open what is so."""
 _FUTURE = {
@@ -57,23 +65,30 @@ _FUTURE = {
     "es": any_of(r"\w+rán?|van? a|próxim\w*"),
 }
 _CAUSE = any_of(
-    r"because|caus(?:e|es|ed|ing)|(?<!is )(?<!are )due to|owing to|thanks to|as a result of|result(?:s|ed)? in|led to|leads to|reason\w*|"
-    r"on account of|responsible for|weil|wegen|aufgrund|dank|infolge|deshalb|dadurch|verursach\w*|grund|ursache\w*|folge|"
-    r"parce qu\w*|à cause d\w*|grâce|en raison|dû|due aux?|provoqu\w*|entraîn\w*|porque|a causa de|debido|gracias|provoc\w*"
+    r"because|caus(?:e|es|ed|ing)|(?<!is )(?<!are )due to|owing to|thanks to|"
+    r"as a result of|result(?:s|ed)? in|led to|leads to|reason\w*|"
+    r"on account of|responsible for|weil|wegen|aufgrund|dank|infolge|deshalb|dadurch|"
+    r"verursach\w*|grund|ursache\w*|folge|"
+    r"parce qu\w*|à cause d\w*|grâce|en raison|dû|due aux?|provoqu\w*|entraîn\w*|"
+    r"porque|a causa de|debido|gracias|provoc\w*"
 )
 _CAUSAL = any_of(
-    r"contribut\w*|without|ohne|sans|sin|after|since|as|so|thus|therefore|following|from|driven|by|explain\w*|blam\w+|attribut\w*|"
-    r"nach|da|durch|führ\w*|zurück\w*|verantwortlich\w*|erklär\w*|après|puisque|car|suite|attribu\w*|expliqu\w*|responsable\w*|"
+    r"contribut\w*|without|ohne|sans|sin|after|since|as|so|thus|therefore|following|"
+    r"from|driven|by|explain\w*|blam\w+|attribut\w*|"
+    r"nach|da|durch|führ\w*|zurück\w*|verantwortlich\w*|erklär\w*|après|puisque|car|"
+    r"suite|attribu\w*|expliqu\w*|responsable\w*|"
     r"tras|por|ya que|pues|culpa\w*|atribu\w*|explica\w*|motivo|razón"
 )
 """Words that may name a cause."""
 _MOST = any_of(
     r"at most|up to|no more than|not? (?:more|exceed\w*)(?: than)?|maximum(?: of)?|as (?:much|many|long) as|limited to|"
-    r"höchstens|maximal|bis zu|nicht mehr als|au (?:plus|maximum)|jusqu['’]à|pas plus d[e’']|peut atteindre|como máximo|"
+    r"höchstens|maximal|bis zu|nicht mehr als|au (?:plus|maximum)|jusqu['’]à|"
+    r"pas plus d[e’']|peut atteindre|como máximo|"
     r"a lo sumo|hasta|no más de|máximo de"
 )
 _LEAST = any_of(
-    r"at least|no (?:less|fewer) than|not less than|minimum(?: of)?|more than|over|mindestens|wenigstens|nicht weniger als|"
+    r"at least|no (?:less|fewer) than|not less than|minimum(?: of)?|more than|over|"
+    r"mindestens|wenigstens|nicht weniger als|"
     r"mehr als|über|au (?:moins|minimum)|pas moins d[e’']|plus d[e’']|al menos|como mínimo|por lo menos|no menos de|"
     r"más de|mínimo de"
 )
@@ -81,13 +96,15 @@ _BEFORE_FIGURE = 30
 _STOP = re.compile(rf"{PART.pattern}|[.!?]\s")
 _FROM_TO = (
     re.compile(
-        r"\bfrom (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40}?)[”\"»’']? (?:in)?to (?:an? |the )?[“\"«‘']?([^.,;:\d]{3,40})",
-        re.I,
+        r"\bfrom (?:an? |the )?[“\"«']?([^.,;:\d]{3,40}?)[”\"»’']? (?:in)?to (?:an? |the )?[“\"«']?([^.,;:\d]{3,40})",
+        re.IGNORECASE,
     ),
-    re.compile(r"\bvo[nm] [„\"»‚]?([^.,;:\d]{3,40}?)[“\"«‘]? (?:zu[mr]?|auf|nach|in) [„\"»‚]?([^.,;:\d]{3,40})", re.I),
+    re.compile(
+        r"\bvo[nm] [„\"»]?([^.,;:\d]{3,40}?)[“\"«]? (?:zu[mr]?|auf|nach|in) [„\"»]?([^.,;:\d]{3,40})", re.IGNORECASE
+    ),
     re.compile(
         r"\bde (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40}?)\s?[»\"”]? (?:à|a) (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40})",
-        re.I,
+        re.IGNORECASE,
     ),
 )
 _ORDINAL_WORDS = (
@@ -103,21 +120,26 @@ _ORDINAL_WORDS = (
     ("tenth zehnte[rsnm]? dixième décim[oa]", 10),
 )
 _ORDINALS = [
-    (re.compile(rf"\b(?:{'|'.join(words.split())})[\s-]+([^\W\d_]{{4,}})", re.I), n) for words, n in _ORDINAL_WORDS
+    (re.compile(rf"\b(?:{'|'.join(words.split())})[\s-]+([^\W\d_]{{4,}})", re.IGNORECASE), n)
+    for words, n in _ORDINAL_WORDS
 ]
 
 
 _CLAUSES = re.compile(r"[;—–]|\b(?:while|whereas|but|während|aber|tandis|mais|mientras|pero)\b")
 _CLAUSE = re.compile(r"[,;:()–—](?!\d)|\b(?:but|aber|mais|pero)\b")
 _NEGATIVE = any_of(
-    r"without|exclud\w*|except|left out|leaves? out|lack\w*|fail\w*|refus\w*|den(?:y|ie[sd])|reject\w*|only|too|few\w*|little|"
-    r"rarely|seldom|hardly|instead|rather|stop\w*|free|un\w{4,}|ohne|außer|ausgenommen|fehl\w*|lehn\w*|verweiger\w*|nur|zu|kaum|"
-    r"selten|statt|un\w{4,}|sans|sauf|hors|exclu\w*|refus\w*|seul\w*|rare\w*|absence|sin|excepto|salvo|rechaz\w*|sol[oa]|"
+    r"without|exclud\w*|except|left out|leaves? out|lack\w*|fail\w*|refus\w*|den(?:y|"
+    r"ie[sd])|reject\w*|only|too|few\w*|little|"
+    r"rarely|seldom|hardly|instead|rather|stop\w*|free|un\w{4,}|ohne|außer|"
+    r"ausgenommen|fehl\w*|lehn\w*|verweiger\w*|nur|zu|kaum|"
+    r"selten|statt|un\w{4,}|sans|sauf|hors|exclu\w*|refus\w*|seul\w*|rare\w*|absence|"
+    r"sin|excepto|salvo|rechaz\w*|sol[oa]|"
     r"apenas|falta\w*|neg\w+|descart\w*"
 )
 """Words that say no without a negation."""
 _BOUNDED = any_of(
-    r"not? (?:more|less|fewer|only|just|yet|exceed\w*)|nicht (?:mehr|nur|weniger)|pas (?:plus|moins|seul\w*)|no (?:más|menos|solo)"
+    r"not? (?:more|less|fewer|only|just|yet|exceed\w*)|nicht (?:mehr|nur|weniger)|"
+    r"pas (?:plus|moins|seul\w*)|no (?:más|menos|solo)"
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from leadhand.domain.figures import MONTHS, WEEKDAYS
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator, Sequence
-from datetime import date
 from itertools import combinations
 from typing import NamedTuple
 
 from leadhand.domain.explaining import COMPUTED, HEDGE
-from leadhand.domain.figures import FOREIGN_WORDS, MONTHS, SPAN, Figure, readable, stated
+from leadhand.domain.figures import MONTHS, SPAN, Figure, readable, stated
 
 from .numerals import NUMBERS, shares_in
 from .vocabulary import OVER, PERIODS, REST, SCALES, UNDER, UNITS
@@ -18,7 +16,6 @@ from .vocabulary import OVER, PERIODS, REST, SCALES, UNDER, UNITS
 _TEMPERATURES = ("celsius", "fahrenheit", "degrees")
 _TOKEN = re.compile(r"[\s\u00a0-]*([%‰°][A-Za-z]?|[^\W\d_]+[²³23]?(?:/[^\W\d_]+[²³23]?)?|[€$£¥])")
 _SIGN_BEFORE = re.compile(r"(€|\$|£|¥|\bEUR|\bUSD|\bGBP|\bCHF)\s*$", re.IGNORECASE)
-_MILLION = re.compile(r"\b(?:eine?|une?|un) mill(?:ion|ón)\b", re.IGNORECASE)
 _CUBIC = re.compile(r"[\s\u00a0]*(?:cubic met|mètres? cubes?|metros? cúbicos?)", re.IGNORECASE)
 _DIGITS = re.compile(r"[\d.,'’\u00a0\u202f ]*\d")
 _SQUARE = re.compile(r"[\s\u00a0]*(?:square (?:met|m)|sq\.? ?m|mètres? carrés?|metros? cuadrados?)", re.IGNORECASE)
@@ -32,48 +29,9 @@ _TO_NEXT = re.compile(
     re.IGNORECASE,
 )
 _CENT = re.compile(r"[\s\u00a0]+(?:per cent|pour cent|por ciento|por cien|v\. ?H\.)", re.IGNORECASE)
-_OUT_OF = re.compile(
-    r"\b(\d{1,4}|[^\W\d_]{2,8}) (?:in|out of|of|of the|von|sur|de cada) (\d{1,4}|[^\W\d_]{2,8})\b", re.IGNORECASE
-)
-_LESS = re.compile(
-    r"\b(\d{1,2}(?:[.,]\d+)?)\s?(?:%|percent|prozent)\s+(?:less|fewer|lower|weniger|moins|menos)\b", re.IGNORECASE
-)
-"""What is 55 % less is 45 % of what it was."""
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _FEW = rf"[1-9]|10|{'|'.join(NUMBERS)}|eines"
 _IN_TEN = re.compile(rf"\b({_FEW})(?: [^\W\d_]+)? (?:in|out of|von|sur|de cada) ({_FEW})\b", re.IGNORECASE)
-_ONE_UNIT = re.compile(
-    r"\b(?:an?|one|eine?[mnrs]?|une?|una?)\s+(hour|day|week|month|year|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|"
-    r"année|hora|día|mes|año)\b",
-    re.IGNORECASE,
-)
-"""A passage that says "for a year" holds 12 months."""
-_NEXT_YEARS = (
-    (
-        re.compile(
-            r"\b(?:(?:previous|last|prior|preceding) year|(?:a )?year (?:before|earlier)|vorjahr\w*|(?:vorigen|letzten) jahr\w*|"
-            r"jahr (?:zuvor|davor)|année (?:précédente|dernière|passée)|an (?:dernier|passé|plus tôt)|año (?:anterior|pasado)|"
-            r"un año antes)\b",
-            re.IGNORECASE,
-        ),
-        -1,
-    ),
-    (
-        re.compile(
-            r"\b(?:(?:next|following|coming) year|year (?:after|later)|folgejahr\w*|nächste[sn] jahr\w*|jahr (?:darauf|später)|"
-            r"année (?:suivante|prochaine)|an (?:prochain|plus tard)|año (?:siguiente|que viene)|próximo año)\b",
-            re.IGNORECASE,
-        ),
-        1,
-    ),
-)
-"""Words for the year before or after one that a passage names."""
-_LATER = re.compile(
-    r"\b(?:years|jahre|ans|años) (?:after|before|later|earlier|nach|vor|später|früher|zuvor|danach|après|avant|plus t|después|"
-    r"antes|más tarde)",
-    re.IGNORECASE,
-)
-_YEAR_SIZE = 31557600.0
 _RATE = re.compile(
     r"(?:\s+of)?(?:\s+[^\W\d_]+){0,3}?\s*(?:/|\b(?:per|a|an|pro|je|par|por|al|each|every|im|am|le|la)\s)\s*([^\W\d_]+)(?!\s+\d)",
     re.IGNORECASE,
@@ -109,9 +67,6 @@ _BEYOND = 0.15
 """How far from "more than 40" and "less than 40" a figure may be: 46 and 34."""
 _MOST_TOGETHER = 8
 """Figures of a sentence of a passage up to which a sentence may compute with two of them in any words."""
-_MOST_MOMENTS = 10
-"""Years or times of a passage up to which a sentence may state how far two of them are apart."""
-"""Figures of one kind in the cited passages up to which a sentence may compute with them."""
 
 
 class Measure(NamedTuple):
@@ -208,7 +163,7 @@ def fractions(text: str) -> list[Measure]:
     for match in _IN_TEN.finditer(text):
         part, whole = (NUMBERS.get(each.casefold()) or int(each if each.isdecimal() else 1) for each in match.groups())
         said += [(match, 100 * part / whole)] if part < whole else []
-    return [_fraction(match, share) for match, share in said]
+    return [fraction(match, share) for match, share in said]
 
 
 def without_fractions(text: str) -> str:
@@ -219,53 +174,13 @@ def without_fractions(text: str) -> str:
     return text
 
 
-def implied(text: str, language: str = "") -> list[Measure]:
-    """Return what a passage holds besides its figures: one in five, a year, the time between two times or years."""
-    found = fractions(text)
-    for match in _OUT_OF.finditer(text):
-        part, whole = (int(each) if each.isdecimal() else NUMBERS.get(each.casefold(), 0) for each in match.groups())
-        if 0 < part < whole <= 1000:
-            found.append(_fraction(match, 100 * part / whole))
-    for match in _LESS.finditer(text):
-        left = 100 - float(match[1].replace(",", "."))
-        found.append(Measure(match[0], ((left, 1.0),), "share", 1.0, match.start(), fraction=True))
-    for match in _ONE_UNIT.finditer(text):
-        kind, size = UNITS[match[1].casefold()]
-        found.append(Measure(match[0], ((1.0, 1.0),), kind, size, match.start(), fraction=True))
-    found += [Measure(match[0], ((1e6, 1.0),), "", 1.0, match.start()) for match in _MILLION.finditer(text)]
-    words = set(re.findall(r"[^\W\d_]+", text.casefold() if language != "en" else ""))
-    found += [Measure(word, ((float(FOREIGN_WORDS[word]), 1.0),), "", 1.0, 0) for word in words & FOREIGN_WORDS.keys()]
-    said = stated(text, labels=True)
-    times = sorted({minutes for _, minutes in said.times})
-    dated = {day.year for day in said.days if day.year}
-    years = sorted(dated.union(int(each.text) for each in measures(text) if each.year))
-    near = [step for pattern, step in _NEXT_YEARS if pattern.search(text)]
-    dated.update(year + step for year in years for step in near)
-    if _LATER.search(text):
-        spans = (each for each in measures(text, language) if each.kind == "time" and each.size == _YEAR_SIZE)
-        dated.update(year + sign * int(each.readings[0][0]) for each in spans for year in years for sign in (-1, 1))
-    found += [Measure(str(year), ((float(year), 1.0),), "", 1.0, 0) for year in dated]
-    months = sorted(set(months_in(text).values()))
-    days = sorted(
-        {date(day.year or 2001, *each).toordinal() for day in said.days for each in day.days if _is_day(*each)}
-    )
-    for moments, size in ((times, 60.0), (months, 2629800.0), (years, _YEAR_SIZE), (days, 86400.0)):
-        for one, other in combinations(moments, 2) if len(moments) <= _MOST_MOMENTS else ():
-            found.append(Measure("", ((float(other - one), 1.0),), "time", size, 0, fraction=True))
-    return found
-
-
-def _is_day(month: int, day: int) -> bool:
-    return 0 < day <= monthrange(2001, month)[1]
-
-
 def months_in(text: str) -> dict[str, int]:
     """Return the names of months in a text with their numbers. "may" and "march" in small letters are verbs."""
     words = (word for word in re.findall(r"[^\W\d_]{3,}", text) if word not in ("may", "march", "mar"))
     return {word: MONTHS[word.casefold()] for word in words if word.casefold() in MONTHS}
 
 
-def _fraction(match: re.Match[str], share: float) -> Measure:
+def fraction(match: re.Match[str], share: float) -> Measure:
     bound = _bound(match.string, match.start())
     return Measure(match[0], ((share, 1.0),), "share", 1.0, match.start(), hedged=True, fraction=True, bound=bound)
 

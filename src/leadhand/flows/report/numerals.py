@@ -47,11 +47,14 @@ _SPELLED = {
     )
     for language, table in _TABLES.items()
 }
-_ORDINALS = "zweite dritte vierte fünfte sechste siebte achte neunte zehnte".split()
+_ORDINALS = ["zweite", "dritte", "vierte", "fünfte", "sechste", "siebte", "achte", "neunte", "zehnte"]
 _ABOVE = "|".join(sorted((*NUMBERS, "[1-9]"), key=len, reverse=True))
 _FRACTION = rf"(?<!and a )(?<!\bet )(?<!\by )\b(?:(?P<above>{_ABOVE})[\s-]+)?(?P<below>{'|'.join(_BELOW)})\b"
 _SHARE = re.compile(rf"{_FRACTION}|\bjede[rsnm]? (?P<every>{'|'.join(_ORDINALS)})[rsnm]?\b", re.IGNORECASE)
-_WHOLE = r"(?:million|billion|milliard|mill[oó]n|hour|year|decade|century|stunde|jahr|heure|année|siècle|hora|siglo|década)\w*"
+_WHOLE = (
+    r"(?:million|billion|milliard|mill[oó]n|hour|year|decade|century|stunde|jahr|"
+    r"heure|année|siècle|hora|siglo|década)\w*"
+)
 _ARTICLE = r"(?:\s+of)?(?:[\s-]+(?:an?|one|einer?|de|d))?[\s'’-]+"
 _PART_OF = re.compile(rf"{_FRACTION}{_ARTICLE}(?P<whole>{_WHOLE})\b", re.IGNORECASE)
 _AND_A_HALF = re.compile(

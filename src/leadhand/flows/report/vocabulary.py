@@ -158,7 +158,7 @@ _OPPOSITES = """
     more often|more frequent\\w*|öfter|häufiger\\w*|plus souvent|plus fréquen\\w+|más (?:a menudo|frecuente\\w*)
     less often|less frequent\\w*|seltener\\w*|moins souvent|moins fréquen\\w+|menos (?:a menudo|frecuente\\w*)
     highest|largest|biggest|greatest|höchste\\w*|größte\\w*|la plus (?:haute|élevée|grande)|le plus (?:haut|élevé|grand)
-    lowest|smallest|niedrigste\\w*|geringste\\w*|kleinste\\w*|la plus (?:basse|faible|petite)|le plus (?:bas|faible|petit)
+    lowest|smallest|niedrigste\\w*|geringste\\w*|kleinste\\w*|la plus (?:basse|faible|petite)|le plus (?:bas|petit)
     oldest|earliest|älteste\\w*|früheste\\w*
     youngest|newest|latest|jüngste\\w*|neueste\\w*|späteste\\w*
     provisional\\w*|preliminary|vorläufig\\w*|provisoire\\w*|provisional(?:es)?|preliminar(?:es)?

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from leadhand.domain.figures import stated
 
 from .grammar import IRREGULAR
-from .measures import Measure, fractions, implied, measures, months_in
+from .implied import implied
+from .measures import Measure, fractions, measures, months_in
 from .numerals import in_digits
 from .sentences import sentences_of
 from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, SCALES, UNITS
