@@ -9,7 +9,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from processes import start_async
 
 from cluster import pieces
 from leadhand import Leadhand
+from leadhand.domain.events import AttemptLost, AttemptReturned, AttemptStarted, Entry
 from leadhand.domain.evolve import replay
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
@@ -167,6 +168,15 @@ async def started_detached(cluster: Cluster, *words: str, **options: Any) -> str
         code, said = await client.rest()
         assert code == 0, client.log.read_text()
         return said.strip()
+
+
+def finished_by(entries: Iterable[Entry]) -> dict[str, str | None]:
+    """The process that carried out each attempt whose result counts."""
+    events = [entry.event for entry in entries]
+    hosts = {event.attempt: event.host for event in events if isinstance(event, AttemptStarted)}
+    late = {event.attempt for event in events if isinstance(event, AttemptLost)}
+    returned = {event.attempt for event in events if isinstance(event, AttemptReturned)}
+    return {attempt: hosts[attempt] for attempt in returned - late}
 
 
 async def until(look: Callable[[], Any], holds: Callable[[Any], bool] = bool) -> Any:
