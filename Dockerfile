@@ -2,11 +2,14 @@
 # uv resolves with the versions that pyproject.toml pins; the console is bundled while the package is built.
 FROM python:3.13-slim AS build
 ENV UV_PYTHON=/usr/local/bin/python UV_PROJECT_ENVIRONMENT=/opt/leadhand UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
+# hadolint ignore=DL3013
 RUN pip install --no-cache-dir uv
 WORKDIR /source
 COPY . .
 # Providers of models besides OpenAI-compatible servers are extras; so are PostgreSQL, traces and web search.
 ARG EXTRAS="postgres otel web anthropic google"
+# The list of extras is split into words on purpose.
+# hadolint ignore=SC2046
 RUN uv sync --quiet --no-default-groups --no-editable $(printf -- '--extra %s ' $EXTRAS)
 
 FROM python:3.13-slim
