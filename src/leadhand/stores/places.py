@@ -1,7 +1,7 @@
 """The queues of limits that all processes of a database share: the first tickets of a queue hold its places.
 
 A ticket is a row. One that holds a place has the number of its arrival. One that waits has a larger number, which
-begins with its priority, so that the tickets are in the order in which they get places. Whoever writes gives the places
+begins with its priority, so that the tickets are in the order in which they get places. Every write gives the places
 that are free, under the lock of the queue: a ticket that holds a place keeps it until its row is deleted, by its
 process or by another one once that process is dead. Nothing here depends on a clock.
 """
