@@ -1,4 +1,4 @@
-"""Where a sentence is surer than its passage: a forecast told as a fact, a bound turned round, a cause added."""
+"""Where a sentence is surer than its passage: a forecast stated as a fact, “at most” as “at least”, a cause added."""
 
 from __future__ import annotations
 
