@@ -54,10 +54,10 @@ async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cl
         run_id = await started_detached(cluster, "--max-workers", "20", count=20, held=0)
         await until(lambda: cluster.by_process("began") == {one.pid: 2, two.pid: 2})
         await until(lambda: jobs(cluster)["doing"] == 4)  # each host has two, whose assignments wait for its slots
-        owner = await until(drives(cluster, run_id))
+        owner = await driver_of(cluster, run_id, one.host, two.host)
         await next(machine for machine in (one, two) if machine.host != owner).kill()
         cluster.open_gate()
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         await until(lambda: not jobs(cluster))
 
@@ -68,7 +68,7 @@ async def test_a_host_that_was_stopped_finds_its_jobs_removed_and_takes_others(c
         run_id = await started_detached(cluster, "--max-workers", "20", count=20, held=0)
         await until(lambda: cluster.by_process("began") == {one.pid: 2, two.pid: 2})
         await until(lambda: jobs(cluster)["doing"] == 4)
-        owner = await until(drives(cluster, run_id))
+        owner = await driver_of(cluster, run_id, one.host, two.host)
         stopped, other = (two, one) if one.host == owner else (one, two)
         stopped.signal(signal.SIGSTOP)
         await until(lambda: entries_of(cluster, run_id), lambda entries: count(entries, AttemptLost) == 2)
@@ -76,7 +76,7 @@ async def test_a_host_that_was_stopped_finds_its_jobs_removed_and_takes_others(c
         stopped.signal(signal.SIGCONT)
         await until(lambda: cluster.by_process("began")[stopped.pid] == 4)
         cluster.open_gate()
-        state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
+        state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
         await until(lambda: not jobs(cluster))
         assert "Traceback" not in stopped.log.read_text() + other.log.read_text(), stopped.log.read_text()

@@ -120,6 +120,7 @@ async def test_a_host_whose_network_is_cut_is_replaced_and_changes_nothing_when_
         await until(store.hosts, lambda hosts: any(line.host == away.host for line in hosts))
         assert await lost() == mine
         assert cluster.by_process("began")[driver.pid] == 6
+        entries = await store.read(run_id)
         state = await cluster.state(run_id)
         assert state.status is RunStatus.SUCCEEDED
         assert away.host not in finished_by(entries).values()

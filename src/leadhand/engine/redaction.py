@@ -87,7 +87,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
-        # Of a URL, the beginning is no secret, and its password is known by itself.
+        # The beginning of a URL is not a secret, and its password is known by itself.
         self._beginnings = [(secret, _beginning(secret)) for secret in known if "://" not in secret]
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
