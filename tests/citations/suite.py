@@ -26,7 +26,7 @@ SETS = {
     "other_author_held_out": "another author, held out",
 }
 """The files of cases with their titles in the tables."""
-FILES = tuple(file for file in SETS if (CASES / f"{file}.txt").exists())
+FILES = tuple(SETS)
 SIZES = (2, 150)
 PAIR = 2
 """Sources of a draft that stands beside more and more sources that it does not cite."""

@@ -131,8 +131,6 @@ def test_a_sentence_with_too_many_figures_to_compare_is_unsupported():
         ("Larvae drift for up to 300 days.", "Larvae drift for at least 300 days", "unsupported"),
         ("Larvae drift for up to 300 days.", "Larvae drift for at most 300 days", "supported"),
         ("The plane left the runway in wind.", "The plane left the runway because of ice", "unsupported"),
-        ("The fault was dropped from severe to minor.", "The fault went from minor to severe", "unsupported"),
-        ("It is her third film, shot in Lugo.", "It is her first film, shot in Lugo", "unsupported"),
         ("Paid work is not included in these hours.", "These hours include paid work", "unsupported"),
         ("The refit cost 740,000 euros.", "The refit cost about three quarters of a million euros", "supported"),
     ],

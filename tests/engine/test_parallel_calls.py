@@ -81,7 +81,7 @@ async def test_a_failed_call_of_a_list_fails_alone(open_world: Any):
     reasons = [
         "there is no tool peek; choose from: broken, look, together",
         "the arguments are not a JSON object",
-        "required",
+        "is missing",
         "no such number",
         "calls of together cannot be nested: list all calls in one",
     ]

@@ -109,7 +109,7 @@ async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
     ("bad", "message"),
     [
         (("look", {"n": "one"}), "n: "),
-        (("look", {}), "required"),
+        (("look", {}), "is missing"),
         (("look", {"n": 1, "m": 2}), "m"),
         (("look", '{"n": 1'), "not a JSON object"),
         (("peek", {"n": 1}), "there is no tool peek; choose from: look"),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .measures import Measure, alike
-from .vocabulary import NEGATIONS, any_of
-from .words import PART, Words, stem, stems
+from .vocabulary import any_of
+from .words import PART, Words, stems
 
 _POSSIBLE = {
     "en": any_of(
@@ -94,53 +94,6 @@ _LEAST = any_of(
 )
 _BEFORE_FIGURE = 30
 _STOP = re.compile(rf"{PART.pattern}|[.!?]\s")
-_FROM_TO = (
-    re.compile(
-        r"\bfrom (?:an? |the )?[“\"«']?([^.,;:\d]{3,40}?)[”\"»’']? (?:in)?to (?:an? |the )?[“\"«']?([^.,;:\d]{3,40})",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"\bvo[nm] [„\"»]?([^.,;:\d]{3,40}?)[“\"«]? (?:zu[mr]?|auf|nach|in) [„\"»]?([^.,;:\d]{3,40})", re.IGNORECASE
-    ),
-    re.compile(
-        r"\bde (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40}?)\s?[»\"”]? (?:à|a) (?:la |l['’])?[«\"“]?\s?([^.,;:\d]{3,40})",
-        re.IGNORECASE,
-    ),
-)
-_ORDINAL_WORDS = (
-    ("first erste[rsnm]? premier première primer primera primero", 1),
-    ("second zweite[rsnm]? zweit deuxième seconde? segund[oa]", 2),
-    ("third dritte[rsnm]? dritt troisième tercer[oa]?", 3),
-    ("fourth vierte[rsnm]? viert quatrième cuart[oa]", 4),
-    ("fifth fünfte[rsnm]? fünft cinquième quint[oa]", 5),
-    ("sixth sechste[rsnm]? sixième sext[oa]", 6),
-    ("seventh siebte[rsnm]? septième séptim[oa]", 7),
-    ("eighth achte[rsnm]? huitième octav[oa]", 8),
-    ("ninth neunte[rsnm]? neuvième noven[oa]", 9),
-    ("tenth zehnte[rsnm]? dixième décim[oa]", 10),
-)
-_ORDINALS = [
-    (re.compile(rf"\b(?:{'|'.join(words.split())})[\s-]+([^\W\d_]{{4,}})", re.IGNORECASE), n)
-    for words, n in _ORDINAL_WORDS
-]
-
-
-_CLAUSES = re.compile(r"[;—–]|\b(?:while|whereas|but|während|aber|tandis|mais|mientras|pero)\b")
-_CLAUSE = re.compile(r"[,;:()–—](?!\d)|\b(?:but|aber|mais|pero)\b")
-_NEGATIVE = any_of(
-    r"without|exclud\w*|except|left out|leaves? out|lack\w*|fail\w*|refus\w*|den(?:y|"
-    r"ie[sd])|reject\w*|only|too|few\w*|little|"
-    r"rarely|seldom|hardly|instead|rather|stop\w*|free|un\w{4,}|ohne|außer|"
-    r"ausgenommen|fehl\w*|lehn\w*|verweiger\w*|nur|zu|kaum|"
-    r"selten|statt|un\w{4,}|sans|sauf|hors|exclu\w*|refus\w*|seul\w*|rare\w*|absence|"
-    r"sin|excepto|salvo|rechaz\w*|sol[oa]|"
-    r"apenas|falta\w*|neg\w+|descart\w*"
-)
-"""Words that say no without a negation."""
-_BOUNDED = any_of(
-    r"not? (?:more|less|fewer|only|just|yet|exceed\w*)|nicht (?:mehr|nur|weniger)|"
-    r"pas (?:plus|moins|seul\w*)|no (?:más|menos|solo)"
-)
 
 
 def foretold(said: Words, passages: Sequence[Words]) -> Iterator[str]:
@@ -207,68 +160,3 @@ def caused(said: Words, passages: Sequence[Words]) -> Iterator[str]:
         if part.language != said.language or len(part.stems & said.stems) > 1
     ):
         yield f"“{cause[0]}” adds a cause"
-
-
-def turned(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say where a sentence has the words before and after a change the other way round."""
-    known = [pair for each in passages for pair in _pairs(each.text)]
-    for before, after in _pairs(said.text):
-        for earlier, later in known:
-            if before & later and after & earlier and not before & earlier and not after & later:
-                yield "the change is the other way round"
-                return
-
-
-def _pairs(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    for pattern in _FROM_TO:
-        for match in pattern.finditer(text):
-            yield frozenset(stems(match[1])), frozenset(stems(match[2]))
-
-
-def misplaced(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say which ordinal a passage has with another number: the third film instead of the first."""
-    theirs = {pair for each in passages for pair in _ranks(each.text)}
-    for number, noun in _ranks(said.text):
-        others = {rank for rank, its in theirs if its == noun}
-        if others and number not in others:
-            yield f"“{noun}” has another rank"
-
-
-def _ranks(text: str) -> Iterator[tuple[int, str]]:
-    for pattern, number in _ORDINALS:
-        for match in pattern.finditer(text):
-            yield number, stem(match[1])
-
-
-def affirmed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say where a sentence states what a clause of a passage denies."""
-    negation = NEGATIONS.get(said.language)
-    if negation is None or negation.search(said.text) or _NEGATIVE.search(said.text):
-        return
-    for passage in passages:
-        for part in passage.parts if passage.language == said.language else ():
-            for clause in _CLAUSE.split(part.text):
-                denied = negation.search(clause)
-                own = frozenset(stems(clause))
-                if denied and not _BOUNDED.search(clause) and len(own & said.stems) >= max(3, 0.7 * len(own)):
-                    yield f"“{denied[0]}” was left out"
-                    return
-
-
-def mixed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
-    """Say which name a sentence puts before what a passage says of somebody else, in another clause of a sentence."""
-    begin = re.match(r"\W*(?:[^\W\d_]+\W+){1,5}", said.text)
-    for part in (part for passage in passages for part in passage.parts if part.language == said.language):
-        clauses = [frozenset(stems(each)) for each in _CLAUSES.split(part.text)]
-        if begin is None or len(clauses) < 2:
-            continue
-        names = frozenset(stems(begin[0])) & part.names
-        rest = said.stems - names
-        best = max(clauses, key=lambda each: len(each & rest))
-        others = [each for each in clauses if each is not best and names & each]
-        if not names or not others or best & names or len(best & rest) < max(3, 0.6 * len(rest)):
-            continue
-        own = others[0]
-        if not (own - names) & rest and (best & part.names) - said.stems:
-            yield f"“{min(names)}” is not who this is said of"
-            return

@@ -17,7 +17,7 @@ from leadhand.domain.passages import Passage
 from leadhand.domain.quotations import quotations_in
 from leadhand.domain.value import Value
 
-from .certainty import affirmed, caused, foretold, misplaced, mixed, turned, unbounded
+from .certainty import caused, foretold, unbounded
 from .claims import denied, misattributed, miscounted, other_rates, widened
 from .contradictions import changed_names, foreign_to, opposed, reverted, swapped
 from .measures import fractions, measures, months_in, unheld, without_fractions
@@ -54,7 +54,7 @@ _STOPPED = re.compile(r"(?<=[.,]\d)\.(?=\s+[^\W\d_a-zà-ÿ]|\s*$)|(?<=[.,]\d\d)\
 _SHORT_MILLIONS = re.compile(r"([€$£]\s?\d[\d.,]*)\s?m\b")
 _READERS = (
     *(swapped, reverted, opposed, denied, miscounted, other_rates, widened, misattributed),
-    *(foretold, unbounded, caused, turned, misplaced, affirmed, mixed),
+    *(foretold, unbounded, caused),
 )
 """Each says where a sentence contradicts the passages that it cites."""
 _SHOWN = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from functools import cache
@@ -17,6 +18,8 @@ SAMPLES = Path(__file__).parent / "samples"
 _PACKAGE = Path(__file__).parents[2]
 _LOCK = threading.Lock()
 _PUBLISHED = "Published: "
+_CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+"""Blocks of code in the documentation: their examples name topics that it is not about."""
 
 
 def search(query: str, limit: int) -> list[Page]:
@@ -45,7 +48,7 @@ def _opened() -> sqlite3.Connection:
         index.add(database, _sample(file))
     folder = documentation()
     for file in sorted(folder.rglob("*.md")):
-        title, _, text = file.read_text(encoding="utf-8").removeprefix("# ").partition("\n")
+        title, _, text = _CODE.sub("", file.read_text(encoding="utf-8")).removeprefix("# ").partition("\n")
         url = f"{SCHEME}docs/{file.relative_to(folder).as_posix()}"
         index.add(database, Page(url=url, title=f"Leadhand documentation: {title.strip()}", text=normalized(text)))
     return database
