@@ -78,9 +78,12 @@ export const getEvents = (
 /** One entry of the log, whole. */
 export const getEvent = (runId: string, seq: number, options?: RequestOptions) =>
   get<EventDocument>(pathOf(runId, `events/${seq}`), options);
-/** A payload that an event references by digest. */
-export const getPayload = (digest: string, options?: RequestOptions) =>
-  get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, options);
+/** A payload that an event of a run references by digest. */
+export const getPayload = (
+  digest: string,
+  event: { run_id: string; seq: number },
+  options?: RequestOptions,
+) => get<Json>(`/api/payloads/${encodeURIComponent(digest)}${queryOf(event)}`, options);
 
 /** Return the path of a run as a file. */
 export const exportPath = (runId: string, format: "jsonl" | "html") =>

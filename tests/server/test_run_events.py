@@ -8,11 +8,20 @@ from typing import Any
 import pytest
 from server.conftest import OpenDoor
 from server.doors import Door
+from server.keys import LOCKED, keys_of
 
 from leadhand import ToolReturn, tool
+from leadhand.domain.access import Scope
 from leadhand.runs import Run
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, subtask
 
 LONG = "é" * 5_000
+
+
+@tool
+async def echo(text: str) -> ToolReturn:
+    """Return what looks like a reference to a payload."""
+    return ToolReturn(summary=f"echoed {text}", raw={"$blob": text, "bytes": 1})
 
 
 @tool
@@ -118,12 +127,12 @@ async def test_brief_events_hold_no_long_text_and_whole_ones_all_of_it(api: Door
     assert (await api.get("/api/runs")).json()["runs"][0]["request"] == request[:200]
 
 
-async def test_a_large_payload_is_had_by_its_digest(open_door: OpenDoor) -> None:
-    from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
+def reciter() -> ScriptedModel:
+    return ScriptedModel(plan=lambda _: plans(subtask("recite", "recite", to="Ann")), lenient=True)
 
-    api = await open_door(
-        models=ScriptedModel(plan=lambda _: plans(subtask("recite", "recite", to="Ann")), lenient=True), tools=[recite]
-    )
+
+async def test_a_large_payload_is_had_by_its_digest(open_door: OpenDoor) -> None:
+    api = await open_door(models=reciter(), tools=[recite])
     run_id = await api.started("recite")
     await api.over(run_id)
     returned = next(event for event in await api.events(run_id) if event["type"] == "tool_call_returned")
@@ -161,3 +170,54 @@ async def test_an_event_number_that_is_none_is_refused(api: Door, seq: str) -> N
     run_id = await api.started("measure Paris")
 
     assert (await api.get(f"/api/runs/{run_id}/events/{seq}")).status_code == 422
+
+
+async def test_a_key_reads_only_payloads_that_its_own_runs_refer_to(open_door: OpenDoor) -> None:
+    keys = await keys_of(await open_door(models=reciter(), tools=[recite, echo], doors=LOCKED))
+    await keys.add("stranger", Scope.RUN)
+    run_id = await keys.started("runner", "recite")
+    await keys.rests(run_id, "succeeded")
+    returned = next(event for event in await keys.events(run_id) if event["type"] == "tool_call_returned")
+    digest = returned["raw"]["$blob"]
+    payload, named = f"/api/payloads/{digest}", f"run_id={run_id}&seq={returned['seq']}"
+
+    async def status(who: str, query: str) -> int:
+        return (await keys.get(who, f"{payload}?{query}")).status_code
+
+    assert [await status("runner", query) for query in (named, "", f"run_id={run_id}")] == [200, 403, 422]
+    assert await status("runner", f"run_id={run_id}&seq={returned['seq'] - 1}") == 404
+    assert await status("runner", f"run_id={run_id}&seq=9999") == 404
+    assert [await status("stranger", query) for query in (named, "")] == [404, 403]
+    assert [await status("admin", query) for query in (named, "")] == [200, 200]
+
+
+async def test_a_tool_that_returns_a_reference_gives_no_access_to_the_payload(open_door: OpenDoor) -> None:
+    plan = ScriptedModel(
+        plan=lambda request: plans(
+            subtask("a", "recite", to="Ann")
+            if brief_of(request)["request"] == "recite"
+            else subtask("a", "echo", text=brief_of(request)["request"])
+        ),
+        lenient=True,
+    )
+    keys = await keys_of(await open_door(models=plan, tools=[recite, echo], doors=LOCKED))
+    await keys.add("stranger", Scope.RUN)
+    theirs = await keys.started("runner", "recite")
+    await keys.rests(theirs, "succeeded")
+    digest = next(e["raw"]["$blob"] for e in await keys.events(theirs) if e["type"] == "tool_call_returned")
+
+    mine = await keys.started("stranger", digest)
+    await keys.rests(mine, "succeeded")
+
+    returned = next(event for event in await keys.events(mine) if event["type"] == "tool_call_returned")
+    forged = await keys.get("stranger", f"/api/payloads/{digest}?run_id={mine}&seq={returned['seq']}")
+    assert forged.status_code == 404
+    own = returned["raw"]["$blob"]
+    data = await keys.get("stranger", f"/api/payloads/{own}?run_id={mine}&seq={returned['seq']}")
+    assert data.json() == {"$blob": digest, "bytes": 1}
+    supplied = await keys.post(
+        "stranger",
+        f"/api/runs/{mine}/supply",
+        {"subtask": "wo-001.0", "summary": "x", "raw": {"$blob": digest, "bytes": 1}},
+    )
+    assert (supplied.status_code, supplied.json()["detail"]) == (422, "the result contains $blob, which is reserved")

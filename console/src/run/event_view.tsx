@@ -87,7 +87,7 @@ function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
         )}
       </p>
       <JsonView value={value} label={`event ${seq}`} />
-      <Payloads of={value} />
+      <Payloads of={value} runId={runId} seq={seq} />
     </>
   );
 }
@@ -111,28 +111,36 @@ export function payloadsIn(value: unknown): PayloadRef[] {
   return [...found.values()];
 }
 
-/** A button for each payload that a value references by digest; it fetches and shows the payload. */
-export function Payloads({ of }: { of: unknown }) {
+interface InEvent {
+  readonly runId: string;
+  readonly seq: number;
+}
+
+/** A button for each payload that a value in an event references by digest; it fetches and shows the payload. */
+export function Payloads({ of, ...event }: InEvent & { of: unknown }) {
   return (
     <>
-      {payloadsIn(of).map((payload) => <Payload key={payload.digest} {...payload} />)}
+      {payloadsIn(of).map((each) => <Payload key={each.digest} {...each} {...event} />)}
     </>
   );
 }
 
-function Payload({ digest, size }: PayloadRef) {
+function Payload({ digest, size, ...event }: InEvent & PayloadRef) {
   const [open, setOpen] = useState(false);
   const label = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
     size ? `, ${bytes(size)}` : ""
   }`;
-  if (open) return <LoadedPayload digest={digest} label={label} />;
+  if (open) return <LoadedPayload digest={digest} label={label} {...event} />;
   return <Button small onClick={() => setOpen(true)}>{`Load ${label.toLowerCase()}`}</Button>;
 }
 
-function LoadedPayload({ digest, label }: { digest: string; label: string }) {
-  const { value, problem, loading } = useLoaded((options) => getPayload(digest, options), {
-    key: digest,
-  });
+function LoadedPayload(
+  { digest, label, runId, seq }: InEvent & { digest: string; label: string },
+) {
+  const { value, problem, loading } = useLoaded(
+    (options) => getPayload(digest, { run_id: runId, seq }, options),
+    { key: `${runId}/${seq}/${digest}` },
+  );
   if (problem) return <ProblemNote problem={problem} />;
   if (loading) return <p class="muted">Loading…</p>;
   return <JsonView value={value} label={label} />;

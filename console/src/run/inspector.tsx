@@ -174,7 +174,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
       {data?.raw != null && payloadsIn(data.raw).length === 0 && (
         <JsonView value={data.raw} label="data" />
       )}
-      <Payloads of={data?.raw} />
+      <Payloads of={data?.raw} runId={runId} seq={seq} />
       <UsedData runId={runId} lane={lane} used={used} />
       {data && <SourceList sources={data.sources} />}
     </>

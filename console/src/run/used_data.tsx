@@ -37,6 +37,6 @@ function Returned({ runId, seq, name }: { runId: string; seq: number; name: stri
   const { raw } = value as { raw?: unknown };
   if (raw === null || raw === undefined) return <p class="muted small">No data, only text.</p>;
   return payloadsIn(raw).length > 0
-    ? <Payloads of={raw} />
+    ? <Payloads of={raw} runId={runId} seq={seq} />
     : <JsonView value={raw} label={`what ${name} returned`} />;
 }

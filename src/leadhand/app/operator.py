@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -170,6 +171,8 @@ def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve
     if not said:
         raise UsageError("the summary is empty", "Describe the result in words.")
     data = json_value(raw, "the result", "Pass a JSON value.")
+    if '"$blob"' in json.dumps(data):  # it would be loaded as a payload, also one of another run
+        raise UsageError("the result contains $blob, which is reserved", "Rename that key.")
     return ResultSupplied(by=by, subtask=key, summary=said, raw=data, may_approve=may_approve)
 
 

@@ -69,11 +69,14 @@ class RunLog:
 
 
 def pack(payload: Json) -> tuple[Json, dict[str, bytes]]:
-    """Return the payload for an event, and its blobs by digest (none for a small payload)."""
+    """Return the payload for an event, and its blobs by digest (none for a small payload).
+
+    A payload that looks like a reference becomes a blob, too: only this function makes references.
+    """
     if payload is None or isinstance(payload, bool | int | float):
         return payload, {}
     body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
-    if len(body) <= BLOB_ABOVE:
+    if len(body) <= BLOB_ABOVE and b'"$blob"' not in body:
         return payload, {}
     digest = digest_of(body)
     return {"$blob": digest, "bytes": len(body)}, {digest: body}

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
+from leadhand.domain.access import Scope
 from leadhand.domain.document import event_line
-from leadhand.domain.events import Entry
+from leadhand.domain.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
 from leadhand.domain.view import ViewDocument, words
+from leadhand.domain.work_result import blob_reference
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument
 from leadhand.server.feeds import as_json, shortened
 from leadhand.server.pages import Chunk
-from leadhand.server.problems import invalid, no_such, responses
+from leadhand.server.problems import Problem, invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventsPage
 from leadhand.server.service import Service
@@ -159,15 +162,46 @@ async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> 
 async def get_payload(
     digest: Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="The digest in the event's $blob.")],
     service: TheService,
-    _: Reader,
+    access: TheAccess,
+    principal: Reader,
+    run_id: Annotated[str | None, Query(max_length=100, description="The run of the event that refers to it.")] = None,
+    seq: Annotated[int | None, Query(ge=1, le=FARTHEST, description="The number of that event.")] = None,
 ) -> Response:
-    """A payload above 4 kB, to which events refer by digest, as JSON."""
+    """A payload above 4 kB, to which events refer by digest, as JSON.
+
+    Name the event with `run_id` and `seq`. Only keys with the scope `read:all` can omit both.
+    """
+    if run_id is not None and seq is not None:
+        await access.check_run(principal, run_id, Scope.READ)
+        entries = await service.runtime.store.read(run_id, after=seq - 1, limit=1)
+        if not any(_refers(entry.event, digest) for entry in entries):
+            raise no_such(f"event {seq} of run {run_id} does not refer to {digest}", "Name an event with this $blob.")
+    elif run_id is not None or seq is not None:
+        raise invalid("run_id and seq belong together", "Send both: they name the event that refers to the payload.")
+    elif principal.reads_of is not None:
+        raise Problem(
+            HTTPStatus.FORBIDDEN,
+            "forbidden",
+            f"the key {principal.name} may not read the payloads of all runs",
+            "Send run_id and seq of an event that refers to the payload, or use a key with the scope read:all.",
+        )
     try:
         body = await service.runtime.store.blob(digest)
     except KeyError as error:
         raise no_such(f"there is no payload {digest}", "Use the digest in the $blob of an event.") from error
     json.loads(body)  # stored payloads are JSON unless they are damaged
     return Response(body, media_type="application/json")
+
+
+def _refers(event: AnyEvent, digest: str) -> bool:
+    """Whether an event refers to a payload, in a field where only the engine writes references."""
+    match event:
+        case ToolCallReturned() | EffectAnswered():
+            return blob_reference(event.raw) == digest
+        case ModelCallReturned():
+            return blob_reference(event.asked) == digest
+        case _:
+            return False
 
 
 @router.get(
