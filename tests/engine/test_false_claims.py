@@ -71,18 +71,32 @@ async def test_the_reviewer_is_told_which_calls_were_made_and_that_none_was(open
     world = open_world(models, [Bench().look])
     await world.run()
     facts = models.facts("review")[0]
-    (none,) = facts["subtasks"]
+    none, other = facts["subtasks"]
 
     assert facts["verified"]["wo-001.0"] == {"name": "a", "summary": "saw 1", "sources": [1]}, (
         "it was called as ordered"
     )
-    assert facts["verified"]["wo-001.2"] == {
-        "name": "c",
-        "args": {"look": {"n": 3}},
-        "summary": "I did it",
-        "sources": [2],
-    }
+    assert (other["calls"], other["result"]["summary"]) == (
+        [{"tool": "look", "args": {"n": 3}, "ok": True}],
+        "I did it",
+    )
     assert (none["calls"], none["doubt"]) == ([], "no tool call supports it")
+
+
+@pytest.mark.parametrize("verdict", ["", "drop"])
+async def test_a_call_of_any_tool_does_not_verify_what_no_tool_was_named_for(open_world: Any, verdict: str):
+    """The reviewer must say of each such result whether its calls show what it states."""
+    review = verdicts("drop") if verdict else {"verdicts": [], "complete": True, "answer": "The mail was sent."}
+    models = FakeModels(plan(ask("mail Bob")), work=[calls(("look", {"n": 1})), "The mail was sent."], review=review)
+    state = await open_world(models, [Bench().look, Bench().send()]).run("mail Bob")
+
+    facts = models.facts("review")[0]
+    (shown,) = facts["subtasks"]
+    assert "verified" not in facts
+    assert shown["calls"] == [{"tool": "look", "args": {"n": 1}, "ok": True}]
+    assert state.status is not RunStatus.SUCCEEDED
+    (gap,) = state.finished.gaps
+    assert gap.name == "mail Bob"
 
 
 async def test_a_result_that_rests_on_proven_results_is_verified_and_one_on_an_unproven_is_not(open_world: Any):

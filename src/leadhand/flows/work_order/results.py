@@ -44,14 +44,15 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
 
 
 def is_verified(subtask: AssignmentState) -> bool:
-    """Whether code has verified a result: its calls are those that were ordered, and explain all that it states.
+    """Whether code has verified a result: the ordered call was made, and it explains all that the result states.
 
-    What was done for good, and what was expected in words, is for a review to judge.
+    What was done for good, what was expected in words, and whether calls that no order names support the result, is for
+    a review to judge.
     """
     given = subtask.subtask
     if not subtask.ok or subtask.doubt or subtask.acted or given.expected_output:
         return False
-    return is_exact(subtask) if given.tool is not None else bool(subtask.made) and all(call.ok for call in subtask.made)
+    return is_exact(subtask)
 
 
 def is_exact(subtask: AssignmentState) -> bool:
