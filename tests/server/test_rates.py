@@ -108,7 +108,7 @@ async def test_keys_are_counted_apart(open_door: OpenDoor, office: Office) -> No
 
 
 async def test_bad_attempts_to_log_in_are_counted_and_a_good_key_always_gets_in(open_door: OpenDoor) -> None:
-    api = await open_door(doors=Doors(key_needed=True, allowed=Allowed(logins_a_minute=3)))
+    api = await open_door(doors=Doors(key_needed=True, allowed=Allowed(wrong_keys_a_minute=3)))
     key = (await api.key())["authorization"].removeprefix("Bearer ")
     for _ in range(3):
         assert (await api.post("/api/session", {"key": "lh_guess"})).status_code == 401
@@ -116,3 +116,16 @@ async def test_bad_attempts_to_log_in_are_counted_and_a_good_key_always_gets_in(
     check_refused(await api.post("/api/session", {"key": "lh_guess"}))
     assert (await api.post("/api/session", {"key": key})).status_code == 200
     assert (await api.get("/api/session")).status_code == 200
+
+
+async def test_requests_with_wrong_keys_are_counted_and_a_good_key_is_never_slowed_down(open_door: OpenDoor) -> None:
+    api = await open_door(doors=Doors(key_needed=True, allowed=Allowed(wrong_keys_a_minute=3)))
+    key, wrong = await api.key(), {"authorization": "Bearer lh_guess"}
+    for path in ("/api/runs", "/api/tools", "/metrics"):
+        assert (await api.get(path, headers=wrong)).status_code == 401
+
+    check_refused(await api.get("/api/runs", headers=wrong))
+    check_refused(await api.post("/api/runs", {"request": "x"}, headers={**wrong, "idempotency-key": "one"}))
+    check_refused(await api.post("/api/session", {"key": "lh_guess"}))
+    assert (await api.get("/api/runs", headers=key)).status_code == 200
+    assert (await api.get("/api/runs")).status_code == 401, "a request without a key is not a guess"

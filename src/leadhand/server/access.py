@@ -68,11 +68,13 @@ class Access:
     async def who(self, request: Request) -> Principal | None:
         """Return the authenticated principal, or None if a key is required and missing.
 
-        Pages of other sites always need a key. Raises Problem (401) for an invalid or revoked key or session.
+        Pages of other sites always need a key. Raises Problem for an invalid or revoked key or session: 401, or 429
+        if this address has sent too many.
         """
         scheme, _, presented = request.headers.get("authorization", "").partition(" ")
         if scheme:
-            return await self._noticed(await self._of_secret(presented if scheme.lower() == "bearer" else ""))
+            secret = presented if scheme.lower() == "bearer" else ""
+            return await self._noticed(await self._of_secret(secret, request))
         token = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE)
         if token and not from_elsewhere(request.headers):  # sessions are for our own pages; other sites need a key
             key = await self._of_session(token)
@@ -104,9 +106,9 @@ class Access:
             return True
         return any(key.key_id == principal.key_id and key.revoked_at is None for key in await self._keys.keys())
 
-    async def open_session(self, presented: str) -> tuple[ApiKey, str]:
-        """Open a session for a key; return the key and the browser's token. Raises Problem (401)."""
-        key = await self._of_secret(presented)
+    async def open_session(self, presented: str, request: Request) -> tuple[ApiKey, str]:
+        """Open a session for a key; return the key and the browser's token. Raises Problem (401, 429)."""
+        key = await self._of_secret(presented, request)
         await self.rates.check(key.key_id)  # each session is stored
         token = secrets.token_urlsafe(32)
         await self._store.cache(_session(token), key.digest, SESSION_S)
@@ -118,9 +120,10 @@ class Access:
             if token := request.cookies.get(name):
                 await self._store.cache(_session(token), None, 0.0)
 
-    async def _of_secret(self, presented: str) -> ApiKey:
+    async def _of_secret(self, presented: str, request: Request) -> ApiKey:
         key = await find_key(self._keys, presented.strip())
-        if key is None:
+        if key is None:  # only wrong keys are counted: behind a proxy, all clients share an address
+            await self.rates.check_wrong_key(request.client.host if request.client is not None else "unknown")
             raise _unauthorized("this key is unknown or revoked")
         return key
 

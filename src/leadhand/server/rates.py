@@ -23,11 +23,11 @@ from leadhand.server.problems import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """The limits of one key; ``logins`` is per address."""
+    """The limits of one key; ``wrong_keys_a_minute`` is per address."""
 
     requests_a_minute: int = 1_200
     runs_a_minute: int = 120
-    logins_a_minute: int = 10
+    wrong_keys_a_minute: int = 10
     active_runs: int = 100
     streams: int = 50
 
@@ -72,9 +72,10 @@ class Rates:
         if new:
             await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
 
-    async def check_login(self, address: str) -> None:
-        """Count a login attempt. Raises Problem (429) above the limit."""
-        await self._hit(RateLimitItemPerMinute(self.allowed.logins_a_minute), "logins", address, "login attempts")
+    async def check_wrong_key(self, address: str) -> None:
+        """Count a request or a log-in with a wrong key. Raises Problem (429) above the limit."""
+        item = RateLimitItemPerMinute(self.allowed.wrong_keys_a_minute)
+        await self._hit(item, "wrong keys", address, "requests with a wrong key")
 
     @contextmanager
     def stream(self, key_id: str | None) -> Generator[None]:

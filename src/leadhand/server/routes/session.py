@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
@@ -36,12 +34,7 @@ async def get_session(request: Request, access: TheAccess) -> SessionDocument:
 @router.post("", responses=responses(401, 413, 422, 429, 503))
 async def open_session(request: Request, body: KeyBody, access: TheAccess, response: Response) -> SessionDocument:
     """Log in with a key. The session lasts 12 hours and ends early if the key is revoked or expires."""
-    try:
-        key, token = await access.open_session(body.key)
-    except Problem as error:
-        if error.status is HTTPStatus.UNAUTHORIZED:  # only failed log-ins: behind a proxy, all clients share an address
-            await access.rates.check_login(request.client.host if request.client is not None else "unknown")
-        raise
+    key, token = await access.open_session(body.key, request)
     # A client that forges this header without TLS gets a cookie that its own browser does not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
