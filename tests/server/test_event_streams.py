@@ -66,11 +66,28 @@ async def test_a_stream_that_breaks_off_anywhere_goes_on_without_gap_or_repeat(s
             before = await taken(stream, cut)
         last = str(cut)
         ways: tuple[dict[str, Any], ...] = ({"headers": {"last-event-id": last}}, {"after": last})
+        ways = ways[cut == head :]  # a client that reconnects after the last event is told to stop: see below
         for again in ways:
             async with served.watch(run_id, **again) as stream:
                 after = await rest(stream)
             assert numbers(before + after) == list(range(1, head + 1))
             check_end(after, "partial", head)
+
+
+@pytest.mark.parametrize("path", ["events", "view"])
+async def test_a_client_that_reconnects_after_the_last_event_of_a_finished_run_is_told_to_stop(
+    served: Served, office: Office, path: str
+) -> None:
+    run_id, head = await finished(served)
+    open_run = await served.door.started("measure Rome")
+
+    async def status(of: str, last: int) -> int:
+        headers = {"accept": "text/event-stream", "last-event-id": str(last)}
+        async with served.door.http.stream("GET", f"/api/runs/{of}/{path}", headers=headers) as response:
+            return response.status_code
+
+    assert [await status(run_id, last) for last in (head, head + 1, head - 1)] == [204, 204, 200]
+    assert await status(open_run, 10_000) == 200
 
 
 async def test_a_client_that_comes_back_all_the_time_misses_nothing_of_a_run_that_goes_on(

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from leadhand.domain.access import Scope
 from leadhand.domain.document import event_line
 from leadhand.domain.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.domain.run import ENDED
 from leadhand.domain.view import ViewDocument, words
 from leadhand.domain.work_result import blob_reference
 from leadhand.server.access import Access, Principal
@@ -28,6 +29,9 @@ from leadhand.server.stream import EventStream
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 STREAM = "text/event-stream"
+OVER: dict[int | str, dict[str, Any]] = {
+    204: {"description": "The run has ended, and `Last-Event-ID` is the number of its last event: do not reconnect."}
+}
 FARTHEST = 2**62
 LastEventId = Annotated[
     str | None, Header(description="The last event that a broken stream delivered; takes precedence over after.")
@@ -52,6 +56,7 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
                 }
             },
         },
+        **OVER,
         **responses(401, 403, 404, 422, 429, 503),
     },
 )
@@ -77,8 +82,8 @@ async def get_events(
 ) -> Response:
     """Return events of a run above ``after``, or the page just below ``before``."""
     if STREAM in accept:
-        start = from_seq(last_event_id, after)
-        return await event_stream(request, run_id, service, access, principal, after=start, brief=brief)
+        start, again = from_seq(last_event_id, after), last_event_id is not None
+        return await event_stream(request, run_id, service, access, principal, after=start, again=again, brief=brief)
     store = service.runtime.store
     listing = await store.run(run_id)
     head = listing.head_seq
@@ -115,11 +120,17 @@ async def event_stream(
     principal: Principal,
     *,
     after: int,
+    again: bool = False,
     brief: bool = False,
     view: bool = False,
-) -> EventStream:
-    """Return a stream of a run's events, or of the changes to its view. Raises NoSuchRun."""
-    await service.runtime.store.run(run_id)
+) -> Response:
+    """Return a stream of a run's events, or of the changes to its view. Raises NoSuchRun.
+
+    A client that comes ``again`` after the last event of a run that has ended gets 204: ``EventSource`` then stops.
+    """
+    listing = await service.runtime.store.run(run_id)
+    if again and listing.status in ENDED and after >= listing.head_seq:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
     open_for = contextlib.ExitStack()
     open_for.enter_context(access.rates.stream(principal.key_id))
     open_for.enter_context(request.app.state.metrics.stream())
@@ -224,6 +235,7 @@ def _refers(event: AnyEvent, digest: str) -> bool:
                 }
             },
         },
+        **OVER,
         **responses(401, 403, 404, 422, 429, 503),
     },
 )
@@ -242,8 +254,8 @@ async def get_view(
 ) -> Response:
     """The view of a run."""
     if STREAM in accept:
-        start = from_seq(last_event_id, after)
-        return await event_stream(request, run_id, service, access, principal, after=start, view=True)
+        start, again = from_seq(last_event_id, after), last_event_id is not None
+        return await event_stream(request, run_id, service, access, principal, after=start, again=again, view=True)
     head = (await service.runtime.store.run(run_id)).head_seq
     view = service.feeds.views.of(run_id)
     await view.reach(head)
