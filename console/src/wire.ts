@@ -215,6 +215,7 @@ export interface components {
     };
     readonly ApprovalsList: {
       readonly approvals: readonly components["schemas"]["ApprovalCard"][];
+      readonly next_cursor: string | null;
     };
     /** @enum {string} */
     readonly ApprovalStatus: "pending" | "approved" | "denied" | "expired" | "consumed";

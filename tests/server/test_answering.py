@@ -189,3 +189,23 @@ async def test_an_answer_that_is_none_is_refused(api: Door, body: dict[str, Any]
     (card,) = await api.asked(await api.started("pay Ann"))
 
     assert (await api.post(f"/api/approvals/{card['id']}", body)).status_code == 422
+
+
+async def test_open_approvals_come_in_pages_whose_cursors_outlive_their_approvals(api: Door) -> None:
+    for who in ("Ann", "Ben", "Cem"):
+        run_id = await api.started(f"pay {who}")
+        await api.asked(run_id)
+    every = (await api.get("/api/approvals")).json()
+    names = [card["args"]["to"] for card in every["approvals"]]
+    assert (names, every["next_cursor"]) == (["Cem", "Ben", "Ann"], None)
+
+    page = (await api.get("/api/approvals", params={"limit": 2})).json()
+    assert page["approvals"] == every["approvals"][:2]
+    answered = await api.post(f"/api/approvals/{page['approvals'][1]['id']}", {"decision": "deny"})
+    assert answered.status_code == 200
+    rest = (await api.get(f"/api/approvals?limit=2&cursor={page['next_cursor']}")).json()
+    assert ([card["args"]["to"] for card in rest["approvals"]], rest["next_cursor"]) == (["Ann"], None)
+    for wrong in ("x", "2026-11-23_1a2b3c4d", "1a2b3c4d"):
+        refused = await api.get("/api/approvals", params={"cursor": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+    assert (await api.get("/api/approvals", params={"limit": 0})).status_code == 422

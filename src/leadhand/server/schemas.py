@@ -37,9 +37,10 @@ class EventsPage(Document):
 
 
 class ApprovalsList(Document):
-    """The open approvals of all runs, newest first."""
+    """Open approvals, newest first. Use ``next_cursor`` to request the next page; null on the last page."""
 
     approvals: tuple[ApprovalCard, ...]
+    next_cursor: str | None
 
 
 class ToolError(Document):

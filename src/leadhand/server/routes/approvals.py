@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -44,12 +45,38 @@ async def list_approvals(
     access: TheAccess,
     principal: Reader,
     run_id: Annotated[str | None, Query(max_length=100, description="Only approvals of this run.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="Approvals per page.")] = 500,
+    cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
 ) -> ApprovalsList:
     """The open approvals of all runs that the caller may read, newest first."""
     if run_id is not None:
         await access.check_run(principal, run_id, Scope.READ)
-    asked = await _shown(service, principal, run_id)
-    return ApprovalsList(approvals=tuple(each.card() for each in asked))
+    before = None if cursor is None else _place(cursor)
+    asked = sorted(await _shown(service, principal, run_id), key=_order, reverse=True)
+    asked = [each for each in asked if before is None or _order(each) < before]
+    page = asked[:limit]
+    following = _cursor(page[-1]) if len(asked) > limit else None
+    return ApprovalsList(approvals=tuple(each.card() for each in page), next_cursor=following)
+
+
+def _order(asked: OpenApproval) -> tuple[datetime, str]:
+    return asked.asked_at, asked.id
+
+
+def _cursor(asked: OpenApproval) -> str:
+    return f"{asked.asked_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}_{asked.id}"
+
+
+def _place(cursor: str) -> tuple[datetime, str]:
+    """Return the place in the list that a cursor names; it stays valid when that approval is answered."""
+    asked_at, _, id_ = cursor.partition("_")
+    try:
+        moment = datetime.fromisoformat(asked_at)
+    except ValueError:
+        moment = None
+    if moment is None or moment.utcoffset() is None:
+        raise invalid(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.")
+    return moment, id_
 
 
 @router.get("/{approval_id}", responses=responses(401, 403, 404, 422, 429, 503))
