@@ -18,7 +18,8 @@ from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.evolve import apply_entry, replay
 from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import RunStatus
-from leadhand.ports import ModelError
+from leadhand.engine.model_calls import MOST_FORMS
+from leadhand.ports import FormRefused, ModelError
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 FREE = ModelProfile(name="fake", free=True)
@@ -292,3 +293,20 @@ async def test_a_hundred_workers_against_a_budget_for_forty_spend_no_more_and_no
     assert len(state.finished.gaps) >= 100 - len(done)
     assert {gap.class_ for gap in state.finished.gaps} <= {FailureClass.EXHAUSTED, FailureClass.INSUFFICIENT}
     assert state.finished.answer.strip()
+
+
+@pytest.mark.parametrize("refused", [MOST_FORMS - 1, MOST_FORMS])
+async def test_every_form_of_a_request_has_a_reservation_of_its_own_the_last_one_too(open_world: Any, refused: int):
+    refusal = FormRefused(Failure.of("no schemas", "http_400", FailureClass.INVALID), Usage(nanousd=0))
+    models = FakeModels(plan(ask("a")), work=[*[refusal] * refused, "done"], profile=PRICED)
+    world = open_world(models, [Bench().look], limits=Limits(max_repairs=0, max_steps=1))
+    state = await world.run()
+
+    events = [entry.event for entry in await world.entries() if getattr(entry.event, "attempt", "") == "wo-001.0/a1"]
+    began = [event for event in events if isinstance(event, ModelCallBegan)]
+    returned = [event for event in events if isinstance(event, ModelCallReturned)]
+    assert len(models.requests("work")) == len(began) == len(returned) == MOST_FORMS
+    assert all(event.reserved.requests == 1 and event.reserved.nanousd for event in began)
+    assert [event.failure is None for event in returned] == [False] * (MOST_FORMS - 1) + [refused < MOST_FORMS]
+    assert state.spent.requests == len(models.asked), "each was counted"
+    assert reserved_total(state) == Amount()
