@@ -165,13 +165,17 @@ def tables() -> str:
 
 
 def _sizes() -> Iterator[str]:
-    yield f"| sources | {' | '.join(f'{SETS[file]}: caught | refused' for file in FILES)} |"
-    yield f"|---|{'---:|' * 2 * len(FILES)}"
-    for size in SIZES:
-        cells = [cell for file in FILES for cell in _cells(beside(file, size))]
-        yield f"| {size}, of which a draft cites {PAIR} | {' | '.join(cells)} |"
-    all_cited = " | ".join(_cells(citing_all("known", SIZES[-1])))
-    yield f"| {SIZES[-1]}, of which a draft cites all | {all_cited}{' |' * (2 * len(FILES) - 1)}"
+    few, many = SIZES
+    yield "| sentences | sources | false ones caught | true ones refused |"
+    yield "|---|---|---:|---:|"
+    for file, title in SETS.items():
+        yield _row(title, str(few), beside(file, few))
+    yield _row(SETS["known"], f"{many}, of which a draft cites {PAIR}", beside("known", many))
+    yield _row(SETS["known"], f"{many}, of which a draft cites all", citing_all("known", many))
+
+
+def _row(title: str, sources: str, verdicts: Sequence[Verdict]) -> str:
+    return f"| {title} | {sources} | {' | '.join(_cells(verdicts))} |"
 
 
 def _cells(verdicts: Sequence[Verdict]) -> Iterator[str]:
