@@ -80,13 +80,16 @@ export class RunStore {
 
   /** Fetch the view and the document, show them, and follow the run. */
   async open(): Promise<void> {
-    const fetched = this.#fetch();
+    let shown = () => {};
+    // Drawing the view and the answer at once would take one long task.
+    const fetched = this.#fetch(new Promise<void>((resolve) => shown = resolve));
     try {
       const view = await this.#service.getView(this.runId);
       if (this.#closed) return;
       this.#replace(view);
       this.problem.value = null;
     } catch (error) {
+      shown();
       if (this.#closed) return;
       this.problem.value = asProblem(error);
       // A run that does not exist will not appear; other problems may be temporary.
@@ -95,6 +98,7 @@ export class RunStore {
     }
     this.#stale = false; // the document is being fetched
     this.#flush();
+    setTimeout(shown);
     const { seq } = this.model;
     if (isOver(this.model.view.run.status)) this.link.value = "ended";
     else this.#follow();
@@ -251,12 +255,13 @@ export class RunStore {
     });
   }
 
-  async #fetch(): Promise<void> {
+  async #fetch(shown?: Promise<void>): Promise<void> {
     this.#fetching = true;
     try {
       const [document, cards] = await Promise.all([
         this.#service.getRun(this.runId),
         this.#service.getCards(this.runId),
+        shown,
       ]);
       if (this.#closed) return;
       this.document.value = document;
