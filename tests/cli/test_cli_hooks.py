@@ -50,7 +50,9 @@ def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any
     assert leadhand("runs", "show", run_id, "--json").json["hooks"] == ["guards:no_rome", "guards:AskAbove"]
     assert f"--hooks {hooks}" in started.err.split("leadhand runs resume ")[1]
 
-    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    approved = leadhand("approvals", "approve", asked["id"])
+    assert approved.code == 0
+    assert "--hooks FILE" in approved.err  # the log names the hooks, and not their file
     without = leadhand("runs", "resume", run_id, "--tools", leadhand.tools)
     assert without.code == 6
     assert "the hook guards:no_rome, which is not in this process" in without.err

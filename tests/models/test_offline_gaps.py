@@ -27,6 +27,7 @@ from leadhand.models.offline import OfflineModels
         "Convert 5 USD to EUR",
         "Introduce Anna to Bob",
         "compare Paris to London",
+        "Is Paris warmer than Rome tomorrow?",
         "change the status from Open to Closed",
         "sales forecast for Paris",
         "Buy me an umbrella in Paris",

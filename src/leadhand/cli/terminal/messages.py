@@ -245,6 +245,8 @@ def resume_command(
     given += [("--agent", path) for path in store.agent or code]
     known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
     given += [("--hooks", name) for name in store.hooks if name not in known]
+    if definition.hooks and not store.hooks and not known:
+        given.append(("--hooks", "FILE"))  # the log names the hooks, and not where they are
     project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
     given += [("--project", project)] if project is not None else []
     return store.command("runs", verb, run_id, *(word for named in given for word in named), *more)

@@ -36,9 +36,8 @@ WEATHER = word_set(
 )
 # These ask for the weather only if no other word of the clause has another meaning.
 WEATHER_IF_ALONE = word_set(
-    "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing mild "
-    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat jacket "
-    "sweater scarf gloves boots"
+    "rain snow hot cold warm chilly freezing mild wind winds degrees storm storms fog hail frost wet dry sun clouds "
+    "wear umbrella raincoat sunscreen coat jacket sweater scarf gloves boots"
 )
 WEATHER_DETAILS = word_set(
     "there if whether bring take pack carry expect expected outside outdoors current local conditions compare"
