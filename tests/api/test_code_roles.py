@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -339,6 +340,32 @@ async def test_a_call_that_needs_approval_parks_it_and_its_finished_calls_are_no
     assert sent == [5, 2]
     assert len(runs) == 3
     assert len([request for request in model.requests if by_code(request)]) == 1
+
+
+async def test_a_call_that_begins_just_before_the_attempt_parks_is_finished_first(home: Path):
+    engine = asyncio.get_running_loop()
+
+    @tool(effect="once")
+    def send(amount: int) -> str:
+        """Send money."""
+        return f"sent {amount}"
+
+    async def code(desk: Desk) -> str:
+        async def begun_late() -> Any:
+            time.sleep(0.2)  # noqa: ASYNC251 (the other call, of the same turn, is found to need an approval meanwhile)
+            engine.call_soon_threadsafe(time.sleep, 0.2)  # so that this call and the parking come to the engine at once
+            return await desk.call("look", n=1)
+
+        first, seen = await asyncio.gather(desk.call("send", amount=5), begun_late())
+        return f"{first.raw}, {seen.raw}"
+
+    settings = {"flows": [Coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
+    async with Leadhand(models=models(), **settings) as lead:
+        run = await lead.start("heat pumps", flow="coded")
+        await run.wait()
+        entries = await (await lead.runtime()).store.read(run.run_id)
+    returned = [entry.event.tool for entry in entries if isinstance(entry.event, ev.ToolCallReturned)]
+    assert (run.state.status, returned) == ("waiting", ["look"])
 
 
 async def test_an_approval_covers_the_call_that_was_shown_and_no_other(home: Path):

@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -342,7 +343,9 @@ class CodeDesk:
         """Park the attempt if every call under way has to wait, once the code had a turn to begin others."""
         if self._holding and self._holding == len(self._calls) and self._own is not None:
             with contextlib.suppress(RuntimeError):  # the code has ended
-                self._own[0].call_soon_threadsafe(self._engine.call_soon_threadsafe, self._park)
+                # Calls that the code began in this turn are among `_calls` one round of the engine's loop later.
+                park = partial(self._engine.call_soon, self._park)
+                self._own[0].call_soon_threadsafe(self._engine.call_soon_threadsafe, park)
 
     def _park(self) -> None:
         if self._holding == len(self._calls) and not self.over.done():
