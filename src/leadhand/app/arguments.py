@@ -16,7 +16,7 @@ from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.text import check_names
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json, Unfit, plain_json, shown
+from leadhand.domain.value import Json, Unfit, is_number, plain_json, shown
 from leadhand.ports import Models
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 
@@ -192,8 +192,7 @@ def check_filters(limit: object, filters: RunFilter) -> None:
         filters["tags"] = run_tags(filters["tags"])
     for key in ("min_cost_usd", "max_cost_usd", "min_duration_s", "max_duration_s"):
         value: object = filters.get(key)
-        known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-        if value is not None and not known:
+        if value is not None and not (is_number(value) and value >= 0):
             raise UsageError(f"invalid value for {key}: {shown(value)}", "Pass a number of 0 or more.")
     for key in ("flow", "text", "search"):
         words: object = filters.get(key)

@@ -32,6 +32,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
+from leadhand.domain.work_result import BLOB_KEY
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
@@ -171,7 +172,7 @@ def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve
     if not said:
         raise UsageError("the summary is empty", "Describe the result in words.")
     data = json_value(raw, "the result", "Pass a JSON value.")
-    if '"$blob"' in json.dumps(data):  # it would be loaded as a payload, also one of another run
+    if BLOB_KEY in json.dumps(data):  # it would be loaded as a payload, also one of another run
         raise UsageError("the result contains $blob, which is reserved", "Rename that key.")
     return ResultSupplied(by=by, subtask=key, summary=said, raw=data, may_approve=may_approve)
 

@@ -62,9 +62,9 @@ NEXT_ACTION: dict[FailureClass, str] = {
 """What a person can do about a failure if only its class is known."""
 
 RAN_OUT = frozenset({"time", "allowance"})
+"""Types of failures of what a larger limit of the run would have allowed."""
 HOOK_BLOCKED, HOOK_FAILED = "hook_blocked", "hook_failed"
 """The types of failures of what a hook blocked, and of what did not pass because a hook failed."""
-"""Types of failures of what a larger limit of the run would have allowed."""
 MAX_TURNS = "max_turns"
 """The type of the failure of a worker that has made all the model calls that its role allows."""
 AWAY = "model_away"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Self, TypeGuard, cast, get_args
@@ -138,6 +139,11 @@ class Value(BaseModel):
     def evolve(self, **changes: Any) -> Self:
         """Return a copy with ``changes``, validated like a new value."""
         return self.model_validate({**{name: getattr(self, name) for name in self.__class__.model_fields}, **changes})
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number; booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

@@ -61,6 +61,10 @@ BLOB_ABOVE = 4_096
 """Payloads whose JSON is longer than this, in bytes, are stored once, by digest."""
 
 
+BLOB_KEY = '"$blob"'
+"""What every reference to such a payload has in its JSON."""
+
+
 def blob_reference(value: object) -> str | None:
     """Return the digest that a value refers to, or None if it is not a reference."""
     match value:

@@ -27,7 +27,7 @@ OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(_Frozen(schema)).iter_errors(instance), 8)
+    found = islice(_validator(_Frozen(schema)).iter_errors(instance), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 

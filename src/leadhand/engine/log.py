@@ -9,7 +9,7 @@ from typing import Any, cast
 from leadhand.domain.artifact import digest_of
 from leadhand.domain.events import AnyEvent, Entry, NoteEmitted
 from leadhand.domain.value import Json
-from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
+from leadhand.domain.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore, Job
 
@@ -76,7 +76,7 @@ def pack(payload: Json) -> tuple[Json, dict[str, bytes]]:
     if payload is None or isinstance(payload, bool | int | float):
         return payload, {}
     body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
-    if len(body) <= BLOB_ABOVE and b'"$blob"' not in body:
+    if len(body) <= BLOB_ABOVE and BLOB_KEY.encode() not in body:
         return payload, {}
     digest = digest_of(body)
     return {"$blob": digest, "bytes": len(body)}, {digest: body}

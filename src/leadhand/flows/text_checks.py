@@ -126,9 +126,8 @@ def _unfounded(
 def unknown_names(state: RunState, text: str, results: Sequence[AssignmentState], gaps: Sequence[Gap]) -> list[str]:
     """Return the names of two words and more that a text about some results states, and nothing that it rests on."""
     asked = [each.assignment.name for each in state.assignments.values()]
-    return Evidence([*map(_found, results), *_given(state.definition.request, gaps), asked]).unknown_names(text)[
-        :_SHOWN
-    ]
+    evidence = Evidence([*map(_found, results), *_given(state.definition.request, gaps), asked])
+    return evidence.unknown_names(text)[:_SHOWN]
 
 
 def _given(request: str, gaps: Sequence[Gap]) -> list[Json]:

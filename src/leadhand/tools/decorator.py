@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
@@ -24,7 +23,7 @@ from leadhand.domain.tool_limits import (
     lifetime_s,
     seconds_between,
 )
-from leadhand.domain.value import Json, JsonSchemaWriter, shown
+from leadhand.domain.value import Json, JsonSchemaWriter, is_number, shown
 from leadhand.ports import Previewer, ToolContext
 
 _P = ParamSpec("_P")
@@ -267,16 +266,12 @@ _TEXT, _FLAG = "Pass a text, in quotes.", "Pass True or False."
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("name", "description", "toolset", "version"), (lambda each: isinstance(each, str), _TEXT)),
     **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
-    "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
+    "timeout": (lambda each: is_number(each) and each > 0, "Set a number of seconds above 0."),
     "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
-    "cost_usd": (lambda each: _is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
+    "cost_usd": (lambda each: is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
 }
 """What the options of a tool have to be, and how to write them."""
 _OPTIONAL = ("name", "description", "cost_usd")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check_values(tool_name: str, **given: object) -> None:

@@ -1,7 +1,8 @@
 """The union of all events that can happen in a run: the entries of its log.
 
 *Decisions* come from the run's owner alone, fenced by its epoch. *Observations* are appended by a host for an attempt,
-in any order, and are never refused. *Requests* come from people, through any process."""
+in any order, and are never refused. *Requests* come from people, through any process.
+"""
 
 from __future__ import annotations
 

@@ -162,7 +162,6 @@ def denied(said: Words, passages: Sequence[Words]) -> Iterator[str]:
         for match in CONTRAST.finditer(part.text):
             elsewhere = part.text[: match.start()] + part.text[match.end() :]
             excluded = frozenset(stems(match[1])) - frozenset(stems(elsewhere))
-            kept = frozenset(stems(part.text[: match.start()])) & said.stems
             instead = next(reversed(list(stems(part.text[: match.start()]))), "")
-            if excluded and excluded <= said.stems and (not kept or instead not in said.stems):
+            if excluded and excluded <= said.stems and instead not in said.stems:
                 yield f"“{match[1]}” is excluded"

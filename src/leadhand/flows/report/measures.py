@@ -174,6 +174,11 @@ def without_fractions(text: str) -> str:
     return text
 
 
+def is_part(figure: Measure, others: Sequence[Measure]) -> bool:
+    """Whether a figure is a part of another one: the 44 of 1 h 44 min."""
+    return any(figure.at in range(each.at, each.at + len(each.text)) for each in others if not each.text.isdecimal())
+
+
 def months_in(text: str) -> dict[str, int]:
     """Return the names of months in a text with their numbers. "may" and "march" in small letters are verbs."""
     words = (word for word in re.findall(r"[^\W\d_]{3,}", text) if word not in ("may", "march", "mar"))
@@ -216,10 +221,7 @@ def unheld(
     with shares alone, and not where the sentence has its figure, too.
     """
     known = [each for each in said if _held(each, held, text)]
-    spans = [range(each.at, each.at + len(each.text)) for each in known if not each.text.isdecimal()]
-    said = [
-        each for each in said if each in known or not any(each.at in span for span in spans)
-    ]  # the 44 of 1 h 44 min
+    said = [each for each in said if each in known or not is_part(each, known)]
     shares = any(each.kind == "share" for each in held) and not any(
         each.kind == "share" and not each.fraction for each in known
     )

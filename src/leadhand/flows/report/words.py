@@ -13,7 +13,7 @@ from leadhand.domain.figures import stated
 
 from .grammar import IRREGULAR
 from .implied import implied
-from .measures import Measure, fractions, measures, months_in
+from .measures import Measure, fractions, is_part, measures, months_in
 from .numerals import in_digits
 from .sentences import sentences_of
 from .vocabulary import COUNTRIES, EMPTY, FUNCTION_WORDS, SCALES, UNITS
@@ -116,10 +116,7 @@ class Words:
         """The figures of each sentence, of each row and column of a table, and those of one unit in the whole text."""
         pools: dict[tuple[object, ...], list[Measure]] = {}
         columns = {begin: (end, column) for begin, end, column, _ in _cells(self.text)}
-        spans = [range(each.at, each.at + len(each.text)) for each in self.measures if not each.text.isdecimal()]
-        whole = [
-            each for each in self.measures if not (each.text.isdecimal() and any(each.at in span for span in spans))
-        ]
+        whole = [each for each in self.measures if not (each.text.isdecimal() and is_part(each, self.measures))]
         for each in [*whole, *fractions(self.text)]:
             if each.kind not in ("", "share"):
                 pools.setdefault((each.kind,), []).append(each)

@@ -96,18 +96,10 @@ async def list_runs(
     until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
     asking: Annotated[bool, Query(description="Only runs with open approvals.")] = False,
     tag: Annotated[list[str], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
-    min_cost_usd: Annotated[
-        float | None, Query(ge=0, allow_inf_nan=False, description="Only runs that cost at least this much.")
-    ] = None,
-    max_cost_usd: Annotated[
-        float | None, Query(ge=0, allow_inf_nan=False, description="Only runs that cost at most this much.")
-    ] = None,
-    min_duration_s: Annotated[
-        float | None, Query(ge=0, allow_inf_nan=False, description="Only runs that took at least this long.")
-    ] = None,
-    max_duration_s: Annotated[
-        float | None, Query(ge=0, allow_inf_nan=False, description="Only runs that took at most this long.")
-    ] = None,
+    min_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at least this much.")] = None,
+    max_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at most this much.")] = None,
+    min_duration_s: Annotated[NotNegative, Query(description="Only runs that took at least this long.")] = None,
+    max_duration_s: Annotated[NotNegative, Query(description="Only runs that took at most this long.")] = None,
     sort: Annotated[RunSort, Query(description="What the list is sorted by, the largest first.")] = RunSort.CREATED,
     ascending: Annotated[bool, Query(description="The smallest, or the oldest, first.")] = False,
     limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
