@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from leadhand.domain.citations import CITATION
 from leadhand.domain.document.report_task import SupportStatus as Status
@@ -75,6 +76,7 @@ class _Draft:
 
     def __init__(self, draft: str, passages: Mapping[str, Passage], given: str) -> None:
         self._passages = {key.casefold(): passage for key, passage in passages.items()}
+        self._words = {key: _words_of(passage) for key, passage in self._passages.items()}
         self._keys = {key.casefold(): key for key in passages}
         self._by_id = {passage.id: key.casefold() for key, passage in passages.items()}
         self._given = given
@@ -87,7 +89,6 @@ class _Draft:
             if each.kind is Kind.FOOTNOTE and (label := _LABEL.match(each.text))
         }
         self._evidence: dict[tuple[str, ...], Evidence] = {}
-        self._words: dict[str, Words] = {}
         self._language = Words(draft).language
 
     def statements(self) -> list[Statement]:
@@ -163,7 +164,7 @@ class _Draft:
 
     def _problems(self, keys: Sequence[str], text: str, kind: Kind) -> list[str]:
         """What a sentence states and the passages it cites do not hold."""
-        words = [self._read(key) for key in keys]
+        words = [self._words[key] for key in keys]
         said = self._said(keys, text)
         absent = self._absent(keys, text)
         named = ", ".join(f"[{self._keys[key]}]" for key in keys[:_SHOWN])
@@ -180,8 +181,9 @@ class _Draft:
     def _said(self, keys: Sequence[str], text: str) -> Words:
         """The words of a sentence; if it is too short to tell, in the language of a passage with its words."""
         said = Words(text, self._language)
-        near = (each for each in map(self._read, keys) if _near(each.stems & said.stems, said.stems))
-        return Words(text, next((each.language for each in near), self._language))
+        near = (each for each in map(self._words.__getitem__, keys) if _near(each.stems & said.stems, said.stems))
+        language = next((each.language for each in near), self._language)
+        return said if language == self._language else Words(text, language)
 
     def _absent(self, keys: Sequence[str], text: str) -> list[str]:
         """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
@@ -191,12 +193,12 @@ class _Draft:
             return [f"more than {_MOST_FIGURES} figures in one sentence"]
         raw, text = text, in_digits(text, words.language)
         said = [*measures(without_fractions(text), words.language), *fractions(text)]
-        held = [each for key in keys for each in self._read(key).all_measures]
-        own = unheld(said, held, text, [pool for key in keys for pool in self._read(key).together])
+        held = [each for key in keys for each in self._words[key].all_measures]
+        own = unheld(said, held, text, [pool for key in keys for pool in self._words[key].together])
         read = {figure.text for figure in stated(text).figures}
         quoted = [each for each in quotations_in(raw, always=True) if not evidence.quotes(each)]
         rest = [each for each in evidence.unexplained(text) if each not in read and not self._published(each, keys)]
-        named = set[int]().union(*(self._read(key).months for key in keys))
+        named = set[int]().union(*(self._words[key].months for key in keys))
         rest += [name for name, month in months_in(text).items() if named and month not in named]
         known = {figure.text for figure in stated(self._given, labels=True).figures} if self._given else set[str]()
         return [each for each in dict.fromkeys([*own, *rest, *quoted]) if each not in known]
@@ -205,14 +207,14 @@ class _Draft:
         """Whether a date is a month that a passage names without its year, and the year in which it was published."""
         months = set(months_in(date).values())
         return bool(months) and any(
-            months <= self._read(key).months and re.sub(r"[^\W\d]+|\W+", "", date) == self._passages[key].published[:4]
+            months <= self._words[key].months and re.sub(r"[^\W\d]+|\W+", "", date) == self._passages[key].published[:4]
             for key in keys
         )
 
     def _elsewhere(self, absent: Sequence[str], text: str) -> str:
         """Which passage holds what another is cited for, to help the writer."""
         said = Words(text, self._language)
-        near = sorted(self._passages, key=lambda key: -len(said.stems & self._read(key).stems))[:3]
+        near = sorted(self._passages, key=lambda key: -len(said.stems & self._words[key].stems))[:3]
         holding = [key for key in near if not self._absent([key], " ; ".join(absent))]
         return f" (see [{self._keys[holding[0]]}])" if holding else ""
 
@@ -259,14 +261,6 @@ class _Draft:
         read = {each.text for each in said} | {figure.text for figure in stated(text).figures}
         return [*figures, *(each for each in self._absent([], text) if each not in read)]
 
-    def _read(self, key: str) -> Words:
-        if key not in self._words:
-            passage = self._passages[key]
-            self._words[key] = Words(
-                _unstopped(passage.text), about=" · ".join((passage.title, passage.url, passage.published))
-            )
-        return self._words[key]
-
     def _evidence_of(self, keys: tuple[str, ...]) -> Evidence:
         if keys not in self._evidence:
             cited = [self._passages[key] for key in keys]
@@ -277,6 +271,12 @@ class _Draft:
                 ]
             )
         return self._evidence[keys]
+
+
+@lru_cache(maxsize=256)
+def _words_of(passage: Passage) -> Words:
+    """The words of a passage: kept, because a draft is checked again after each change, beside the same passages."""
+    return Words(_unstopped(passage.text), about=" · ".join((passage.title, passage.url, passage.published)))
 
 
 def _near(common: frozenset[str], stems: frozenset[str]) -> bool:

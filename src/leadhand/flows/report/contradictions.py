@@ -206,8 +206,9 @@ def opposed(said: Words, passages: Sequence[Words]) -> Iterator[str]:
         for here, there in ((one, other), (other, one)):
             if about:  # "A is louder than B" and "B is quieter than A" are the same
                 there = here
-            mine, theirs = _plainly(here, said.text), _plainly(there, best.text)
-            if not (mine and theirs):
+            mine = _plainly(here, said.text)
+            theirs = mine and _plainly(there, best.text)
+            if not theirs:
                 continue
             others = said.stems - frozenset(stems(mine))
             if not about and (_plainly(there, said.text) or _plainly(here, _around(best.text, theirs, said))):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 
 _COUNTS = {
     "en": "one two three four five six seven eight nine ten eleven twelve",
@@ -70,6 +71,7 @@ _ONE_OF = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def in_digits(text: str, language: str) -> str:
     """Return a text with digits for numbers in words: those of its language, and in any language 1.5 million."""
 
@@ -85,12 +87,15 @@ def in_digits(text: str, language: str) -> str:
     return _SPELLED[language].sub(lambda match: str(table[match[0].casefold()]), text) if table else text
 
 
-def shares_in(text: str) -> Iterator[tuple[re.Match[str], float]]:
-    """Yield the shares that a text states in words, in percent: a third, two thirds, jede fünfte."""
-    for match in _SHARE.finditer(text):
-        share = _share(match)
-        if 0 < share < 100 and (match["above"] or match["every"] or share == 50):
-            yield match, share
+@lru_cache(maxsize=256)
+def shares_in(text: str) -> Sequence[tuple[re.Match[str], float]]:
+    """Return the shares that a text states in words, in percent: a third, two thirds, jede fünfte."""
+    found = [(match, _share(match)) for match in _SHARE.finditer(text)]
+    return tuple(
+        (match, share)
+        for match, share in found
+        if 0 < share < 100 and (match["above"] or match["every"] or share == 50)
+    )
 
 
 def _share(match: re.Match[str]) -> float:

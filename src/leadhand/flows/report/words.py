@@ -284,4 +284,7 @@ def stem(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(each))
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    return "".join(each for each in unicodedata.normalize("NFD", folded) if not unicodedata.combining(each))
