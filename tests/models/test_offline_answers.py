@@ -90,22 +90,19 @@ class TestReview:
 
     async def test_writes_the_answer_when_asked_to_and_nothing_is_left_to_do(self) -> None:
         review = await reviewed(
-            done("wo-002.0", "Lyon: 20 °C", sample=True),
-            failed("wo-002.1", "invalid", "no such place"),
-            accepted=[{"subtask": "wo-001.0", "name": "n", "summary": "Paris: 18 °C"}],
-            plan_cannot=[{"what": "book me a table", "reason": "no tool covers it"}],
+            done("wo-001.1", "Lyon: 20 °C", sample=True, sources=[2]),
+            failed("wo-001.2", "invalid", "no such place"),
+            verified={"wo-001.0": {"name": "n", "summary": "Paris: 18 °C", "sources": [1]}},
+            gaps=[{"what": "book me a table", "reason": "no tool covers it"}],
             compose=True,
-            sources=[
-                {"n": 1, "title": "a", "url": "u", "subtask": "wo-001.0"},
-                {"n": 2, "title": "b", "url": "v", "subtask": "wo-002.0"},
-            ],
+            sources=[{"n": 1, "title": "a", "url": "u"}, {"n": 2, "title": "b", "url": "v"}],
         )
         assert review.answer == (
             "- Paris: 18 °C [1]\n"
             "- Lyon: 20 °C (sample data) [2]\n\n"
             "Not answered:\n"
             "- book me a table: no tool covers it.\n"
-            "- task wo-002.1: no such place. What you can do: mend it.\n\n"
+            "- task wo-001.2: no such place. What you can do: mend it.\n\n"
             f"{BYLINE} {SAMPLE}"
         )
 

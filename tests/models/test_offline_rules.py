@@ -11,6 +11,7 @@ from asking import GIVE_UP, WEATHER, asking, offer, planning, spec
 from leadhand.domain.conversation import AssistantMessage, ModelRequest, OutputSpec, ToolMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
+from leadhand.flows.offline.shaping import shape
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import ModelError
 
@@ -101,3 +102,17 @@ async def test_a_role_with_one_tool_calls_it_with_what_the_facts_say(
 async def test_a_role_with_one_tool_is_not_served_by_half(facts: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="has no rule for the role"):
         await OfflineModels().ask(asking(facts, tools=[spec(TIDE)]))
+
+
+def test_a_schema_that_contains_itself_is_filled_in_to_its_first_level() -> None:
+    part = {"$ref": "#/$defs/Part"}
+    parts = {"type": "array", "items": part}
+    fields = {"name": {"type": "string"}, "part": {"anyOf": [part, {"type": "null"}]}, "parts": parts}
+    defined = {"type": "object", "properties": fields}
+    schema = {**defined, "required": ["part", "parts"], "$defs": {"Part": {**defined, "required": ["name"]}}}
+    facts = {"answer": "18 °C", "results": [{"name": "Paris", "summary": "18 °C", "data": {}, "args": {}}]}
+    assert shape(facts, OfflineRequest("shape", schema=schema)) == {
+        "name": "Paris",
+        "part": {"name": "Paris"},
+        "parts": [{"name": "Paris"}],
+    }

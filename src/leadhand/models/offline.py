@@ -25,7 +25,7 @@ from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
-from leadhand.flows.offline.rendering import result_words
+from leadhand.flows.offline.rendering import reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
 from leadhand.flows.offline.shaping import shape
 from leadhand.flows.shaping import SHAPE
@@ -54,10 +54,9 @@ class OfflineModels:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        found = (_ruled(rules[seen.role], facts, seen) for rules in (RULES, *self._rules, TYPED) if seen.role in rules)
-        said: Reply | None = next((reply for reply in found if reply is not None), None)
-        if said is None:
-            said = _answer(facts, seen)
+        rules = [rules[seen.role] for rules in (RULES, *self._rules, TYPED) if seen.role in rules]
+        found = (_ruled(rule, facts, seen) for rule in (*rules, _answer))
+        said = next((reply for reply in found if reply is not None), None)
         if said is None:
             message = f"the built-in rule-based model has no rule for the role {seen.role!r}"
             advice = "choose a model with --model"
@@ -115,21 +114,20 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
 
 
 def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Answer for a role without a rule if the facts are sufficient, else return None.
+    """Answer for any role if the facts are sufficient, else return None.
 
     A structured answer needs all its required fields among the facts. The result of a role's only tool is the answer.
     """
     if request.schema is not None:
         required = texts_of(request.schema.get("required"))
         fields = {name: facts[name] for name in object_of(request.schema.get("properties")) if name in facts}
-        return fields if required and all(name in facts for name in required) else None
+        return fields if required and fields.keys() >= set(required) else None
     if request.results:
-        said = "\n".join(result_words(result) for result in request.results)
-        return said if any(result.ok for result in request.results) else request.give_up(said)
+        return reported(request)
     tools = [tool for tool in request.tools if tool.name != GIVE_UP]
     if len(tools) != 1:
         return None
-    tool = tools[0]
+    (tool,) = tools
     given = {name: facts[name] for name in object_of(tool.parameters.get("properties")) if name in facts}
     if tool.required and tool.required <= given.keys():
         return Call(tool.name, given)

@@ -9,6 +9,8 @@ from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import message_of
 from leadhand.domain.value import is_object, object_of, text_of
 
+from .rule import OfflineRequest, Reply
+
 _MOST_FIELDS, _LONGEST = 8, 600
 
 
@@ -35,7 +37,14 @@ def short(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def result_words(result: ToolMessage) -> str:
+def reported(request: OfflineRequest) -> Reply:
+    """Return what the called tools returned; give up with the reasons if all of them failed."""
+    if any(result.ok for result in request.results):
+        return "\n".join(map(_result_words, request.results))
+    return request.give_up("; ".join(f"{result.name} failed: {_result_words(result)}" for result in request.results))
+
+
+def _result_words(result: ToolMessage) -> str:
     """Return what a tool returned, as its own summary if it has one; for a failure, the message."""
     try:
         content = json.loads(result.content)
