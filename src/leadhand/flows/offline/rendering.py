@@ -7,7 +7,7 @@ from typing import Any
 
 from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import message_of
-from leadhand.domain.value import is_object, object_of, text_of
+from leadhand.domain.value import Json, is_object, object_of, text_of
 
 from .rule import OfflineRequest, Reply
 
@@ -46,13 +46,19 @@ def reported(request: OfflineRequest) -> Reply:
 
 def _result_words(result: ToolMessage) -> str:
     """Return what a tool returned, as its own summary if it has one; for a failure, the message."""
-    try:
-        content = json.loads(result.content)
-    except ValueError:
-        return short(result.content, 800) or "it returned nothing"
+    content = decoded(result.content)
     fields = object_of(content)
-    if result.ok:
+    if result.ok and not isinstance(content, str):
         raw = message_of(fields.get("raw", content))
         return text_of(fields.get("summary")) or f"{result.name} returned {render(raw)}"
     error = fields.get("error", content)
-    return (text_of(error) or text_of(object_of(error).get("message")))[:800] or render(content)
+    said = short(text_of(error) or text_of(object_of(error).get("message")), 800)
+    return said or render(content) or "it returned nothing"
+
+
+def decoded(content: Json) -> Json:
+    """Return the JSON of a text; the text itself if it is not JSON, and anything else as it is."""
+    try:
+        return json.loads(content) if isinstance(content, str) else content
+    except ValueError:
+        return content

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import Passage, passages_in
 from leadhand.domain.tool import GIVE_UP, Source, ToolResult
-from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
+from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
 
@@ -55,7 +54,7 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not request.results:
         call = search_call(question, request)
         return call if call is not None else request.give_up("no tool takes a query")
-    found = [passage for result in request.results for passage in passages_in(result_of(result))]
+    found = [passage for result in request.results for passage in passages_from(result.name, result.content)]
     subject = _words(topic)
     wanted = _words(question) - subject or subject
     sentences = [(sentence, passage) for passage in found for sentence in _sentences(passage.text)]
@@ -153,27 +152,27 @@ def _judged(sentence: Mapping[str, Any], passages: Mapping[str, Any]) -> dict[st
     return {"sentence": sentence["sentence"], "supported": supported, **why}
 
 
-def search_call(question: str, request: OfflineRequest) -> Call | None:
-    """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
+def search_call(question: str, request: OfflineRequest, **more: int) -> Call | None:
+    """Return the call of the tool that takes a query: web_search, else the first with a parameter for one.
+
+    ``more`` are arguments for a tool that takes them.
+    """
     tools = sorted((each for each in request.tools if each.name != GIVE_UP), key=lambda each: each.name != "web_search")
     for tool in tools:
-        parameters = object_of(tool.parameters.get("properties")).items()
-        texts = [name for name, each in parameters if each.get("type") == "string"]
+        parameters = object_of(tool.parameters.get("properties"))
+        texts = [name for name, each in parameters.items() if each.get("type") == "string"]
         name = next((each for each in ("query", "question", "topic", "text", "q") if each in texts), "")
         if name and tool.required <= {name}:
-            return Call(tool.name, {name: question})
+            return Call(tool.name, {name: question, **{each: more[each] for each in more if each in parameters}})
     return None
 
 
-def result_of(message: ToolMessage) -> ToolResult:
-    """Return a result as the engine knows it, so that its passages have the same ids."""
-    try:
-        content = object_of(json.loads(message.content))
-    except ValueError:
-        content = {}
-    sources = tuple(Source.model_validate(each) for each in objects_of(content.get("sources")))
-    raw, summary = content.get("raw", content if "isError" in content else None), content.get("summary")
-    return ToolResult(call_id="", tool=message.name, raw=raw, summary=summary, sources=sources)
+def passages_from(tool: str, content: Json) -> list[Passage]:
+    """Return the passages in what a tool returned, with the ids that they have for the engine."""
+    fields = object_of(decoded(content))
+    sources = tuple(Source.model_validate(each) for each in objects_of(fields.get("sources")))
+    raw, summary = fields.get("raw", fields if "isError" in fields else None), fields.get("summary")
+    return passages_in(ToolResult(call_id="", tool=tool, raw=raw, summary=summary, sources=sources))
 
 
 def _sentences(text: str) -> Iterator[str]:

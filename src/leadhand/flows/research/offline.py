@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from leadhand.domain.artifact import MEMORY
 from leadhand.domain.conversation import AssistantMessage, Message, ToolMessage
-from leadhand.domain.passages import Passage, passages_in
 from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.flows.offline.rendering import short
+from leadhand.flows.offline.rendering import decoded, short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.report import offline as report
 from leadhand.flows.report.sentences import Kind
 
-from .excerpts import Chosen, choose
+from .excerpts import Chosen, Excerpt, choose
 from .options import LEAD, REVIEWER, SUBAGENT, WRITER
 from .questions import NOTHING_ASKED, answer_at_once, content, names_nothing, parts, refers_back
 
@@ -49,8 +48,7 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "earlier" not in facts and names_nothing(question):
         return request.give_up(f"the question does not say what it is about: {question}")
     research = _Research(facts, request)
-    wanted = research.wanted()
-    if wanted:
+    if wanted := research.wanted():
         return together(wanted, request)
     return research.answer() or request.give_up(f"{NO_SOURCE}{question}")
 
@@ -71,8 +69,12 @@ class _Research:
         before = text_of(object_of(facts.get("earlier")).get("request")).strip()
         most = facts.get("max_subagents")
         self._most = most if isinstance(most, int) else 1
-        self._made = list(calls_made(request.messages))
-        self._results = {text_of(object_of(call.args.get("task")).get("task_name")): call for call in self._of(RUN)}
+        made = list(calls_made(request.messages))
+        self._results = {
+            text_of(object_of(each.args.get("task")).get("task_name")): each for each in made if each.tool == RUN
+        }
+        self._files = {text_of(each.args.get("path")): text_of(each.message) for each in made if each.tool == READ}
+        self._todos = next((each.args for each in reversed(made) if each.tool == TODOS), None)
         asked = parts(whole) if not (before and refers_back(whole)) else [whole]
         self._parts: list[_Part] = []
         for part in asked:
@@ -85,15 +87,11 @@ class _Research:
     def wanted(self) -> list[Call]:
         """Return the next calls; none when all is done that can be done."""
         written = [path for path in map(_path, self._results.values()) if path]
-        read = {text_of(call.args.get("path")) for call in self._of(READ)}
-        if files := [Call(READ, {"path": path}) for path in written if path not in read]:
+        if files := [Call(READ, {"path": path}) for path in written if path not in self._files]:
             return [*files, *self._changed_todos()]
         runs = [_run(part) for part in self._parts if part.name not in self._results]
         runs = runs[: max(0, self._most - len(self._results))]
         return [*self._changed_todos(running=bool(runs)), *runs]
-
-    def _of(self, tool: str) -> list[Made]:
-        return [call for call in self._made if call.tool == tool]
 
     def _changed_todos(self, *, running: bool = False) -> list[Call]:
         todos: list[dict[str, str]] = []
@@ -102,28 +100,26 @@ class _Research:
             done = result is not None and not result.failed
             status = "completed" if done else "in_progress" if running and result is None else "pending"
             todos.append({"id": str(number), "content": _heading(part.question), "status": status})
-        before = self._of(TODOS)
-        return [Call(TODOS, {"todos": todos})] if not before or before[-1].args != {"todos": todos} else []
+        return [Call(TODOS, {"todos": todos})] if self._todos != {"todos": todos} else []
 
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def answer(self) -> str:
         """Return what was found for each part, and what was not; "" if nothing was found at all."""
-        seen = set[str]()
-        found = {part: self._found(part) for part in self._parts}
-        blocks: list[str] = []
-        for part, (text, missing) in found.items():
-            blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
+        seen, blocks, anything = set[str](), list[str](), False
+        for part in self._parts:
+            text, missing = self._found(part)
             new = _without_repeats(text, seen)
+            blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
             blocks += [new or ("See above." if text else self._why_not(part)), *([missing] if missing else [])]
-        return "\n\n".join([*blocks, report.BYLINE]) if any(text for text, _ in found.values()) else ""
+            anything = anything or bool(text)
+        return "\n\n".join([*blocks, report.BYLINE]) if anything else ""
 
     def _why_not(self, part: _Part) -> str:
         """Why a part has no answer: no source has one, or a limit or an error stopped its subagent."""
-        result = self._results.get(part.name)
-        if result is None:
+        if part.name not in self._results:
             return NOT_BEGUN
-        failed = result.failed
+        failed = self._results[part.name].failed
         return f"{UNFINISHED}{failed}." if failed and not failed.startswith(NO_SOURCE) else UNANSWERED
 
     def _found(self, part: _Part) -> tuple[str, str]:
@@ -133,8 +129,7 @@ class _Research:
             return "", ""
         said = object_of(result.said)
         detail, mark, missing = text_of(said.get("detail")).partition(NOT_FOUND)
-        read = (text_of(call.message) for call in self._of(READ) if call.args.get("path") == _path(result))
-        if text := next(read, "").removeprefix("\ufeff"):
+        if text := self._files.get(_path(result), "").removeprefix("\ufeff"):
             return re.sub(r"\A# .*\n+", "", text).partition(_SOURCES)[0].strip(), mark + missing
         return "\n\n".join(filter(None, (text_of(said.get("summary")), detail.strip()))), mark + missing
 
@@ -149,25 +144,23 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     made = [call for call in calls_made(request.messages) if call.tool != PARALLEL]
     searched = [call for call in made if call.tool != WRITE]
     if not searched:
-        calls = list(_searches(question, about, request))
+        calls = _searches(question, about, request)
         return together(calls, request) if calls else request.give_up("no tool takes a query")
-    passages = [passage for call in searched for passage in _passages(call)]
+    passages = [each for call in searched for each in report.passages_from(call.tool, call.said) if not call.failed]
     chosen = choose(question, passages, about)
     if not chosen.excerpts:
         failed = [call.failed for call in searched if call.failed]
-        why = failed[0] if len(failed) == len(searched) else f"{NO_SOURCE}{question}"
-        return request.give_up(why)
-    text, path = _written(chosen), f"{MEMORY}{text_of(task['task_name']).replace('_', '-')}.md"
+        return request.give_up(failed[0] if len(failed) == len(searched) else f"{NO_SOURCE}{question}")
+    text, path = _written(chosen.excerpts), f"{MEMORY}{text_of(task['task_name']).replace('_', '-')}.md"
     missing = NOT_FOUND + ", ".join(chosen.missing) + "." if chosen.missing else ""
     tried = [call for call in made if call.tool == WRITE]
     if not tried and any(tool.name == WRITE for tool in request.tools):
         return Call(WRITE, {"path": path, "content": f"# {question}\n\n{text}{_SOURCES}\n{_sources(chosen)}\n"})
     stored = any(not call.failed for call in tried)
-    excerpt = chosen.excerpts[0]
-    summary = _written(Chosen((excerpt._replace(sentences=excerpt.sentences[:2]),), ()))
+    first = chosen.excerpts[0]
     detail = missing if stored else "\n\n".join(filter(None, (text, missing)))
-    given = {"summary": summary, "detail": detail or None, "artifact_path": path if stored else None}
-    return {name: value for name, value in given.items() if value is not None}
+    given = {"summary": _written([first._replace(sentences=first.sentences[:2])])}
+    return {**given, **({"detail": detail} if detail else {}), **({"artifact_path": path} if stored else {})}
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -210,7 +203,7 @@ class Made(NamedTuple):
     @property
     def message(self) -> Json:
         """What a tool of this flow returned: text or JSON."""
-        return _decoded(object_of(self.said).get("message"))
+        return decoded(object_of(self.said).get("message"))
 
 
 def calls_made(messages: Sequence[Message]) -> Iterator[Made]:
@@ -221,10 +214,10 @@ def calls_made(messages: Sequence[Message]) -> Iterator[Made]:
             result = results.get(call.id)
             if result is None:
                 continue
-            said, args = _decoded(result.content), object_of(call.arguments)
+            said, args = decoded(result.content), object_of(call.arguments)
             if call.name == PARALLEL:
                 for inner, own in zip(objects_of(args.get("calls")), list_of(said), strict=False):
-                    yield Made(text_of(inner.get("tool")), object_of(inner.get("args")), _decoded(own))
+                    yield Made(text_of(inner.get("tool")), object_of(inner.get("args")), decoded(own))
             else:
                 yield Made(call.name, args, said)
 
@@ -236,29 +229,15 @@ def together(calls: Sequence[Call], request: OfflineRequest) -> Call:
     return Call(PARALLEL, {"calls": [{"tool": call.tool, "args": call.args} for call in calls]})
 
 
-def _decoded(content: Json) -> Json:
-    """Return the JSON of a text; the text itself if it is not JSON."""
-    try:
-        return json.loads(content) if isinstance(content, str) else content
-    except ValueError:
-        return content
-
-
-def _searches(question: str, about: str, request: OfflineRequest) -> Iterator[Call]:
+def _searches(question: str, about: str, request: OfflineRequest) -> list[Call]:
     """Searches for the question; for a short part of another one, also with that; for a definition, in glossaries."""
-    call = report.search_call(question[:500], request)
-    if call is None:
-        return
-    tool = next(tool for tool in request.tools if tool.name == call.tool)
-    more = {"max_results": MOST_RESULTS} if "max_results" in object_of(tool.parameters.get("properties")) else {}
-    yield Call(call.tool, {**call.args, **more})
-    (name,) = call.args
-    if any(tool.name == PARALLEL for tool in request.tools):
-        if about and (refers_back(question) or len(content(question)) <= FEW):
-            yield Call(call.tool, {name: " ".join([*content(question), *content(about)])[:500], **more})
-        defined = _DEFINES.match(question)
-        if defined is not None:
-            yield Call(call.tool, {name: f"{defined['what'][:400]} glossary"})
+    queries, defined = [question[:500]], _DEFINES.match(question)
+    if about and (refers_back(question) or len(content(question)) <= FEW):
+        queries.append(" ".join([*content(question), *content(about)])[:500])
+    if defined is not None:
+        queries.append(f"{defined['what'][:400]} glossary")
+    calls = (report.search_call(query, request, max_results=MOST_RESULTS) for query in queries)
+    return [call for call in calls if call is not None]
 
 
 def _run(part: _Part) -> Call:
@@ -269,12 +248,6 @@ def _run(part: _Part) -> Call:
         "tool_budget": BUDGET,
     }
     return Call(RUN, {"task": task})
-
-
-def _passages(call: Made) -> list[Passage]:
-    content = call.said if isinstance(call.said, str) else json.dumps(call.said)
-    message = ToolMessage(call_id="", name=call.tool, content=content, ok=not call.failed)
-    return passages_in(report.result_of(message))
 
 
 def _path(result: Made) -> str:
@@ -290,19 +263,14 @@ def _about(prompt: str) -> str:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def _written(chosen: Chosen) -> str:
+def _written(excerpts: Sequence[Excerpt]) -> str:
     """Return sentences as Markdown with citations: a paragraph for each passage, rows and commands as a list."""
     blocks: list[str] = []
-    for excerpt in chosen.excerpts:
-        last = ""
-        for sentence, kind in excerpt.sentences:
-            cited = f"{sentence.rstrip('.') if kind is Kind.CODE else sentence} [{excerpt.passage.id}]"
-            form = "\n- " if kind in (Kind.ROW, Kind.CODE) else " "
-            if form == last:
-                blocks[-1] += f"{form}{cited}"
-            else:
-                blocks.append(f"{form.strip()} {cited}".strip())
-            last = form
+    for excerpt in excerpts:
+        for listed, sentences in groupby(excerpt.sentences, key=lambda each: each[1] in (Kind.ROW, Kind.CODE)):
+            plain = (text.rstrip(".") if kind is Kind.CODE else text for text, kind in sentences)
+            cited = [f"{'- ' * listed}{text} [{excerpt.passage.id}]" for text in plain]
+            blocks.append(("\n" if listed else " ").join(cited))
     return "\n\n".join(blocks)
 
 
