@@ -84,20 +84,18 @@ class Offers:
 
     def match(self, text: Text, clause: Clause) -> Match | None:
         """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
-        best, most = None, 0.5
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
-        stems = [stem_of(low) for low in lows]
-        pairs = [before + stem for before, stem in zip(["", *stems], stems, strict=False)]
         for at, low in enumerate(lows, start=clause.start):
             if low in self._by_folded_name:
                 return Match(self._by_folded_name[low], at, at)
+        stems, best, most = [stem_of(low) for low in lows], None, 0.5
         for offer in self._own:
-            hits = [at for at, both in enumerate(zip(stems, pairs, strict=True)) if not offer.topic.isdisjoint(both)]
+            hits = [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
             share = min(1.0, len(hits) / len(offer.topic))
             if hits and share >= most and (best is None or share > most):
                 # The words of a name are close together; a later mention is part of the question.
                 last = max(at for n, at in enumerate(hits) if n == 0 or at <= hits[n - 1] + 2)
-                best, most = Match(offer, clause.start + hits[0], clause.start + last), share
+                best, most = Match(offer, hits[0], last), share
         return best
 
 

@@ -57,10 +57,9 @@ class Way:
 class Ask:
     """One thing that ``clauses`` ask for.
 
-    ``kind`` is ``weather``, ``route``, ``tool`` or, for anything that no rule understands, ``other``, with the
-    ``reason`` if it is known. ``offer`` is the tool, ``name`` the name of its calls, ``first`` the token after the name
-    of the tool. ``context`` are the places and days mentioned before, for an ask without a place, ``start_at`` is the
-    start of a route that names none.
+    ``kind`` is ``weather``, ``route``, ``tool`` or, for anything that no rule understands, ``other``. ``offer`` is the
+    tool, ``name`` the name of its calls, ``first`` the token after the name of the tool. ``context`` are the places and
+    days mentioned before, for an ask without a place, ``start_at`` is the start of a route that names none.
     """
 
     kind: str
@@ -69,7 +68,6 @@ class Ask:
     offer: Offer | None = None
     name: str = ""
     first: int = 0
-    reason: str = ""
     start_at: str = ""
     groups: list[Group] = field(default_factory=list[Group])
     ways: list[Way] = field(default_factory=list[Way])
@@ -93,7 +91,8 @@ class Ask:
 
     def visit(self, clause: Clause, days: list[When]) -> None:
         """Add the places and days of a clause. A day that follows its place applies to the places before it, too."""
-        places, group = clause.of("place"), self.groups[-1] if self.groups else None
+        named = [phrase for phrase in clause.of("place") if phrase.link in ("in", "")]
+        places, group = [phrase for phrase in named if phrase.link] or named, self.groups[-1] if self.groups else None
         trailing = bool(places) and any(phrase.start > places[-1].start for phrase in clause.of("day"))
         names = [phrase.value for phrase in places]
         if group is None or (names and days and group.places and (group.days or not trailing)):
@@ -105,7 +104,7 @@ class Ask:
     def walk(self, clause: Clause) -> None:
         """Add the ends of routes that a clause names, in order, and the means of transport."""
         places = [phrase for phrase in clause.of("place") if phrase.link not in ("in", "via")]
-        modes, links, reached = clause.of("mode"), {phrase.link for phrase in places}, False
+        modes, links, reached = clause.of("mode"), {phrase.link for phrase in places}, clause.before == "then"
         leads = bool(modes and places) and modes[0].start < places[0].start
         for phrase, following in zip(places, [*places[1:], None], strict=False):
             link = phrase.link
@@ -131,8 +130,7 @@ class Listener:
     """Collects what a request asks for; never fails. Text that is not understood becomes an ask of the kind ``other``.
 
     ``asks`` are in the order of the request, ``units`` applies to all of them. ``background`` are clauses that ask
-    nothing, but may say where or when for others. ``context`` is what "there" refers to, ``located`` where the person
-    is, ``lead`` are days mentioned before an ask in a sentence.
+    nothing, but may say where or when for others. ``context`` is what "there" refers to.
     """
 
     def __init__(self, request: str, offers: Offers, today: date | None) -> None:
@@ -140,14 +138,12 @@ class Listener:
         self.text, self.offers = Text(request, tokenize(request), today, offers.topics), offers
         self.asks: list[Ask] = []
         self.background: list[Clause] = []
-        self.units, self.located = "", ""
+        self.units = ""
         self.context = Group([], [])
-        self.lead: tuple[int, list[When]] = (-1, [])
         for clause in clauses(self.text):
             self.units = next((phrase.value for phrase in clause.of("units")), self.units)
             match = self.offers.match(self.text, clause)
-            kind = match.kind if match is not None else self._kind(clause)
-            if kind:
+            if kind := match.kind if match is not None else self._kind(clause):
                 self._with_topic(clause, kind, match)
             else:
                 self._without_topic(clause)
@@ -162,15 +158,14 @@ class Listener:
         carried = bool(clause.of("mode", "transport"))
         route = bool(lows & words.ROUTE) or {"how", "far"} <= lows
         if not route and not self._tells(clause):
-            alone = len(places) == 1 and not lows and not self.asks  # the goal follows a comma
             # "Introduce Anna to Bob" may be a verb and a name.
             name = places[0].value.partition(",")[0].casefold() if places else ""
             sure = carried or bool(movement) or " " not in name or name.split()[0] in words.NAME_STARTS
             pairs = any(not a.link and b.link == "to" and b.start == a.stop for a, b in pairwise(places))
-            route = ("from" in links and (alone or carried or "to" in links)) or (
-                "to" in links and (carried or ("how" in movement and len(movement) > 1))
-            )
-            route = route or (pairs and (sure or places[0].start > clause.start))
+            to = "to" in links and (carried or "from" in links or {"how"} < movement)
+            alone = len(places) == 1 and not lows and not self.asks  # the goal follows a comma
+            start = "from" in links and (carried or alone)
+            route = to or start or (pairs and (sure or places[0].start > clause.start))
         weather = words.WEATHER if self._unknown(clause, KNOWN["weather"]) else words.WEATHER | words.WEATHER_IF_ALONE
         return "route" if route else "weather" if lows & weather else ""
 
@@ -189,61 +184,41 @@ class Listener:
 
     # What is asked
 
-    def _other(self, clause: Clause, unknown: Collection[int] = ()) -> None:
-        """Add an ask for a clause that no rule understands, because of ``unknown`` tokens if given."""
-        if self.asks and self.asks[-1].kind == "other" and self.asks[-1].clauses[-1].sentence == clause.sentence:
+    def _other(self, clause: Clause) -> None:
+        """Add an ask for a clause that no rule understands."""
+        if self.asks and self.asks[-1].kind == "other" and self.asks[-1].sentence == clause.sentence:
             self.asks[-1].clauses.append(clause)
         else:
-            quoted = ", ".join(f"“{self.text.tokens[index].text[:60]}”" for index in sorted(unknown)[:8])
-            reason = quoted and f"the built-in rules do not understand {quoted}"
-            self.asks.append(Ask("other", [clause], self.context, reason=reason))
+            self.asks.append(Ask("other", [clause], self.context))
         if names := [phrase.value for phrase in clause.of("place") if phrase.link]:
             self.context = Group(names[-_MOST_THERE:], clause.days)
 
     def _with_topic(self, clause: Clause, kind: str, match: Match | None) -> None:
-        """Add what a clause asks for; a clause is understood as a whole, or not at all."""
-        offer, known = (match.offer, ()) if match is not None else (None, KNOWN[kind])
-        unknown = self._unknown(clause, known, offer)
-        if kind == "weather" and unknown and not clause.of("place"):
-            self._claim_small(clause, unknown, beside=words.WEATHER)
-            unknown = self._unknown(clause, known, offer)
-        if match is not None:  # what follows the name can be an argument
-            before = [at for at in unknown if at < match.at and not self.text.low(at, match.at).isdigit()]
-            unknown = before + [at for at in unknown if at > match.at and self._lows([at]) & words.CONDITIONS]
-        unknown += [at for phrase in self._strays(clause, kind, match) for at in range(phrase.start, phrase.stop)]
-        if unknown:
-            return self._other(clause, unknown)
-        ask = self.asks[-1] if self.asks and self.asks[-1].kind == kind != "tool" else None
-        if ask is not None and (kind == "weather" or not clause.phrases):
-            ask = ask if ask.sentence == clause.sentence else None
-        elif self._lows(clause.rest) & words.ROUTE or clause.of("mode")[:1] == clause.phrases[:1]:
-            ask = None
-        if ask is None:
-            goes_on = clause.before == "then" and bool(self.asks) and self.asks[-1].kind == "route"
-            start = self.context.places[-1] if goes_on and self.context.places else self.located
-            offer = offer or self.offers.by_name.get(USUAL[kind])
-            ask = Ask(kind, [], self.context, offer, _CALLS.get(kind, ""), start_at=start)
+        """Add what a clause asks for."""
+        if kind == "weather" and not clause.of("place"):
+            self._claim_small(clause, self._unknown(clause, KNOWN[kind]), beside=words.WEATHER)
+        last = self.asks[-1] if self.asks else None
+        follows = last is not None and last.kind == kind != "tool" and last.sentence == clause.sentence
+        if kind == "route" and clause.phrases:
+            follows = follows and not self._lows(clause.rest) & words.ROUTE and clause.phrases[0].kind != "mode"
+        if last is None or not follows:
+            goes_on = clause.before == "then" and last is not None and last.kind == "route" and self.context.places
+            told = [phrase for each in self.background for phrase in each.of("place") if phrase.link in ("in", "")]
+            start = self.context.places[-1] if goes_on else told[-1].value if told else ""
+            offer = match.offer if match is not None else self.offers.by_name.get(USUAL[kind])
+            last = Ask(kind, [], self.context, offer, _CALLS.get(kind, ""), start_at=start)
+            self.asks.append(last)
             if match is not None:
-                lows = (self.text.tokens[at].low for at in clause.rest)
-                verb = next((low for low in lows if low in words.VERBS), "")
-                noun = self.text.tokens[match.at].low
-                named = noun == match.offer.name.casefold()
-                ask.name = ask.name or (noun.removesuffix("_tool") if named else f"{verb}_{noun}".strip("_"))
-                ask.first = match.last + 1
-            self.asks.append(ask)
-        return self._add(ask, clause)
+                last.name = last.name or self._call_name(clause, match)
+                last.first = match.last + 1
+        self._add(last, clause)
 
-    def _strays(self, clause: Clause, kind: str, match: Match | None) -> list[Phrase]:
-        """The phrases that a topic has no use for."""
-        places = clause.of("place")
-        if kind == "route":
-            return [phrase for phrase in places if phrase.link in ("in", "via")]
-        if kind == "weather":
-            linked = any(phrase.link == "in" for phrase in places)
-            strays = [phrase for phrase in places if phrase.link != "in" and (phrase.link or linked)]
-            return [*strays, *clause.of("mode", "transport")]
-        at = match.at if match is not None else 0
-        return [phrase for phrase in places if phrase.stop <= at < places[-1].start and not phrase.link]
+    def _call_name(self, clause: Clause, match: Match) -> str:
+        """Return a name for the calls of a tool by how a clause asks for it: "find_hotels"."""
+        noun = self.text.tokens[match.at].low
+        verb = next((low for at in clause.rest if (low := self.text.tokens[at].low) in words.VERBS), "")
+        named = noun == match.offer.name.casefold()
+        return noun.removesuffix("_tool") if named else f"{verb}_{noun}".strip("_")
 
     def _add(self, ask: Ask, clause: Clause) -> None:
         """Add a clause to an ask, with its places and days."""
@@ -256,8 +231,8 @@ class Listener:
             if ask.ways and ask.ways[-1].goals:
                 self.context = Group(ask.ways[-1].goals[-1:], [])
             return
-        days = self.lead[1] if not clause.days and self.lead[0] == clause.sentence else clause.days
-        ask.visit(clause, days)
+        before = (day for each in self.background if each.sentence == clause.sentence for day in each.days)
+        ask.visit(clause, clause.days or list(before))
         if not ask.context.places:
             ask.context = self.context
         if ask.groups[-1].places:
@@ -267,45 +242,39 @@ class Listener:
 
     def _without_topic(self, clause: Clause) -> None:
         """Read a clause without a topic: part of the previous ask, background, or something unknown."""
-        last = self.asks[-1] if self.asks else None
         goes_on = clause.before == "and" or clause.mark == "?" or clause.mark_before in ("\n", ";")
-        continues = last is not None and (last.sentence == clause.sentence or goes_on)
-        takes_text = last is not None and last.kind == "tool" and last.offer is not None and bool(last.offer.texts())
-        if last is not None and continues and takes_text and self._is_item(clause):
+        last = self.asks[-1] if self.asks and (goes_on or self.asks[-1].sentence == clause.sentence) else None
+        takes_text = last is not None and last.kind == "tool" and last.offer is not None and last.offer.texts()
+        if last is not None and takes_text and self._is_item(clause):
             return self._add(last, clause)
-        known = KNOWN.get(last.kind if last is not None and continues else "", frozenset())
+        known = KNOWN.get(last.kind if last is not None else "", frozenset())
         unknown = self._unknown(clause, known if clause.phrases else known | words.GREETINGS)
-        heading = clause.after == ":" and not self._unknown(clause, words.HEADING)
-        if clause.phrases and (heading or self._tells(clause) or (last is None and not unknown)):
-            return self._in_background(clause, heading=heading or not unknown)
-        if unknown and continues and not clause.phrases and clause.before in (",", "and"):
+        heading = clause.after == ":" and not self._unknown(clause, words.BACKGROUND)
+        if clause.phrases and (heading or self._tells(clause) or not (self.asks or unknown)):
+            return self._in_background(clause)
+        if unknown and last is not None and not clause.phrases and clause.before in (",", "and"):
             self._claim_small(clause, unknown)
             unknown = self._unknown(clause, known)
-        if unknown or (clause.phrases and (last is None or not continues or last.kind == "other")):
+        if unknown or (clause.phrases and (last is None or last.kind == "other")):
             return self._other(clause)
         return self._add(last, clause) if clause.phrases and last is not None else None
 
-    def _in_background(self, clause: Clause, *, heading: bool) -> None:
+    def _in_background(self, clause: Clause) -> None:
         """Remember places and days that later asks may refer to."""
-        places, days = clause.of("place"), clause.days
-        if days:
-            self.lead = (clause.sentence, days)
-        if names := [phrase.value for phrase in places if phrase.link != "from"]:
+        if self._unknown(clause, words.BACKGROUND):
+            return self._other(clause)
+        if names := [phrase.value for phrase in clause.of("place") if phrase.link != "from"]:
             more = bool(self.background) and self.background[-1].sentence == clause.sentence
-            self.context = Group([*(self.context.places if more else ()), *names][-_MOST_THERE:], days)
-        self.located = next((phrase.value for phrase in places if phrase.link in ("in", "")), self.located)
-        if not heading and self._unknown(clause, words.MOVEMENT | {"live", "staying"}):
-            self._other(clause)
-        else:
-            self.background.append(clause)
+            self.context = Group([*(self.context.places if more else ()), *names][-_MOST_THERE:], clause.days)
+        return self.background.append(clause)
 
     def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
         """Treat a sequence of unknown words as a place in lower case: "paris weather", "weather in rome and oslo"."""
-        start, stop = unknown[0], unknown[-1] + 1
+        start, stop = (unknown[0], unknown[-1] + 1) if unknown else (0, 0)
         other = self._lows([at for at in clause.rest if at not in unknown])
         around = self._lows([at for at in (start - 1, stop) if clause.start <= at < clause.stop])
         beside_it = around & set(beside) if beside else other <= words.WHERE | {"the"}
-        if stop - start == len(unknown) <= 3 and beside_it:
+        if 0 < stop - start == len(unknown) <= 3 and beside_it:
             place = read_place(self.text, start, stop)
             if place is not None and place.stop == stop:
                 clause.claim(Phrase("place", start, stop, place.name))

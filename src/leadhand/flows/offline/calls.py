@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
-from itertools import islice, product
+from itertools import dropwhile, islice, product
 from typing import Any, NamedTuple
 
 from leadhand.domain.days import When
@@ -53,7 +53,7 @@ class Calls:
                 self.gap(said, f"{refused}; {HOW}")
         every = [call["args"] for call in self.found.values()]
         for clause in heard.background:
-            if left := self._left([clause], every, None, words.HEADING):
+            if left := self._left([clause], every, None):
                 self.gap(left, f"the request does not say what to do with it; {HOW}")
 
     def gap(self, what: str, reason: str) -> None:
@@ -74,8 +74,8 @@ class Calls:
         offer = ask.offer
         if ask.kind == "other" or offer is None:
             lacks = f"gives {ask.kind}: this run has no {USUAL.get(ask.kind)}" if ask.kind in USUAL else "covers it"
-            return ask.reason or f"no registered tool {lacks}"
-        looks = self._routes(ask, offer) if ask.kind == "route" else self._visits(ask, offer, said)
+            return f"no registered tool {lacks}"
+        looks = self._routes(ask) if ask.kind == "route" else self._visits(ask, offer)
         if isinstance(looks, str):
             return looks
         folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
@@ -88,47 +88,48 @@ class Calls:
             names = [look.name, longer, slug(f"{longer} {look.detail}", 180)]
             key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
             calls.setdefault(key, {"names": names, "tool": offer.name, "args": args})
-        made = [call["args"] for call in calls.values()]
-        is_whole = len(made) <= MOST_LOOKUPS
-        if is_whole and (left := self._left(ask.clauses, made, offer, KNOWN.get(ask.kind, frozenset()))):
+        is_whole = len(calls) <= MOST_LOOKUPS
+        if is_whole and (left := self._left(ask.clauses, [call["args"] for call in calls.values()], ask)):
             return f"{offer.name} has no parameter that “{left}” could go into, as far as the built-in rules can tell"
         new = {key: call for key, call in calls.items() if key not in self.found}
         self._too_many = self._too_many or len(self.found) + len(new) > MOST_LOOKUPS
         self.found |= islice(new.items(), MOST_LOOKUPS - len(self.found))
         return ""
 
-    def _left(self, clauses: list[Clause], made: list[dict[str, Any]], offer: Offer | None, known: Set[str]) -> str:
+    def _left(self, clauses: list[Clause], made: list[dict[str, Any]], ask: Ask | None) -> str:
         """Return the part of the clauses that calls with some arguments do not cover; "" if they cover all."""
         parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
         values = {f"{part:g}" if isinstance(part, float) else f"{part}".casefold() for part in parts}
-        joined = "\n".join(values)
-        said = {token.low for token in tokenize(joined)} | {name.casefold() for args in made for name in args} | known
+        joined, known = "\n".join(values), words.BACKGROUND if ask is None else KNOWN.get(ask.kind, frozenset())
+        if ask is not None and ask.kind == "tool":
+            known = (
+                values | {token.low for token in tokenize(joined)} | {name.casefold() for args in made for name in args}
+            )
 
         def is_open(at: int) -> bool:
             token = self.text.tokens[at]
-            return not explains(token.low, said, offer) and token.text.casefold() not in values
+            return not explains(token.low, known, ask and ask.offer) and token.text.casefold() not in known
 
         left: list[int] = []
         for clause in clauses:
             left += [at for rest in clause.rest if is_open(rest) for at in (rest, rest + 1)]
             for phrase in clause.phrases:
-                names: Collection[str] = {phrase.value, *words.ALIASES.get(phrase.value, ())}
                 if phrase.when is not None:
                     used = phrase.when.day in values and (phrase.when.days == 1 or f"{phrase.when.days}" in values)
                 elif phrase.kind == "place":
                     used = phrase.value.casefold() in joined
                 else:
+                    names: Collection[str] = {phrase.value, *words.ALIASES.get(phrase.value, ())}
                     used = phrase.kind == "there" or not values.isdisjoint(names)
-                used = used or not any(map(is_open, range(phrase.start, phrase.stop)))
-                left += [] if used else [phrase.start, phrase.stop]
+                if not used and any(map(is_open, range(phrase.start, phrase.stop))):
+                    left += [phrase.start, phrase.stop]
         return self.text.said(min(left), max(left)) if left else ""
 
-    def _routes(self, ask: Ask, offer: Offer) -> list[_Look] | str:
+    def _routes(self, ask: Ask) -> list[_Look] | str:
         transport = next((phrase.value for phrase in ask.of("transport")), "")
         looks: list[_Look] = []
         for way in ask.ways:
-            starts = way.ends(starts=True) if way.starts else [ask.start_at] * bool(ask.start_at)
-            goals = way.ends(starts=False)
+            starts, goals = way.ends(starts=True) or [ask.start_at] * bool(ask.start_at), way.ends(starts=False)
             if not starts or not goals:
                 return f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
             if transport and not way.mode:
@@ -138,14 +139,15 @@ class Calls:
                 looks.append(_Look(facts, "get_directions", f"{start} {goal}", way.mode))
         return looks or "no two places were named; say “from … to …”"
 
-    def _visits(self, ask: Ask, offer: Offer, said: str) -> list[_Look] | str:
+    def _visits(self, ask: Ask, offer: Offer) -> list[_Look] | str:
         weather, items = ask.kind == "weather", self._items(ask, offer)
         entries = ask.entries()[: None if weather or "place" in offer.roles else 1]
         if weather and not entries:
             return "no place was named; say where, for example “weather in Paris tomorrow”"
         if isinstance(items, str):
             return items
-        numbers = re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-]*\w)", said)
+        rest = [self.text.tokens[at].text for clause in ask.clauses for at in clause.rest]
+        numbers = [word for word in rest if re.fullmatch(r"\d+(?:\.\d+)?", word)]
         links = {phrase.link: phrase.value for phrase in ask.of("place")}
         known = {
             "origin": links.get("from", ""),
@@ -153,22 +155,24 @@ class Calls:
             "mode": next((phrase.value for phrase in ask.of("mode")), ""),
             "number": numbers[0] if len(numbers) == 1 else "",
         }
-        days = [day for group in ask.groups for day in group.days]
-        usual = next(iter(days), When("today" if weather else ""))
+        usual = next((day for group in ask.groups for day in group.days), When("today" if weather else ""))
         looks: list[_Look] = []
-        for place, day in entries or [("", None)]:
+        for (place, day), item in product(entries or [("", None)], items):
             when = day or usual
-            for item in items:
-                facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
-                label = item.get("text", "") + (f" {place}" if not item or offer.roles & {"place", "day"} else "")
-                looks.append(_Look(facts, ask.name, label, str(day or "" if weather else when)))
+            facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
+            label = item.get("text", "") + (f" {place}" if not item or offer.roles & {"place", "day"} else "")
+            looks.append(_Look(facts, ask.name, label, str(day or "" if weather else when)))
         return looks
 
     def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
         """Return the values for a tool with free text, one call each, or a reason if they are not clear."""
         texts = offer.texts()
-        tokens = [token for clause in ask.clauses for token in self.text.tokens[clause.start : clause.stop]]
-        quotes = [token.text for token in tokens if token.quoted]
+        told = [self.text.tokens[max(clause.start, ask.first) : clause.stop] for clause in ask.clauses]
+        if ask.first and (
+            odd := next((each for tokens in told for each in tokens if each.low in words.CONDITIONS), None)
+        ):
+            return f"the built-in rules do not understand “{odd.text}”"
+        quotes = [token.text for tokens in told for token in tokens if token.quoted]
         if len(texts) > 1 and len(quotes) == len(texts):
             return [{"named": dict(zip(texts, quotes, strict=True))}]
         if len(texts) == 1 and quotes:
@@ -177,17 +181,14 @@ class Calls:
             return [{}]  # a message next to other arguments has to be quoted
         parts: list[str] = []
         led = True
-        for clause in ask.clauses:
-            tokens = self.text.tokens[max(clause.start, ask.first) : clause.stop]
+        for tokens in told:
             said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
-            leads = next((n for n, word in enumerate(said) if word.casefold() not in _LEADS), len(said))
-            if _is_code("".join(said[leads : leads + 1])) and not words.LEADS.isdisjoint(
-                map(str.casefold, said[leads:])
-            ):
-                said = said[: leads + 1]  # the rest fits no parameter
-            if said[leads:]:
-                led = led and (leads > 0 or not parts)
-                parts.append(" ".join(said[leads:]))
+            item = list(dropwhile(lambda word: word.casefold() in _LEADS, said))
+            if _is_code("".join(item[:1])) and not words.LEADS.isdisjoint(map(str.casefold, item)):
+                item = item[:1]  # the rest fits no parameter
+            if item:
+                led = led and (item[0] != said[0] or not parts)
+                parts.append(" ".join(item))
         listed = len(parts) > 2 and ask.clauses[-1].before == "and"
         few = all(len(part.split()) <= _LONGEST_ITEM for part in parts)
         if len(parts) < 2 or led or all(map(_is_code, parts)) or (listed and few):

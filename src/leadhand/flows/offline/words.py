@@ -26,8 +26,6 @@ GREETINGS = SALUTATIONS | word_set(
     "good morning afternoon evening day night bye goodbye yes sure great best kind sincerely very much many welcome "
     "greetings folks everyone team sir madam right alright"
 )
-# Words that a heading ("Travel advice for Paris: …") may contain besides places and days.
-HEADING = word_set("travel trip travelling holiday vacation visit advice plan plans tips information info request")
 STATEMENTS = word_set("i'm we're i'll we'll i've we've")
 
 WEATHER = word_set(
@@ -47,6 +45,10 @@ ROUTE = word_set("direction directions route routes distance distances navigate 
 MOVEMENT = word_set(
     "how get getting go going travel travelling traveling trip journey way commute reach take long far come coming "
     "leaving head heading bring ride move"
+)
+# What a statement about places and days may say besides: "I live in Paris", "Travel advice for Paris: …".
+BACKGROUND = MOVEMENT | word_set(
+    "live living stay staying trip holiday vacation visit advice plan plans tips information info request"
 )
 ROUTE_DETAILS = word_set("fast fastest quick quickest quickly best shortest on onwards") | NUMBERS.keys()
 
