@@ -365,7 +365,7 @@ def test_a_class_that_needs_arguments_is_refused_with_what_to_pass() -> None:
 
     with pytest.raises(UsageError, match="cannot be made without arguments") as refused:
         Leadhand(offline=True, hooks=[Above])
-    assert refused.value.how.startswith("Pass instances of leadhand.hooks.Hook")
+    assert refused.value.how.startswith("Pass an instance of it, Above(…).")
 
 
 @pytest.mark.parametrize("hooks", ["x", [3], [lambda call: None], {"a": 1}])

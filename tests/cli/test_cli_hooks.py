@@ -61,6 +61,25 @@ def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any
     assert (resumed.code, leadhand.calls) == (0, {"paid Bob": 1})
 
 
+def test_a_base_class_that_is_no_hook_itself_does_not_keep_the_hooks_of_its_file_from_use(leadhand: Any) -> None:
+    path = leadhand.folder / "limits.py"
+    path.write_text(
+        "from leadhand.hooks import BeforeTool, Block, Hook\n"
+        "class Named(Hook):\n    word = ''\n"
+        "class Without(Named):\n    def __init__(self, place):\n        self.place = place\n"
+        "    def before_tool(self, call: BeforeTool):\n"
+        "        return Block('not there') if call.args['place'] == self.place else None\n"
+        "class WithoutRome(Without):\n    def __init__(self):\n        super().__init__('Rome')\n"
+    )
+    line = ("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "--json", "--hooks", str(path))
+    try:
+        run = leadhand(*line, "Measure the noise in Rome").json
+    finally:
+        sys.modules.pop("limits", None)
+    assert run["hooks"] == ["limits:WithoutRome"]
+    assert "not there" in run["gaps"][0]["reason"]
+
+
 def test_one_hook_of_a_file_is_chosen_by_its_name(leadhand: Any, hooks: str) -> None:
     line = ("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "--json")
     run = leadhand(*line, "--hooks", f"{hooks}:no_rome", "Measure the noise in Rome").json
@@ -93,7 +112,7 @@ def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
     [
         ("guards.py:nope", "defines no hook nope", "It defines: no_rome, ask_above."),
         ("noise_tools.py", "defines no hook", "Write a subclass of leadhand.hooks.Hook in it"),
-        ("guards.py:AskAbove", "cannot be made without arguments", "Pass instances"),
+        ("guards.py:AskAbove", "the hook AskAbove (", "Pass an instance of it, AskAbove(…). In a file"),
         ("none.py", "no Python file", "Name a file that ends in .py, or a module."),
     ],
 )

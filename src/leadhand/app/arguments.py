@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -246,7 +247,10 @@ def _hook(given: object, how: str) -> Hook:
     try:
         made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
     except TypeError as error:
-        raise UsageError(f"the hook {shown(given)} cannot be made without arguments: {error}", how) from error
+        kind = cast("type[Hook]", given)
+        name, file = kind.__name__, getattr(sys.modules.get(kind.__module__), "__file__", kind.__module__)
+        how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
+        raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):
