@@ -776,6 +776,7 @@ export interface components {
       readonly message: string;
       readonly next_action: string;
       readonly retry_after_s: number | null;
+      readonly short_of?: components["schemas"]["Amount"] | null;
       readonly type: string;
     };
     /** @enum {string} */

@@ -469,3 +469,30 @@ def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
     assert "No process is driving" not in answered.err
     assert f"{run_id} continue" in answered.err
     leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")
+
+
+def test_an_answer_on_the_command_line_says_which_server_continues_a_run_with_hooks(
+    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 0.0)
+    path = leadhand.folder / "looks.py"
+    path.write_text("from leadhand.hooks import before_tool\n\n@before_tool\ndef looks(call):\n    return None\n")
+    server = serve("--hooks", str(path))
+    for _ in range(2):
+        server.ask("/api/runs", {"request": "Pay 30 to Bob", "approve": "ask"})
+    leadhand.wait(lambda: len(leadhand("approvals", "list", "--json").json) == 2, "the questions")
+    assert server.end() == 0
+    first, second = leadhand("approvals", "list", "--json").json
+
+    without = leadhand("approvals", "approve", first["id"]).err
+    assert (
+        "yet. A server on this database that has its hook looks:looks continues it. Without one, resume it" in without
+    )
+    assert without.rstrip().endswith("--hooks FILE")
+
+    lacking = serve()
+    leadhand.wait(lambda: "cannot be resumed here" in lacking.log.read_text(), "the refusal of the other run")
+    monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 8.0)
+    refused = leadhand("approvals", "approve", second["id"]).err
+    assert "a server could not resume it (the run is checked by the hook looks:looks, which is not in this" in refused
+    assert refused.rstrip().endswith("--hooks FILE")

@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from domain.histories import definition
 
 from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
 from leadhand.cli.errors import exit_code
 from leadhand.cli.options import StoreFlags
-from leadhand.cli.terminal.messages import resume_command
+from leadhand.cli.terminal.messages import lasted, resume_command
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.state import RunState
 
 S = RunStatus
 
@@ -116,3 +118,19 @@ def test_a_line_to_paste_never_shows_a_password() -> None:
     line = resume_command(store, "run_1", definition, ["t.py"])
 
     assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database postgresql://me@host/db")
+
+
+def test_the_duration_of_a_run_includes_its_rest_as_in_lists_of_runs() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    run = RunState(
+        run_id="run_1",
+        definition=definition(),
+        created_at=start,
+        finished_at=start + timedelta(hours=2),
+        rested=timedelta(hours=1, minutes=50),
+    )
+    assert lasted(run) == "2 h"
+    waiting = RunState(
+        run_id="run_1", definition=definition(), created_at=start, rest_since=start + timedelta(minutes=1)
+    )
+    assert lasted(waiting) == "1 min"

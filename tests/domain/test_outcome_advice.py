@@ -9,10 +9,11 @@ import pytest
 from domain.histories import History, definition
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.advice import next_action
 from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass, usual_action
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.outcome import all_gaps, gap, next_action, plain_summary
+from leadhand.domain.outcome import all_gaps, gap, plain_summary
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect
 from leadhand.domain.work_order import Subtask, WorkOrder

@@ -28,6 +28,11 @@ async def note_refusal(store: ContextStore, run_id: str, what: str) -> None:
     await store.cache(_refusal(run_id), what, REFUSED_S if is_shared(store) else REFUSED_ONCE_S)
 
 
+async def refusal(store: ContextStore, run_id: str) -> str:
+    """Return why a process could not drive a run when one last tried; "" if that is unknown. Raises StoreError."""
+    return str(await store.cached(_refusal(run_id)) or "")
+
+
 async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[WaitingRun]:
     """Return the first runs that wait for a host to drive them. Raises StoreError."""
     found: list[WaitingRun] = []
@@ -55,7 +60,7 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
     if not (listing.orphan and state.definition.detached):
         return NO_WAIT
     if not is_shared(store):
-        return HostWait(reason=orphan_wait(state.run_id, str(await store.cached(_refusal(state.run_id)) or "")))
+        return HostWait(reason=orphan_wait(state.run_id, await refusal(store, state.run_id)))
     ids = [each.run_id for each, _ in await _undriven(store)]
     reason = await _why(store, listing, state.definition, await store.hosts())
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
@@ -68,8 +73,7 @@ async def _why(store: ContextStore, listing: RunListing, run: RunDefinition | No
         return f"its log cannot be read here: {error.what}"
     if run is None:
         return ""
-    refused = await store.cached(_refusal(listing.run_id))
-    return driver_wait(run, {tool.name for tool in tools}, hosts, str(refused or ""))
+    return driver_wait(run, {tool.name for tool in tools}, hosts, await refusal(store, listing.run_id))
 
 
 async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition | None]]:

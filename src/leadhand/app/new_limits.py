@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import TypedDict
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import Any, TypedDict, cast
 
-from leadhand.app.arguments import RANGES, limits
-from leadhand.app.settings import reserves
+from leadhand.app.arguments import FIELDS, RANGES, limits
+from leadhand.app.settings import held_back, held_back_s, reserves
+from leadhand.domain.advice import Reached, limits_reached, next_action
 from leadhand.domain.decide.operator_requests import ran_out, retriable, turns_of
 from leadhand.domain.errors import RAN_OUT, Failure, UsageError
 from leadhand.domain.events import LimitsChanged
-from leadhand.domain.limits import usd
-from leadhand.domain.outcome import next_action
+from leadhand.domain.limits import Amount, usd
 from leadhand.domain.state import RunState
 from leadhand.domain.text import check_names
 
@@ -76,24 +77,79 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     return leads, 0
 
 
+KINDS = {"max_requests": "requests", "max_tokens": "tokens", "budget": "nanousd"}
+"""The limits of what model calls use, and their kinds of amounts."""
 _LEAST_MORE = {"max_turns": 10, "max_requests": 10}
-"""How many more are advised at least: twice a small number is soon used up again."""
-_RAISED = re.compile(r"(--[a-z-]+) \(it was ([\d,.]+)\)")
+"""How many more are proposed at least: twice a small number is soon used up again."""
+_UNPLANNED = 5
+"""Assignments that a run without any is expected to have."""
+_DIGITS = 3
+"""The significant digits of a proposed limit, which is rounded up."""
+
+
+def proposed_limits(state: RunState) -> NewLimits:
+    """Return higher limits with which a run that a limit ended can finish; {} for another run."""
+    if state.finished is None:
+        return {}
+    again = (state.assignments[key].failure for key in retriable(state))
+    failures = [*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)]
+    reached: Reached = {}
+    for failure in failures:
+        reached |= limits_reached(state, failure)
+    short = Amount()
+    for each in (failure.short_of for failure in failures if failure.short_of is not None):
+        short = Amount(**{kind: max(getattr(short, kind), most) for kind, most in each})
+    proposed: dict[str, Any] = {}
+    for name, before in reached.items():
+        if name in NewLimits.__annotations__:
+            enough = max(_needed(state, name, short), 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
+            proposed[name] = min(_rounded_up(enough), RANGES[name][1])
+    return cast("NewLimits", proposed)
 
 
 def flags_to_raise(state: RunState) -> tuple[str, ...]:
-    """Return the flags, with higher values, that continue a run which ended because of a limit; () for another one."""
-    if state.finished is None:
-        return ()
-    again = (state.assignments[key].failure for key in retriable(state))
-    found: dict[str, str] = {}
-    for failure in (*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)):
-        for flag, was in _RAISED.findall(next_action(state, failure)):
-            name, before = flag.removeprefix("--").replace("-", "_"), float(was.replace(",", ""))
-            if name in NewLimits.__annotations__:
-                more = max(2 * before, before + _LEAST_MORE.get(name, 0)) or 1
-                found[flag] = f"{min(more, RANGES[name][1]):.15g}"
-    return tuple(word for pair in found.items() for word in pair)
+    """Return :func:`proposed_limits` as flags of the command line."""
+    pairs = ((f"--{name.replace('_', '-')}", f"{most:.15g}") for name, most in proposed_limits(state).items())
+    return tuple(word for pair in pairs for word in pair)
+
+
+def _needed(state: RunState, name: str, short: Amount) -> float:
+    """Return the limit that the rest of a run may need: as much for each assignment as those that are done needed, room
+    for the largest calls of the review and the answer, and what the limit holds back for them."""
+    run, limits = state.definition, state.definition.limits
+    done = sum(each.ok for each in state.assignments.values())
+    counting = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
+    left = sum(not each.ok for each in counting) if counting else _UNPLANNED
+    if name == "timeout":
+        used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
+        need = used.total_seconds() * (1 + left / max(done, 1))
+        return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
+    if name not in KINDS:
+        return 0
+    kind, field = KINDS[name], FIELDS.get(name, name)
+    spent, call = getattr(state.spent, kind), getattr(short, kind)
+    follow = 3 if run.shape is not None else 2
+    need = spent + left * (-(-spent // done) if done else call) + (1 + follow) * call
+
+    def held(most: float) -> int:
+        return getattr(held_back(limits.evolve(**{field: most}), shaped=run.shape is not None), kind)
+
+    enough = _with_held_back(need, held)
+    return usd(int(enough)) if name == "budget" else enough
+
+
+def _with_held_back(need: float, held: Callable[[float], float]) -> float:
+    """Return the limit of which ``need`` is left beside what it holds back."""
+    enough = need
+    while enough - held(enough) < need:
+        enough = need + held(enough)
+    return enough
+
+
+def _rounded_up(value: float) -> int | float:
+    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING):
+        rounded = +Decimal(str(value))
+    return int(rounded) if rounded == int(rounded) else float(rounded)
 
 
 def _ran_out(state: RunState) -> list[Failure]:

@@ -281,7 +281,10 @@ def _refused(
     how = f"raise {' and '.join(short)}, and resume the run"
     if scope:
         how = "raise the ceiling of that assignment or of its role"
-    return AllowanceRefused(f"{lacking}{beside}", how, scope=scope)
+        return AllowanceRefused(lacking, how, scope=scope)
+    requests, tokens, nanousd = (each if flag in short else 0 for flag, each in zip(FLAGS, needed, strict=True))
+    short_of = Amount(requests=requests, tokens=tokens, nanousd=nanousd)
+    return AllowanceRefused(f"{lacking}{beside}", how, short_of=short_of)
 
 
 def _lacking(flag: str, needed: Sum, left: Ceilings, owner: str) -> str:

@@ -23,7 +23,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .value import Value
+from .limits import Amount
+from .value import Value, unset
 
 
 class FailureClass(StrEnum):
@@ -120,7 +121,8 @@ class Failure(Value):
     """Why something did not succeed; a value in the log.
 
     ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``next_action`` what a
-    person can do, ``retry_after_s`` the wait in seconds that the service asked for.
+    person can do, ``retry_after_s`` the wait in seconds that the service asked for. ``short_of`` is what the next model
+    call may need of the run's limits that are used up; 0 of the others.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -130,6 +132,7 @@ class Failure(Value):
     class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     next_action: str = ""
     retry_after_s: float | None = None
+    short_of: Amount | None = Field(default=None, exclude_if=unset)
 
     @classmethod
     def of(
@@ -240,16 +243,25 @@ class AllowanceRefused(LeadhandError):
 
     ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
     would exceed the budget even without what others have reserved. ``elsewhere``: other living processes have
-    reservations there, which they may give back.
+    reservations there, which they may give back. ``short_of`` is what the call needs of the run's limits that it
+    exceeds.
     """
 
     code = "exhausted"
     exit_code = 5
 
     def __init__(
-        self, what: str, how: str = "", *, scope: str = "", shared: bool = False, hopeless: bool = False
+        self,
+        what: str,
+        how: str = "",
+        *,
+        scope: str = "",
+        shared: bool = False,
+        hopeless: bool = False,
+        short_of: Amount | None = None,
     ) -> None:
         super().__init__(what, how)
+        self.short_of = short_of
         self.scope = scope
         self.shared = shared
         self.hopeless = hopeless

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .allowance import FLAGS
-from .approval import ApprovalStatus
+from .advice import ASK_AGAIN, more_steps, next_action
 from .citations import as_data, without_own_sources
 from .commands import Cited, Outcome
-from .errors import HOOK_BLOCKED, HOOK_FAILED, MAX_TURNS, Failure, FailureClass, usual_action
+from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
-from .limits import usd
 from .ordered_calls import written_call
 from .run import CitedSource, Gap, RunStatus
 from .state import INDETERMINATE, AssignmentState, RunState
 from .text import is_blank
-from .tool import ApprovalPolicy
 from .work_result import VerdictKind
 
 SAMPLE = "Sample data was used."
@@ -313,87 +310,3 @@ def _shortened(text: str, where: str = "") -> str:
         return text
     rest = f", see {where}" if where else ""
     return f"{text[:SUMMARY_LIMIT].rstrip()}… ({len(text):,} characters in all{rest})"
-
-
-ASK_AGAIN = "ask again"
-
-
-def next_action(state: RunState, failure: Failure) -> str:
-    """Return what a person can do about ``failure``: its own advice, else advice from the run's limits and policy."""
-    if failure.type == MAX_TURNS and (most := _turns_of_stopped(state, failure)):
-        return f"raise --max-turns (it was {most:,}), and resume the run"
-    if failure.next_action != usual_action(failure.class_, failure.type):
-        ran_out = failure.type == "allowance"
-        return _with_values(state, failure.next_action) if ran_out else failure.next_action
-    match failure.class_, failure.type:
-        case FailureClass.EXHAUSTED, "time":
-            seconds = state.definition.limits.timeout_s
-            was = "" if seconds is None else f" (it was {seconds:g})"
-            return f"raise --timeout{was}, and resume the run"
-        case FailureClass.EXHAUSTED, "allowance":
-            return _more_allowance(state)
-        case FailureClass.REJECTED, "denied":
-            return _allowed(state)
-        case FailureClass.INSUFFICIENT, _:
-            return more_steps(state)
-        case _:
-            return failure.next_action
-
-
-def _turns_of_stopped(state: RunState, failure: Failure) -> int:
-    """Return the turns after which a lead was stopped that more turns let continue; 0 if the failure is of another."""
-    stopped = next((each for each in state.assignments.values() if each.stopped and each.failure == failure), None)
-    role = state.role(stopped.assignment.role) if stopped is not None else None
-    return 0 if role is None else role.max_turns or state.definition.limits.max_turns
-
-
-def more_steps(state: RunState) -> str:
-    """Return advice if the review was not satisfied: more orders if none was left, else a better request."""
-    most = state.definition.limits.max_steps
-    if state.steps >= most:
-        return f"allow more work orders with --max-steps (it was {most}), and ask again"
-    return "ask more precisely"
-
-
-def _with_values(state: RunState, action: str) -> str:
-    """Return advice with the values of the limits that it names."""
-    limits = state.definition.limits
-    budget = None if limits.budget_nanousd is None else _dollars(limits.budget_nanousd)
-    was = [None if each is None else f"{each:,}" for each in (limits.max_requests, limits.max_tokens)]
-    for flag, value in zip(FLAGS, [*was, budget], strict=True):
-        if value is not None and f"{flag} (it was" not in action:
-            action = action.replace(flag, f"{flag} (it was {value})")
-    return action
-
-
-def _more_allowance(state: RunState) -> str:
-    """Advise to raise the limits that a model call can have reached."""
-    limits, held_back = state.definition.limits, state.definition.held_back
-    if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
-        return f"raise --max-requests (it was {limits.max_requests:,}), and resume the run"
-    named = [
-        *([] if limits.budget_nanousd is None else [f"--budget (it was {_dollars(limits.budget_nanousd)})"]),
-        *([] if limits.max_tokens is None else [f"--max-tokens (it was {limits.max_tokens:,})"]),
-    ]
-    if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
-        named = named[1:]  # a free model cannot reach the budget
-    return f"raise {' or '.join(named) or '--budget'}, and resume the run"
-
-
-def _dollars(nano: int) -> str:
-    """Format an amount without an exponent."""
-    return f"{usd(nano):.9f}".rstrip("0").rstrip(".") or "0"
-
-
-def _allowed(state: RunState) -> str:
-    """Return advice for a call that a person or a policy denied."""
-    statuses = {approval.status for approval in state.approvals.values() if approval.kind == "call"}
-    if ApprovalStatus.DENIED in statuses:
-        return "ask for something else: a person denied the call"
-    if ApprovalStatus.EXPIRED in statuses:
-        return "ask again and answer in time, or allow more of it with --approval-timeout"
-    if state.definition.approve is ApprovalPolicy.NEVER:
-        return "to be asked for approval, run it with --approve ask"
-    if state.definition.approve_rules:
-        return "change the rule that denies it (--approve), or ask for something else"
-    return "change the approval setting of the tool, which denies all calls, or ask for something else"

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from .listing import DRIVEN, RunListing, RunRecord
 from .run import RunStatus, RunStatusName
 from .search import is_found, query_words, searched_words, words_in
+from .state import RunState
 
 
 class RunSort(StrEnum):
@@ -64,8 +65,8 @@ STATUS_ORDER = {status: place for place, status in enumerate(RunStatus)}
 """The places of statuses in a list that is sorted by status."""
 
 
-def duration_s(run: RunListing, now: datetime) -> float:
-    """Return the seconds from the start of a run to its end, or to now."""
+def duration_s(run: RunListing | RunState, now: datetime) -> float:
+    """Return the seconds from the start of a run to its end, or to now; the time that it rested is included."""
     return ((run.finished_at or now) - run.created_at).total_seconds()
 
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from leadhand.domain.advice import next_action
 from leadhand.domain.citations import CITATION
 from leadhand.domain.commands import Assign, Command, Finish, Outcome
 from leadhand.domain.days import dated
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.outcome import all_gaps, may_be_used, next_action
+from leadhand.domain.outcome import all_gaps, may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.text import stated_lines

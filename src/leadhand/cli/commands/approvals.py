@@ -10,7 +10,9 @@ from typing import Annotated
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
+from leadhand.app.host_waits import refusal
 from leadhand.app.keys import user
+from leadhand.app.listings import definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.flag_values import json_value
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
@@ -147,8 +149,18 @@ async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
         say(f"{run_id} waits for further approval: {store.command('approvals', 'list')}")
     else:
         resume = await resume_line(runtime.store, run_id, store)
-        server = " yet. A server on this database continues it. Without one, resume" if listing.detached else ". Resume"
-        say(f"No process is driving {run_id}{server} with: {resume}")
+        say(f"No process is driving {run_id}{await _server(runtime, listing)} with: {resume}")
+
+
+async def _server(runtime: Runtime, listing: RunListing) -> str:
+    """Return whether a server continues a run that no process drives, up to the command that resumes the run."""
+    if not listing.detached:
+        return ". Resume it"
+    if refused := await refusal(runtime.store, listing.run_id):
+        return f", and a server could not resume it ({refused}). Resume it"
+    hooks = (await definition_of(runtime.store, listing.run_id)).hooks
+    which = f" that has {'its hook' if len(hooks) == 1 else 'its hooks'} {', '.join(hooks)}" if hooks else ""
+    return f" yet. A server on this database{which} continues it. Without one, resume it"
 
 
 async def _settled(runtime: Runtime, run_id: str) -> RunListing:

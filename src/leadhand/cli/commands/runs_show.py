@@ -14,7 +14,6 @@ from leadhand.app.formatting import (
     age,
     clean,
     count,
-    duration,
     folded,
     label,
     one_line,
@@ -27,10 +26,10 @@ from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (
-    active_s,
     answer_text,
     approval_lines,
     failure_lines,
+    lasted,
     limits_line,
     missing_lines,
     models_line,
@@ -172,7 +171,7 @@ def _failures(state: RunState, listing: RunListing, store: StoreFlags) -> Iterat
 
 def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWait) -> Iterator[str]:
     started = state.created_at.astimezone()
-    took = f", took {duration(active_s(state))}" if state.status in ENDED else ""
+    took = f", took {lasted(state)}" if state.status in ENDED else ""
     if state.definition.name:
         yield f"name     {state.definition.name}"
     if state.definition.tags:

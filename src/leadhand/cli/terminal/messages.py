@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from leadhand.app.approvals import approval_id
@@ -29,13 +28,14 @@ from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
+from leadhand.domain.advice import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide.operator_requests import retriable
 from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
-from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
+from leadhand.domain.run_filter import duration_s
 from leadhand.domain.state import RunState
 from leadhand.domain.view import cause_word
 from leadhand.flows.context_budget import ASSUMED_WINDOW
@@ -213,7 +213,7 @@ def closing(state: RunState, store: StoreFlags) -> Iterator[str]:
             yield from failure_lines(state, finished.failure, store, answer=finished.answer if shown else "")
     when = "in" if finished is not None else "after"
     show = store.command("runs", "show", state.run_id)
-    yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
+    yield f"{state.status.value} {when} {lasted(state)} · {spending(state)} · {show}"
 
 
 def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
@@ -276,10 +276,9 @@ def spending(state: RunState) -> str:
     return spent(state.spent.requests, tokens, cost, state.cached_tokens, state.cache_write_tokens)
 
 
-def active_s(state: RunState) -> float:
-    """Return the seconds from the start to the end, or to the last event, minus the time the run rested."""
-    end = state.finished_at or state.rest_since or state.last_at or datetime.now(UTC)
-    return max(0.0, (end - state.created_at - state.rested).total_seconds())
+def lasted(state: RunState) -> str:
+    """Return the time from the start of a run to its end, or until it last rested or had an event."""
+    return duration(duration_s(state, state.rest_since or state.last_at or state.created_at))
 
 
 def say_table(rows: Iterable[tuple[str, str]]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import CHECK, gap, next_action
+from leadhand.domain.outcome import CHECK, gap
 from leadhand.domain.passages import Passage
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState

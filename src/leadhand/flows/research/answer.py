@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.decide.asks import NO_MORE_CHILDREN
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve.calls import CHILD_FAILED
-from leadhand.domain.outcome import CHECK, gap_of, next_action
+from leadhand.domain.outcome import CHECK, gap_of
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState
 from leadhand.flows.report.final import failure_gap, verdict_gaps

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from leadhand.domain.advice import next_action
 from leadhand.domain.citations import as_data
 from leadhand.domain.days import dated
-from leadhand.domain.outcome import next_action, source_numbers
+from leadhand.domain.outcome import source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
+from leadhand.domain.advice import next_action
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.domain.outcome import next_action, own_sources, source_numbers
+from leadhand.domain.outcome import own_sources, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens

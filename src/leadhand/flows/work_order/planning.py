@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
+from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Outcome
 from leadhand.domain.decide.beginning import why_not_begun, why_tool_waits
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import order_id, page_id, subtask_key
-from leadhand.domain.outcome import CHECK, next_action
+from leadhand.domain.outcome import CHECK
 from leadhand.domain.plan_approval import plan_number, plan_refused, shown_order
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from leadhand.domain import outcome
+from leadhand.domain.advice import ASK_AGAIN, more_steps, next_action
 from leadhand.domain.citations import as_data
 from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
 from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import page_id
-from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, own_sources, sources_of, used_up
+from leadhand.domain.outcome import gap, own_sources, sources_of, used_up
 from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, OrderState, RunState

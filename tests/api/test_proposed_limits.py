@@ -1,0 +1,76 @@
+"""A run that a limit ended continues to its end with the limits that Leadhand proposes, as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api.test_spending import answering, counting
+
+from leadhand import Answer, Leadhand, tool
+from leadhand.app.new_limits import proposed_limits
+from leadhand.domain.state import RunState
+from leadhand.testing.model_server import ScriptedServer
+
+
+def exhausted(answer: Answer) -> list[str]:
+    """Return why parts are missing that a limit ended."""
+    found = [gap["reason"] for gap in answer.gaps if gap["class"] == "exhausted" or "left" in gap["reason"]]
+    failure = answer.document["failure"]
+    return [*found, *([failure["message"]] if failure is not None and failure["class"] == "exhausted" else [])]
+
+
+async def state_of(lead: Leadhand, run_id: str) -> RunState:
+    return await (await lead.runtime()).load(run_id)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_requests": 1},
+        {"max_requests": 2},
+        {"max_requests": 12},
+        {"max_tokens": 1_000},
+        {"max_tokens": 9_000},
+        {"budget": 0.0},
+        {"budget": 0.002},
+        {"budget": 0.004},
+        {"max_requests": 9, "max_tokens": 12_000, "budget": 0.003},
+    ],
+    ids=str,
+)
+async def test_the_rest_of_a_run_fits_the_limits_that_are_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any]
+) -> None:
+    async with ScriptedServer(answering(counting, 15)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        async with Leadhand("openai:gpt-4o-mini", tools=[], home=tmp_path, **limits) as lead:
+            answer = await lead.run("do it all")
+            assert exhausted(answer)
+            state = await state_of(lead, answer.run_id)
+            planned, times = bool(state.orders), 0
+            while exhausted(answer):
+                assert (times := times + 1) <= (1 if planned else 2), (limits, proposed_limits(state))
+                answer = await (await lead.resume(answer.run_id, **proposed_limits(state))).answer()
+                state = await state_of(lead, answer.run_id)
+    assert len({each.assignment.name for each in state.assignments.values() if each.counts and each.ok}) == 15
+
+
+async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path: Path, lead_of: Any) -> None:
+    @tool
+    async def wait_tool(n: int) -> str:
+        """Wait."""
+        await asyncio.sleep(0.2)
+        return f"{n} waited"
+
+    models = lead_of("wait_tool", [{"n": n} for n in range(15)])
+    async with Leadhand(models=models, tools=[wait_tool], home=tmp_path, max_workers=1, timeout=1.0) as lead:
+        first = await lead.run("wait")
+        assert exhausted(first)
+        proposed = proposed_limits(await state_of(lead, first.run_id))
+        last = await (await lead.resume(first.run_id, **proposed)).answer()
+    assert proposed["timeout"] > 15 * 0.2
+    assert not exhausted(last)
