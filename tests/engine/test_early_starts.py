@@ -197,7 +197,7 @@ async def test_arguments_that_do_not_fit_are_not_recorded(early: Early):
     world = early.world([*pieces, tail()], [whole(look(1), look(2))])
     state = await world.run()
 
-    assert [event.index for event in await world.events(ev.ElementWritten)] == [0, 0, 1]
+    assert [event.index for event in await world.events(ev.ElementWritten)] == [0]  # the second plan came as a whole
     assert state.status is RunStatus.SUCCEEDED
     assert early.bench.counts == {"look": 2}
 

@@ -150,9 +150,10 @@ class ModelProfile(Value):
 
     def highest_cost(self, input_tokens: int, output_tokens: int) -> int | None:
         """Return the most that tokens can cost, in nano-dollars: all of the input may be written to the cache."""
-        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-        plain, written = self.cost(usage), self.cost(usage.evolve(cache_write_tokens=input_tokens))
-        return None if plain is None or written is None else max(plain, written)
+        if self.input_nanousd is None or self.output_nanousd is None:
+            return None
+        most = max(self.input_nanousd, self.cache_write_nanousd or 0)
+        return input_tokens * most + output_tokens * self.output_nanousd
 
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:

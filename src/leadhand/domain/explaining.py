@@ -344,12 +344,15 @@ class Evidence:
         return any(each == address or each.startswith(f"{address}/") for each in known)
 
 
+_WRITTEN = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
 def _texts(value: Json) -> list[str]:
     """The texts of a value: of an object, one for each of its fields."""
     if isinstance(value, str):
         return [value]
     parts = [{name: inner} for name, inner in value.items()] if is_object(value) else [value]
-    return [json.dumps(part, ensure_ascii=False, default=str) for part in parts]
+    return list(map(_WRITTEN, parts))
 
 
 def _holds(pool: Sequence[float], value: float, room: float) -> bool:

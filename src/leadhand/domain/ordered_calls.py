@@ -16,6 +16,7 @@ from .work_order import Subtask, result_reference
 SIMILAR = 0.6
 """How similar a corrected text is to the one it replaces, from 0 to 1: a spelling, not another thing."""
 LONGEST_ARGUMENT = 200
+_NESTING = (Mapping, list)
 
 
 class Support(NamedTuple):
@@ -108,9 +109,10 @@ def _unproven(message: str) -> Failure:
 
 
 def _same(one: Json, other: Json) -> bool:
-    if isinstance(one, Mapping | list) or isinstance(other, Mapping | list):
-        return one == other
-    return one == other or _folded(one) == _folded(other)
+    if one == other:
+        return True
+    nested = isinstance(one, _NESTING) or isinstance(other, _NESTING)
+    return not nested and _folded(one) == _folded(other)
 
 
 def _folded(value: Json) -> str:

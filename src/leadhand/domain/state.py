@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Any, NamedTuple
 
 from .approval import Approval
@@ -346,9 +345,13 @@ class RunState:
 
     def role(self, name: str) -> Role | None:
         """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
-        run = self.definition
-        pinned = chain(run.own_roles, run.workers)
-        return self.workers.get(name) or next((role for role in pinned if role.name == name), None)
+        if name in self.workers:
+            return self.workers[name]
+        for roles in (self.definition.own_roles, self.definition.workers):
+            for role in roles:
+                if role.name == name:
+                    return role
+        return None
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""

@@ -6,11 +6,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Self, TypeGuard, cast, get_args
+from typing import Any, Generic, Self, TypeGuard, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
+_T = TypeVar("_T")
 Json = Any
 """Any JSON value: null, bool, number, string, list or object with string keys."""
 
@@ -80,9 +81,11 @@ def fitting(type_: Any, value: object) -> Any:
     """Return a value of user code as one of this type. Raises Unfit for another, and for what JSON cannot represent."""
     try:
         fits = _adapter(type_).validate_python(value)
-        plain_json(_adapter(type_).dump_python(fits, mode="json"))
+        problem = json_problem(_adapter(type_).dump_python(fits, mode="json"))
     except ValueError as error:  # pydantic's errors are ValueErrors
         raise Unfit(one_line(error)) from error
+    if problem:
+        raise Unfit(f"cannot be stored as JSON: {problem}")
     return fits
 
 
@@ -138,7 +141,24 @@ class Value(BaseModel):
 
     def evolve(self, **changes: Any) -> Self:
         """Return a copy with ``changes``, validated like a new value."""
-        return self.model_validate({**{name: getattr(self, name) for name in self.__class__.model_fields}, **changes})
+        return self.model_validate(
+            {**{name: self.__dict__[name] for name in type(self).__pydantic_fields__}, **changes}
+        )
+
+
+class Frozen(Generic[_T]):
+    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

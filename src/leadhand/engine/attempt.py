@@ -258,7 +258,7 @@ class Attempt:
         """Return the statements of a result that neither a call nor the input of the worker explains."""
         found = self._subtask.needs or any(call.ok for call in made)
         own = any(call.summary == text for call in made)  # the tool's words, as they are
-        if self._work.assignment.subtask is None or not found or own:
+        if self._work.assignment.subtask is None or not found or own or not text:
             return ""
         evidence = self._found(made)
         stated = [*evidence.unexplained(text), *evidence.unknown_names(text)]

@@ -78,11 +78,13 @@ class CallRules:
 
         Of equal calls that only read, all but the first ones wait for the results of those.
         """
+        if len(turn.calls) <= SAME_RESULTS:
+            return [position for position in range(len(turn.calls)) if position not in turn.done], []
         first: list[int] = []
         second: list[int] = []
         equal = Counter[str]()
         for position, call in enumerate(turn.calls):
-            tool = self.tool_of(turn, position) if len(turn.calls) > SAME_RESULTS else None
+            tool = self.tool_of(turn, position)
             again = False
             if tool is not None and not (tool.polling or tool.delegate or tool.effect is Effect.ONCE):
                 written = json.dumps([call.name, call.arguments], sort_keys=True)

@@ -30,6 +30,8 @@ class Elements:
         self._in_string = self._escaped = self._in_list = self._over = False
         self._key: str | None = None  # None: a key of the object comes next
         self._kept: list[str] | None = None  # the text of a key or of an element until now
+        self.is_whole = False
+        """Whether the last piece ended the list, and most likely the whole text with it."""
 
     def take(self, piece: str) -> list[Json]:
         """Return the elements that the next piece of the text completes, in order."""
@@ -71,6 +73,7 @@ class Elements:
             elif mark == "," and self._depth == 1:
                 self._key = None
             if self._over:
+                self.is_whole = piece.rstrip("` \n").endswith("}")
                 return found
         if self._kept is not None:
             self._kept.append(piece[start:])

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeGuard, cast
 
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json, json_problem
+from leadhand.domain.value import Frozen, Json, json_problem
 from leadhand.domain.work_order import Check, result_reference
 from leadhand.domain.work_result import ResultData
 from leadhand.ports import Work
@@ -27,7 +27,7 @@ OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(_Frozen(schema)).iter_errors(instance), _MOST_PROBLEMS)
+    found = islice(_validator(Frozen(schema)).iter_errors(instance), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 
@@ -61,26 +61,11 @@ def _not_fetched(uri: str) -> Any:
     raise ValueError(f"{uri} is not part of the schema")
 
 
-class _Frozen:
-    """A schema as a cache key. The schemas of a run never change, so they are compared by identity."""
-
-    __slots__ = ("schema",)
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.schema = schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and other.schema is self.schema
-
-
 @lru_cache(maxsize=512)
-def _validator(schema: _Frozen) -> Any:
+def _validator(schema: Frozen[dict[str, Any]]) -> Any:
     import jsonschema_rs  # imported late: it takes 16 ms of CPU
 
-    return jsonschema_rs.validator_for(schema.schema)
+    return jsonschema_rs.validator_for(schema.value)
 
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:

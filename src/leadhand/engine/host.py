@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.evolve.attempts import INTERRUPTED
+from leadhand.domain.limits import SharedLimit
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import CodeAttempt
@@ -64,13 +65,14 @@ class Host:
         self._log(work).append(self._started(work))
         await self.finish(work)
 
-    @asynccontextmanager
-    async def place(self, work: Work) -> AsyncGenerator[None]:
-        """Hold a place of each limit of assignments that a run shares with others, before its attempt takes a slot."""
+    def place(self, work: Work) -> AbstractAsyncContextManager[None]:
+        """Return what holds a place of each limit of assignments that a run shares with others, before its attempt
+        takes a slot."""
         shared = work.definition.concurrency.assignments
-        if not shared:
-            yield
-            return
+        return self._places(work, shared) if shared else nullcontext()
+
+    @asynccontextmanager
+    async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
         WAITS.set(self._waits.of(self._log(work), work.attempt.attempt, _longest_s(work)))
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime, timedelta
 from secrets import token_hex
 
+from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.domain.value import Json
 from leadhand.engine.slots import without_slot
@@ -116,19 +117,20 @@ class ServerSlots:
         self._models = models
         self._servers: dict[tuple[str, int], asyncio.Semaphore] = {}
 
-    @asynccontextmanager
-    async def held(self, model: str) -> AsyncGenerator[None]:
-        """Hold a slot of the server of ``model``, if the number of its slots is known.
+    def held(self, model: str) -> AbstractAsyncContextManager[None]:
+        """Return what holds a slot of the server of ``model``, if the number of its slots is known.
 
         A call waits for it without the slot of its attempt and outside the attempt's timeout.
         """
-        profile = None
-        with suppress(ConfigurationError):  # reported when the call is reserved
+        try:
             profile = self._models.profile(model)
-        if profile is None or profile.slots is None:
-            yield
-            return
-        slots = self._servers.setdefault((profile.server, profile.slots), asyncio.Semaphore(profile.slots))
+        except ConfigurationError:  # reported when the call is reserved
+            return nullcontext()
+        return nullcontext() if profile.slots is None else self._slot(profile, profile.slots)
+
+    @asynccontextmanager
+    async def _slot(self, profile: ModelProfile, most: int) -> AsyncGenerator[None]:
+        slots = self._servers.setdefault((profile.server, most), asyncio.Semaphore(most))
         if slots.locked():
             async with without_slot():
                 await slots.acquire()

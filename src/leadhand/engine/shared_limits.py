@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 
 from leadhand.domain.limits import SharedLimit
 from leadhand.engine.slots import RunPlaces, Slots, announced, without_slot
@@ -35,14 +35,16 @@ class SharedLimits:
         self._store = store if isinstance(store, PlaceStore) else None
         self._queues: dict[str, _Queue] = {}
 
-    @asynccontextmanager
-    async def held(
+    def held(
         self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None, priority: int = 0
+    ) -> AbstractAsyncContextManager[None]:
+        """Return what holds a place of a limit, as one of at most ``most_of_run`` of a run; None: without a limit."""
+        return nullcontext() if limit is None else self._held(limit, run_id, most_of_run, priority)
+
+    @asynccontextmanager
+    async def _held(
+        self, limit: SharedLimit, run_id: str, most_of_run: int | None, priority: int
     ) -> AsyncGenerator[None]:
-        """Hold a place of a limit, as one of at most ``most_of_run`` of a run; None: without a limit."""
-        if limit is None:
-            yield
-            return
         queue = self._queues.get(limit.scope)
         if queue is None:
             queue = self._queues[limit.scope] = _Queue(limit, self._store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -18,7 +18,7 @@ from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.run import Role
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.domain.value import Json, compact_json, lean_schema, object_of, texts_of
+from leadhand.domain.value import Frozen, Json, compact_json, lean_schema, object_of, texts_of
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -54,6 +54,11 @@ LACKING = {
 """The JSON schema of a verdict on an answer: what it lacks."""
 
 
+@lru_cache(maxsize=512)
+def _lean(tool: Frozen[ToolSpec]) -> ToolSpec:
+    return tool.value.model_copy(update={"parameters": lean_schema(tool.value.parameters)})
+
+
 class Turns:
     """Runs the turns of one attempt."""
 
@@ -81,9 +86,7 @@ class Turns:
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
-        tools = [
-            tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self.rules.specs.values()
-        ]
+        tools = [_lean(Frozen(tool)) for tool in self.rules.specs.values()]
         given = self._work.assignment
         shaped = self._work.shape is not None and (given.subtask is not None or given.answers)  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):
@@ -253,6 +256,8 @@ class Turns:
                 show(text)
                 self._is_shown = bool(text)
             written = [(next(indexes), value) for value in elements.take(piece)] if name else []
+            if elements.is_whole:
+                return  # nothing is gained by beginning with a part of an answer that is here as a whole
             attempt = self._work.attempt.attempt
             events = [ElementWritten(attempt=attempt, index=n, value=value) for n, value in written if is_sound(value)]
             if events:
