@@ -26,7 +26,7 @@ KNOWN = {
 """The words of a clause that its topic explains."""
 _CALLS = {"weather": "check_weather", "route": "get_directions"}
 _MOST_DAYS, _MOST_THERE = 31, 50  # "there" can mean several places
-_IN_ITEMS = words.LEADS | words.ARTICLES | {"please", "too"}
+_IN_ITEMS = words.LEADS | {"please", "too"}
 # "Hello Bob," and "Thanks, Bob": the name is not a place.
 _SALUTATION = re.compile(rf"(?<![^.,!?\n]) *(?i:{'|'.join(words.SALUTATIONS)})(?: you)?,? *(?:[A-Z]\w*)?(?=[,.!?\n]|$)")
 

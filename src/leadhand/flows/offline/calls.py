@@ -26,7 +26,6 @@ HOW = (
 )
 _MOST_GAPS = 8
 _LONGEST_ITEM = 3  # words; a longer part belongs to one topic
-_LEADS = words.LEADS | words.ARTICLES
 
 
 class _Look(NamedTuple):
@@ -183,7 +182,7 @@ class Calls:
         led = True
         for tokens in told:
             said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
-            item = list(dropwhile(lambda word: word.casefold() in _LEADS, said))
+            item = list(dropwhile(lambda word: word.casefold() in words.LEADS, said))
             if _is_code("".join(item[:1])) and not words.LEADS.isdisjoint(map(str.casefold, item)):
                 item = item[:1]  # the rest fits no parameter
             if item:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from .words import read_words
 
 
 class Region(NamedTuple):
@@ -19,12 +19,8 @@ class Region(NamedTuple):
     code: bool = False
 
 
-@cache
-def _names() -> dict[str, frozenset[str]]:
-    """Return the names by what they are: ``state``, ``country``, …; ``word-too`` are codes that are also words."""
-    text = files("leadhand.flows.offline").joinpath("regions.txt").read_text("utf-8")
-    parts = (part.partition(":") for part in text.split("\n\n")[1:])
-    return {kind: frozenset(names.split()) for kind, _, names in parts}
+_NAMES = read_words("regions.txt")
+"""The names by what they are: ``state``, ``country``, …; ``word-too`` are codes that are also words."""
 
 
 def region_at(words: list[str]) -> Region | None:
@@ -32,12 +28,12 @@ def region_at(words: list[str]) -> Region | None:
     for count in range(min(4, len(words)), 0, -1):
         name = "_".join(words[:count]).casefold()
         if level := level_of(name):
-            return Region(count, level, city=name in _names()["city-too"])
-    code = words[0].upper() if words and (words[0].isupper() or words[0].casefold() not in _names()["word-too"]) else ""
-    level = 2 if code in _names()["country-code"] else 1 if code in _names()["state-code"] else 0
+            return Region(count, level, city=name in _NAMES["city-too"])
+    code = words[0].upper() if words and (words[0].isupper() or words[0].casefold() not in _NAMES["word-too"]) else ""
+    level = 2 if code in _NAMES["country-code"] else 1 if code in _NAMES["state-code"] else 0
     return Region(1, level, code=True) if level else None
 
 
 def level_of(name: str) -> int:
     """Return the level of a name on its own: 0 for a place, 1 for a state, 2 for a country."""
-    return 1 if name in _names()["state"] else 2 if name in _names()["country"] else 0
+    return 1 if name in _NAMES["state"] else 2 if name in _NAMES["country"] else 0
