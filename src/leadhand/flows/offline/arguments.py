@@ -14,7 +14,6 @@ from .tokens import Text, tokenize
 
 USUAL = {"weather": "weather_tool", "route": "directions_tool"}
 """The built-in tools for what a request asks for."""
-_KINDS = {name: kind for kind, name in USUAL.items()}
 _USUAL = {"weather_tool": ("location", "day"), "directions_tool": ("origin", "destination", "mode")}
 _ROLES = {
     "place": "location city place town where address area region near locality",
@@ -54,16 +53,15 @@ class Offer(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A tool that a clause names, and the first and last token of the name."""
+    """A tool that a clause names, and the first and last token of the name.
+
+    ``kind`` is what is asked for: ``weather``, ``route`` or, with any other tool, ``tool``.
+    """
 
     offer: Offer
     at: int
     last: int
-
-    @property
-    def kind(self) -> str:
-        """What is asked for: ``weather``, ``route`` or, for any other tool, ``tool``."""
-        return _KINDS.get(self.offer.name, "tool")
+    kind: str = "tool"
 
 
 class Offers:
@@ -75,7 +73,7 @@ class Offers:
             if name := text_of(tool.get("name")):
                 self.by_name.setdefault(name, _offer(name, tool))
         self._by_folded_name = {name.casefold(): offer for name, offer in self.by_name.items()}
-        self._own = [offer for offer in self.by_name.values() if offer.name not in _KINDS]
+        self._own = [offer for name, offer in self.by_name.items() if name not in USUAL.values()]
 
     @property
     def topics(self) -> frozenset[str]:
@@ -86,8 +84,9 @@ class Offers:
         """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
         for at, low in enumerate(lows, start=clause.start):
-            if low in self._by_folded_name:
-                return Match(self._by_folded_name[low], at, at)
+            if (named := self._by_folded_name.get(low)) is not None:
+                kind = next((kind for kind, name in USUAL.items() if name == named.name), "tool")
+                return Match(named, at, at, kind)
         stems, best, most = [stem_of(low) for low in lows], None, 0.5
         for offer in self._own:
             hits = [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
@@ -162,11 +161,10 @@ def _value(name: str, schema: Mapping[str, Any], facts: Mapping[str, Any], *, re
         return min(known, key=lambda option: option.casefold() != said, default=None) if options else said or None
     if role == "days" and takes(schema, "integer"):
         return said if required or said != 1 else None
+    if role == "destination" and required and not facts.get("origin"):
+        said = said or facts.get("place")
     if role:
-        if not said and role == "destination" and required and not facts.get("origin"):
-            said = facts.get("place")
-        fits = takes(schema, "string") and (not options or said in options)
-        return said if said and fits else None
+        return said if said and takes(schema, "string") and (not options or said in options) else None
     if options or not required or not number or takes(schema, "string"):
         return next((option for option in options if str(option).casefold() in facts["words"]), None)
     if takes(schema, "integer") and number.isdigit():

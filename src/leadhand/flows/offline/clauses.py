@@ -117,15 +117,13 @@ def _phrase_at(text: Text, index: int, end: int, *, between: bool) -> Phrase | N
     low, following = text.low(index, end), text.low(index + 1, end)
     if (day := text.day_at(index, end)) is not None:
         return Phrase("day", index, index + day[1], str(day[0]), when=day[0])
-    if (means := _units_at(text, index, end) or _transport_at(text, index, end)) is not None:
+    if (means := _means_at(text, index, end)) is not None:
         return means
     linked = low in words.WHERE or low in words.WAY or (between and low == "and")
     link = _LINKS.get(low, "via" if low in ("via", "through") else "in") if linked else ""
     # "is there rain" names no place.
-    if (
-        "there" in (low, following if linked else low)
-        and not {text.low(index - 1, end), following} & words.BESIDE_THERE
-    ):
+    beside = {text.low(index - 1, end), following} & words.BESIDE_THERE
+    if "there" in (low, following if linked else low) and not beside:
         return Phrase("there", index, index + linked + 1, link=link)
     begins = low not in words.KNOWN or low in words.NAMES_AFTER_ALL or (low == "the" and following not in text.topics)
     if not linked and not (begins and (low == "the" or text.tokens[index].capital)):
@@ -134,24 +132,17 @@ def _phrase_at(text: Text, index: int, end: int, *, between: bool) -> Phrase | N
     return None if place is None else Phrase("place", index, place.stop, place.name, link=link)
 
 
-def _units_at(text: Text, index: int, end: int) -> Phrase | None:
-    """Read "in fahrenheit", "°F", "in metric units"."""
-    at = index + (text.low(index, end) in ("in", "using", "with"))
-    at += text.low(at, end) == "degrees"
-    units = words.UNITS.get(text.low(at, end))
-    return Phrase("units", index, at + 1 + (text.low(at + 1, end) in ("units", "degrees")), units) if units else None
-
-
-def _transport_at(text: Text, index: int, end: int) -> Phrase | None:
-    """Read "by bike", "on foot", "walking", "by public transport"."""
+def _means_at(text: Text, index: int, end: int) -> Phrase | None:
+    """Read "by bike", "on foot", "walking", "by public transport", "in degrees fahrenheit"."""
     led = text.low(index, end) in ("by", "on", "with", "in", "via", "using")
     at = index + led
-    at += led and text.low(at, end) in ("a", "my", "the")
-    low, following = text.low(at, end), text.low(at + 1, end)
-    if low == "public" and following in ("transport", "transit", "transportation"):
-        return Phrase("transport", index, at + 2, "public transport")
+    at += text.low(at, end) in (("a", "my", "the", "degrees", "public") if led else ("degrees", "public"))
+    kind, value = words.MEANS.get(text.low(at, end), ("", ""))
+    following = text.low(at + 1, end)
+    begins = at == 0 or text.tokens[at - 1].mark
     # "the bus station" and "Rodeo Drive" are places: a means is in lower case or follows a preposition.
-    if low in words.MODES and (led or text.tokens[at].text.islower() or at == 0 or text.tokens[at - 1].mark):
-        return Phrase("mode", index, at + 1, words.MODES[low])
-    other = low in words.OTHER_TRANSPORT and (led or following not in words.PLACE_NOUNS)
-    return Phrase("transport", index, at + 1, low) if other else None
+    if not kind or (kind == "transport" and not led and following in words.PLACE_NOUNS):
+        return None
+    if kind == "mode" and not led and not begins and text.tokens[at].capital:
+        return None
+    return Phrase(kind, index, at + 1 + (following in ("units", "degrees")), value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from . import words
@@ -32,17 +33,15 @@ def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place
 
 
 def _read_name(text: Text, index: int, end: int, *, small: bool) -> Place | None:
-    tokens = text.tokens
-    hague = text.low(index + 1, end) == "hague"
-    if text.low(index, end) == "the" and not hague:
-        index += 1
-    if index >= end or tokens[index].mark or not (hague or _begins_place(text, index, end, small=small)):
+    index += text.low(index, end) == "the"
+    if index >= end or text.tokens[index].mark or not _begins_place(text, index, end, small=small):
         return None
-    stop = _regions_end(text, index, _name_end(text, index + hague, end))
-    first, last = tokens[index], tokens[stop - 1]
+    stop = _regions_end(text, index, _name_end(text, index, end))
+    first, last = text.tokens[index], text.tokens[stop - 1]
     if last.end - first.start > _MOST_CHARACTERS:
         return None
-    return Place(first.text if first.quoted else _tidy(text.source[first.start : last.end], last), stop)
+    name = first.text if first.quoted else _tidy(text.source[first.start : last.end], last)
+    return Place(f"The {name}" if first.low == "hague" else name, stop)
 
 
 def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
@@ -91,8 +90,7 @@ def _regions_end(text: Text, item: int, stop: int) -> int:
     """Return the end of a name including its regions: "Paris, Texas", "London, Ontario, Canada", "Paris (Texas)"."""
     tokens, listed, level = text.tokens, item > 0 and text.tokens[item - 1].text == ",", 0
     while stop < len(tokens) and tokens[stop].text in (",", "("):
-        row = tokens[stop + 1 : stop + 6]
-        region = region_at([token.text for token in row[: next((n for n, token in enumerate(row) if token.mark), 5)]])
+        region = region_at([token.text for token in takewhile(lambda each: not each.mark, tokens[stop + 1 : stop + 6])])
         if region is None:
             break
         after, bracket = stop + 1 + region.words, tokens[stop].text == "("

@@ -33,10 +33,18 @@ MOVEMENT = _WORDS["movement"]
 BACKGROUND = MOVEMENT | _WORDS["background"]
 ALIASES = {name: _WORDS[name] for name in ("drive", "walk", "bicycle", "imperial", "metric")}
 """What means of transport and units are called, in requests and in the schemas of tools."""
-MODES = {name: mode for mode in ("drive", "walk", "bicycle") for name in ALIASES[mode]}
-# "f" and "us" are names in schemas only.
-UNITS = {name: unit for unit in ("imperial", "metric") for name in ALIASES[unit] if len(name) > 2 or name[0] == "°"}
-OTHER_TRANSPORT = _WORDS["other-transport"]
+MEANS = {
+    **{name: ("transport", name) for name in _WORDS["other-transport"]},
+    **{name: ("mode", mode) for mode in ("drive", "walk", "bicycle") for name in ALIASES[mode]},
+    # "f" and "us" are names in schemas only.
+    **{
+        name: ("units", unit)
+        for unit in ("imperial", "metric")
+        for name in ALIASES[unit]
+        if len(name) > 2 or "°" in name
+    },
+}
+"""The kinds and values of phrases by their names in requests."""
 BESIDE_THERE = _WORDS["beside-there"]
 SEPARATORS = _WORDS["separator"]
 WHERE = _WORDS["where"]
@@ -49,7 +57,7 @@ NAMES_AFTER_ALL = _WORDS["name-after-all"]
 NAME_STARTS = _WORDS["name-start"]
 VERBS = _WORDS["verb"]
 KNOWN: frozenset[str] = FUNCTION.union(
-    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, OTHER_TRANSPORT, DAY_PARTS, SEPARATORS, WHERE, WAY),
-    *(MODES, UNITS, NUMBERS, [name.lower() for name in (*WEEKDAYS, *MONTHS)], _WORDS["no-place"]),
+    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, DAY_PARTS, SEPARATORS, WHERE, WAY),
+    *(MEANS, NUMBERS, [name.lower() for name in (*WEEKDAYS, *MONTHS)], _WORDS["no-place"]),
 )
 """A place cannot begin with one of these, and a place in lower case ends before one."""
