@@ -276,8 +276,8 @@ class Listener:
         beside_it = around & set(beside) if beside else other <= words.WHERE | {"the"}
         if 0 < stop - start == len(unknown) <= 3 and beside_it:
             place = read_place(self.text, start, stop)
-            if place is not None and place.stop == stop:
-                clause.claim(Phrase("place", start, stop, place.name))
+            if place is not None and place[1] == stop:
+                clause.claim(Phrase("place", start, stop, place[0]))
 
     def _is_item(self, clause: Clause) -> bool:
         """Whether a clause can be one more item of a list: "of B-7", "butter", not "book me a table"."""

@@ -129,7 +129,7 @@ def _phrase_at(text: Text, index: int, end: int, *, between: bool) -> Phrase | N
     if not linked and not (begins and (low == "the" or text.tokens[index].capital)):
         return None
     place = read_place(text, index + linked, end, small=linked)
-    return None if place is None else Phrase("place", index, place.stop, place.name, link=link)
+    return None if place is None else Phrase("place", index, place[1], place[0], link=link)
 
 
 def _means_at(text: Text, index: int, end: int) -> Phrase | None:

@@ -1,4 +1,4 @@
-"""Find place names in a sentence: their beginning, their end, and the commas that belong to them."""
+"""Find place names in a sentence: their beginning, their end, and the regions that qualify them ("Paris, Texas")."""
 
 from __future__ import annotations
 
@@ -6,33 +6,39 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from . import words
-from .regions import level_of, region_at
 from .tokens import Text, Token
 
 _MOST_CHARACTERS, _LONGEST_NAME, _LONGEST_SMALL_NAME = 150, 12, 4
+_NAMES = words.read_words("regions.txt")
+"""Names of regions, and their codes, by what they are; ``word-too`` are codes that are also words."""
 _ENDS_LARGE_NAME = words.FUNCTION | words.WEATHER | words.SEPARATORS | words.WHERE | words.WAY
 
 
-class Place(NamedTuple):
-    """A place with its cleaned-up name, and the end of its tokens."""
+class Region(NamedTuple):
+    """A region at the beginning of some words: the number of its ``words``, and its ``level`` (1 state, 2 country).
 
-    name: str
-    stop: int
+    The name of a ``city`` is one more place in a list, and a region only at its end.
+    """
+
+    words: int
+    level: int
+    city: bool = False
+    code: bool = False
 
 
-def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place | None:
-    """Return the place that begins at ``index``, or None; "the Louvre in Paris" is one place.
+def read_place(text: Text, index: int, end: int, *, small: bool = True) -> tuple[str, int] | None:
+    """Return the name of the place that begins at ``index`` and its end, or None; "the Louvre in Paris" is one place.
 
     A capitalised name ends at the first other word in lower case, a name in lower case (``small``) at a known one.
     """
     place = _read_name(text, index, end, small=small)
-    if place is None or text.low(place.stop, end) != "in" or text.day_at(place.stop, end):
+    if place is None or text.low(place[1], end) != "in" or text.day_at(place[1], end):
         return place
-    wider = _read_name(text, place.stop + 1, end, small=False)
-    return place if wider is None else Place(f"{place.name}, {wider.name}", wider.stop)
+    wider = _read_name(text, place[1] + 1, end, small=False)
+    return place if wider is None else (f"{place[0]}, {wider[0]}", wider[1])
 
 
-def _read_name(text: Text, index: int, end: int, *, small: bool) -> Place | None:
+def _read_name(text: Text, index: int, end: int, *, small: bool) -> tuple[str, int] | None:
     index += text.low(index, end) == "the"
     if index >= end or text.tokens[index].mark or not _begins_place(text, index, end, small=small):
         return None
@@ -41,7 +47,7 @@ def _read_name(text: Text, index: int, end: int, *, small: bool) -> Place | None
     if last.end - first.start > _MOST_CHARACTERS:
         return None
     name = first.text if first.quoted else _tidy(text.source[first.start : last.end], last)
-    return Place(f"The {name}" if first.low == "hague" else name, stop)
+    return f"The {name}" if first.low == "hague" else name, stop
 
 
 def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
@@ -68,7 +74,7 @@ def _name_end(text: Text, index: int, end: int) -> int:
     while at < end:
         token, before = tokens[at], tokens[at - 1]
         after = next((later for later in tokens[at + 1 : min(at + 3, end)] if later.low not in words.PARTICLES), token)
-        if token.low == "and" and level_of(f"{before.low}_and_{after.low}"):  # Trinidad and Tobago
+        if token.low == "and" and _level_of(f"{before.low}_and_{after.low}"):  # Trinidad and Tobago
             at += 1
         elif (token.mark and (token.text != "." or text.ends_sentence(at))) or token.quoted:
             break
@@ -90,13 +96,15 @@ def _regions_end(text: Text, item: int, stop: int) -> int:
     """Return the end of a name including its regions: "Paris, Texas", "London, Ontario, Canada", "Paris (Texas)"."""
     tokens, listed, level = text.tokens, item > 0 and text.tokens[item - 1].text == ",", 0
     while stop < len(tokens) and tokens[stop].text in (",", "("):
-        region = region_at([token.text for token in takewhile(lambda each: not each.mark, tokens[stop + 1 : stop + 6])])
+        region = _region_at(
+            [token.text for token in takewhile(lambda each: not each.mark, tokens[stop + 1 : stop + 6])]
+        )
         if region is None:
             break
         after, bracket = stop + 1 + region.words, tokens[stop].text == "("
         following = tokens[after] if after < len(tokens) else Token(".", "", 0, 0, mark=True)
         before = [token.low for token in tokens[max(item, stop - 4) : stop]]
-        own = max([level, *(level_of("_".join(before[start:])) for start in range(len(before)))])
+        own = max([level, *(_level_of("_".join(before[start:])) for start in range(len(before)))])
         # "Boston, New York and Washington" lists three cities; "Buffalo, New York" at the end names one.
         in_list = region.city and not bracket and (listed or following.text == "," or following.low in ("and", "or"))
         if in_list or (bracket and following.text != ")") or (region.level <= own and not region.code):
@@ -104,6 +112,22 @@ def _regions_end(text: Text, item: int, stop: int) -> int:
         dotted = following.text == "." and after < len(tokens) and not text.ends_sentence(after)  # Washington, D.C.
         item, stop, level = stop + 1, after + (bracket or dotted), max(region.level, own)
     return stop
+
+
+def _region_at(words: list[str]) -> Region | None:
+    """Return the region whose name or code ``words`` begin with, the longest if there are several."""
+    for count in range(min(4, len(words)), 0, -1):
+        name = "_".join(words[:count]).casefold()
+        if level := _level_of(name):
+            return Region(count, level, city=name in _NAMES["city-too"])
+    code = words[0].upper() if words and (words[0].isupper() or words[0].casefold() not in _NAMES["word-too"]) else ""
+    level = 2 if code in _NAMES["country-code"] else 1 if code in _NAMES["state-code"] else 0
+    return Region(1, level, code=True) if level else None
+
+
+def _level_of(name: str) -> int:
+    """Return the level of a name on its own: 0 for a place, 1 for a state, 2 for a country."""
+    return 1 if name in _NAMES["state"] else 2 if name in _NAMES["country"] else 0
 
 
 def _tidy(written: str, last: Token) -> str:
