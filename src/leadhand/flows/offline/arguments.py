@@ -15,19 +15,7 @@ from .tokens import Text, tokenize
 USUAL = {"weather": "weather_tool", "route": "directions_tool"}
 """The built-in tools for what a request asks for."""
 _USUAL = {"weather_tool": ("location", "day"), "directions_tool": ("origin", "destination", "mode")}
-_ROLES = {
-    "place": "location city place town where address area region near locality",
-    "day": "day date when",
-    "days": "days num_days number_of_days day_count forecast_days",
-    "units": "units unit unit_system",
-    "mode": "mode travel_mode transport transport_mode profile",
-    "origin": "origin from start source from_location from_city from_place departure start_location",
-    "destination": "destination to end target to_location to_city to_place arrival end_location",
-}
-_ROLE_OF = {name: role for role, names in _ROLES.items() for name in names.split()}
-
-# These words say that something is a tool, not what it is about.
-_EMPTY = words.word_set("tool tools get find check fetch list query show read data info api service call run make do")
+_ROLE_OF = {name: role for role, names in words.PARAMETERS.items() for name in names}
 
 
 class Offer(NamedTuple):
@@ -43,6 +31,11 @@ class Offer(NamedTuple):
     about: frozenset[str]
 
     @property
+    def kind(self) -> str:
+        """What it is asked for: ``weather``, ``route`` or, for any tool that is not built in, ``tool``."""
+        return next((kind for kind, name in USUAL.items() if name == self.name), "tool")
+
+    @property
     def roles(self) -> set[str]:
         """The purposes of its parameters."""
         return {role_of(name) for name in self.properties}
@@ -53,15 +46,11 @@ class Offer(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A tool that a clause names, and the first and last token of the name.
-
-    ``kind`` is what is asked for: ``weather``, ``route`` or, with any other tool, ``tool``.
-    """
+    """A tool that a clause names, and the first and last token of the name."""
 
     offer: Offer
     at: int
     last: int
-    kind: str = "tool"
 
 
 class Offers:
@@ -84,9 +73,8 @@ class Offers:
         """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
         for at, low in enumerate(lows, start=clause.start):
-            if (named := self._by_folded_name.get(low)) is not None:
-                kind = next((kind for kind, name in USUAL.items() if name == named.name), "tool")
-                return Match(named, at, at, kind)
+            if low in self._by_folded_name:
+                return Match(self._by_folded_name[low], at, at)
         stems, best, most = [stem_of(low) for low in lows], None, 0.5
         for offer in self._own:
             hits = [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
@@ -100,7 +88,7 @@ class Offers:
 
 def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
     stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
-    topic = frozenset(stem for stem in stems if stem not in _EMPTY) or frozenset(stems)
+    topic = frozenset(stem for stem in stems if stem not in words.NOT_TOPICS) or frozenset(stems)
     about = topic | {stem_of(token.low) for token in tokenize(text_of(tool.get("description"))[:2_000])}
     parameters = object_of(tool.get("parameters"))
     required = texts_of(parameters.get("required"))

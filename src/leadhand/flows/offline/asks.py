@@ -143,7 +143,7 @@ class Listener:
         for clause in clauses(self.text):
             self.units = next((phrase.value for phrase in clause.of("units")), self.units)
             match = self.offers.match(self.text, clause)
-            if kind := match.kind if match is not None else self._kind(clause):
+            if kind := match.offer.kind if match is not None else self._kind(clause):
                 self._with_topic(clause, kind, match)
             else:
                 self._without_topic(clause)

@@ -56,6 +56,8 @@ PARTICLES = _WORDS["particle"]
 NAMES_AFTER_ALL = _WORDS["name-after-all"]
 NAME_STARTS = _WORDS["name-start"]
 VERBS = _WORDS["verb"]
+NOT_TOPICS = _WORDS["not-a-topic"]
+PARAMETERS = {name: _WORDS[name] for name in ("place", "day", "days", "units", "mode", "origin", "destination")}
 KNOWN: frozenset[str] = FUNCTION.union(
     *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, DAY_PARTS, SEPARATORS, WHERE, WAY),
     *(MEANS, NUMBERS, [name.lower() for name in (*WEEKDAYS, *MONTHS)], _WORDS["no-place"]),

@@ -32,7 +32,7 @@ OF_A_SECTION = 4
 """Statements of one section, at most."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _CITATIONS = re.compile(r"\s*\[p\d+(?:, p\d+)*\]")
-_FIGURE = re.compile(r"\d")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _COMMON = word_set("about known what which does with that this")
 
 
@@ -57,20 +57,20 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     found = [passage for result in request.results for passage in passages_from(result.name, result.content)]
     subject = _words(topic)
     wanted = _words(question) - subject or subject
-    sentences = [(sentence, passage) for passage in found for sentence in _sentences(passage.text)]
-    fitting = [each for each in sentences if _words(each[0]) & subject]
-    ranked = sorted(fitting, key=lambda each: -2 * len(_words(each[0]) & wanted) - bool(_FIGURE.search(each[0])))
-    chosen: dict[str, Passage] = {}
+    sentences: dict[str, Passage] = {}
+    for passage in found:
+        sentences |= {sentence: passage for sentence in _sentences(passage.text) if sentence not in sentences}
+    fitting = [each for each in sentences if _words(each) & subject]
     taken: Counter[str] = Counter()
-    for sentence, passage in ranked:
+    findings: list[dict[str, Any]] = []
+    for sentence in sorted(fitting, key=lambda each: -2 * len(_words(each) & wanted) - bool(_FIGURE.search(each))):
+        passage = sentences[sentence]
         source = passage.source or passage.title
-        if sentence not in chosen and len(chosen) < STATEMENTS and taken[source] < OF_ONE_SOURCE:
-            chosen[sentence] = passage
+        if len(findings) < STATEMENTS and taken[source] < OF_ONE_SOURCE:
+            findings.append({"statement": sentence, "passages": [passage.id]})
             taken[source] += 1
-    if not chosen:
-        return {"summary": f"The search found nothing about {topic}.", "findings": []}
-    findings = [{"statement": sentence, "passages": [passage.id]} for sentence, passage in chosen.items()]
-    return {"summary": next(iter(chosen)), "findings": findings}
+    summary = findings[0]["statement"] if findings else f"The search found nothing about {topic}."
+    return {"summary": summary, "findings": findings}
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -93,11 +93,11 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 def _spread(findings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return each section with its statements. Sections choose in turns, so that each statement is in one of them."""
-    queues = [[each for each in objects_of(section.get("statements")) if each.get("passages")] for section in findings]
     sections = [(text_of(section.get("section")), list[dict[str, Any]]()) for section in findings]
     used: set[str] = set()
     for _ in range(OF_A_SECTION):
-        for queue, (_, statements) in zip(queues, sections, strict=True):
+        for section, (_, statements) in zip(findings, sections, strict=True):
+            queue = (each for each in objects_of(section.get("statements")) if each.get("passages"))
             new = next((each for each in queue if text_of(each["statement"]) not in used), None)
             if new is not None:
                 statements.append(new)
@@ -107,22 +107,18 @@ def _spread(findings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[dict[
 
 def _rewritten(facts: Mapping[str, Any]) -> str:
     """Cite the passage that a sentence was copied from; leave out a sentence that no passage has."""
-    draft, passages = text_of(facts["draft"]), object_of(facts.get("passages"))
+    draft = text_of(facts["draft"])
+    texts = {name: text_of(object_of(each).get("text")) for name, each in object_of(facts.get("passages")).items()}
     for problem in objects_of(list_of(facts["problems"])):
         sentence = text_of(problem.get("sentence"))
         if not sentence or sentence == NOTHING_ELSE or sentence not in draft:
             continue
         plain = _CITATIONS.sub("", sentence)
-        words = _words(plain)
-        overlaps = {
-            name: len(words & _words(text_of(object_of(passage).get("text")))) for name, passage in passages.items()
-        }
-        fits = [name for name in overlaps if _has_figures(plain, text_of(object_of(passages[name]).get("text")))]
-        best = max(fits, key=lambda name: overlaps[name], default="")
-        corrected = (
-            f"{plain} [{best}]" if best and overlaps[best] * 2 > len(words) and f"[{best}]" not in sentence else ""
-        )
-        draft = draft.replace(sentence, corrected, 1)
+        words, figures = _words(plain), _FIGURE.findall(plain)
+        shared = {name: words & _words(text) for name, text in texts.items() if all(each in text for each in figures)}
+        best = max(shared, key=lambda name: len(shared[name]), default="")
+        fits = best and len(shared[best]) * 2 > len(words) and f"[{best}]" not in sentence
+        draft = draft.replace(sentence, f"{plain} [{best}]" if fits else "", 1)
     return re.sub(r"\n{3,}", "\n\n", draft).strip()
 
 
@@ -185,10 +181,6 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _words(text: str) -> set[str]:
     return {word for word in map(str.casefold, _WORD.findall(text)) if word not in _COMMON}
-
-
-def _has_figures(text: str, passage: str) -> bool:
-    return all(figure in passage for figure in re.findall(r"\d+(?:[.,]\d+)*", text))
 
 
 RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}

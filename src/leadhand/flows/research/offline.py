@@ -21,13 +21,10 @@ from .questions import NOTHING_ASKED, answer_at_once, content, names_nothing, pa
 
 READ, WRITE = "filesystem_read", "filesystem_write"
 TODOS, RUN, PARALLEL = "todo_list_write", "subagent_run", "parallel_tool_call"
-BUDGET = 6
-"""Tool calls of a subagent: its searches, and its file."""
+BUDGET = 6  # tool calls of a subagent: its searches, and its file
 MOST_RESULTS = 10
-LONGEST = 5_000
-"""Characters of a question in the prompt of a subagent."""
-FEW = 3
-"""Words of a question that are too few to search for, if it is part of another one."""
+LONGEST = 5_000  # characters of a question in the prompt of a subagent
+FEW = 3  # words of a question that are too few to search for, if it is part of another one
 NOT_FOUND = "Nothing was found about: "
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
@@ -173,14 +170,12 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     findings = objects_of(facts["findings"])
     for finding in findings:
         said = (text_of(finding.get("summary")), text_of(finding.get("detail")).partition(NOT_FOUND)[0])
-        text = _without_repeats("\n\n".join(said), seen)
-        if text and len(findings) > 1:
-            blocks.append(f"## {text_of(finding.get('task')).replace('_', ' ').capitalize()}")
-        blocks += [text] if text else []
-    missing = texts_of(facts.get("missing"))
-    blocks += [f"No source answered this: {each}" for each in missing]
-    unfinished = objects_of(facts.get("unfinished"))
-    blocks += [f"Not finished: {text_of(each.get('task'))}: {text_of(each.get('reason'))}" for each in unfinished]
+        if text := _without_repeats("\n\n".join(said), seen):
+            heading = f"## {text_of(finding.get('task')).replace('_', ' ').capitalize()}"
+            blocks += [heading, text] if len(findings) > 1 else [text]
+    blocks += [f"No source answered this: {each}" for each in texts_of(facts.get("missing"))]
+    for each in objects_of(facts.get("unfinished")):
+        blocks.append(f"Not finished: {text_of(each.get('task'))}: {text_of(each.get('reason'))}")
     return "\n\n".join([*(blocks or [UNANSWERED]), report.BYLINE])
 
 
