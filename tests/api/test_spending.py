@@ -92,7 +92,7 @@ async def test_requests_in_another_form_are_reserved_one_by_one(
 async def test_usage_that_cannot_be_true_is_settled_in_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, Any]
 ) -> None:
-    budget = 0.05
+    budget = 0.02
     async with ScriptedServer(answering(lambda: usage)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")

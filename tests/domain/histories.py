@@ -7,6 +7,7 @@ when a whole history is wanted at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -79,6 +80,12 @@ class History:
         first = ev.Entry(seq=1, at=NOON, epoch=1, event=ev.RunStarted(definition=what))
         self.log: list[ev.Entry] = [first]
         self.state: RunState = start("run_1", first)
+
+    def copy(self) -> History:
+        """A history of its own with the same past."""
+        other = copy(self)
+        other.log, other.late, other.moves = [*self.log], [*self.late], {*self.moves}
+        return other
 
     # --- writing -----------------------------------------------------------------------------------------------------
 

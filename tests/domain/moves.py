@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from random import Random
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from domain.histories import TOOLS, History, Pick, definition, failure
@@ -321,7 +323,16 @@ def walk(seed: int, steps: int, *, to_the_end: bool = False, **limits: Any) -> H
 
 
 def histories(*, most_steps: int = 40, to_the_end: bool = False) -> st.SearchStrategy[History]:
-    """Histories of runs, some of them under way, some over."""
+    """Histories of runs, some of them under way, some over.
+
+    A search makes each of them anew. The fixed examples of all tests are the same ones, which are made only once.
+    """
+    if not settings().derandomize:
+        return _walked(most_steps, to_the_end)
+    return st.integers(0, 2 * settings().max_examples - 1).map(lambda n: _kept(n, most_steps, to_the_end).copy())
+
+
+def _walked(most_steps: int, to_the_end: bool) -> st.SearchStrategy[History]:
     return st.builds(
         walk,
         st.integers(0, 10_000_000),
@@ -329,6 +340,18 @@ def histories(*, most_steps: int = 40, to_the_end: bool = False) -> st.SearchStr
         to_the_end=st.just(value=True) if to_the_end else st.booleans(),
         max_steps=st.integers(1, 4),
         batch_size=st.sampled_from([None, None, 1, 2]),
+    )
+
+
+@cache
+def _kept(number: int, most_steps: int, to_the_end: bool) -> History:
+    random = Random(f"history {number}")
+    return walk(
+        random.randint(0, 10_000_000),
+        random.randint(0, most_steps) if number else 0,
+        to_the_end=random.choice([to_the_end, True]),
+        max_steps=random.randint(1, 4),
+        batch_size=random.choice([None, None, 1, 2]),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from asking import WEATHER, asking, planning, spec
+from hypothesis import settings
 
 from leadhand.domain.conversation import ModelReply
 from leadhand.domain.errors import Failure
@@ -108,12 +109,12 @@ async def server(chance: random.Random) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_any_answer_is_a_reply_or_one_classed_failure(seed: int) -> None:
     chance = random.Random(seed)
     replies = 0
     async with server(chance) as url:
-        for _ in range(500):
+        for _ in range(4 * settings().max_examples):
             models = OpenAICompatible(url, first_byte_timeout_s=2.0, idle_timeout_s=0.5)
             listener = (lambda _: None) if chance.random() < 0.5 else None
             try:

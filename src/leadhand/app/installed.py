@@ -10,7 +10,12 @@ from typing import cast
 
 def entry_points(group: str) -> importlib.metadata.EntryPoints:
     """Return the entry points of a group. The packages of a ``sys.path`` are searched once, which takes 10 ms."""
-    return _entry_points(tuple(sys.path)).select(group=group)
+    return _of_group(tuple(sys.path), group)
+
+
+@lru_cache(maxsize=16)
+def _of_group(path: tuple[str, ...], group: str) -> importlib.metadata.EntryPoints:
+    return _entry_points(path).select(group=group)
 
 
 @lru_cache(maxsize=4)

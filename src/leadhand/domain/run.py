@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import operator
 import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -30,10 +31,16 @@ EVERY_ROLE = "*"
 def output_schema(output: Any) -> dict[str, Any] | None:
     """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
     if inspect.isclass(output) and issubclass(output, BaseModel):
-        return output.model_json_schema(schema_generator=JsonSchemaWriter)
+        return copy.deepcopy(_schema_of(output))
     if output is not None and not is_object(output):
         raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
     return output
+
+
+@lru_cache(maxsize=64)
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model. It is kept, since every run of a flow has the same roles."""
+    return model.model_json_schema(schema_generator=JsonSchemaWriter)
 
 
 class Role(Value):
