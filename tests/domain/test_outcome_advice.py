@@ -139,13 +139,13 @@ def test_a_summary_of_megabytes_is_told_in_part_and_says_where_the_rest_is() -> 
     finish_first(history)
     subtask = history.state.assignments["wo-001.0"]
     assert subtask.data is not None
-    long = subtask._replace(data=subtask.data.evolve(summary="x" * 5_000_000))
+    long = subtask._replace(data=subtask.data.evolve(summary="x" * 2_000_000))
     history.state.assignments["wo-001.0"] = long
 
     told = plain_summary(history.state, [long], [])
 
     assert len(told) < 3_000
-    assert "x… (5,000,000 characters in all, see leadhand runs show run_1 --json)" in told
+    assert "x… (2,000,000 characters in all, see leadhand runs show run_1 --json)" in told
 
 
 def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:

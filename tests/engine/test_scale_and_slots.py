@@ -22,8 +22,7 @@ from leadhand.engine.threads import Threads
 from leadhand.tools.decorator import tool
 
 
-@pytest.mark.parametrize("repetition", range(2))
-async def test_three_hundred_subtasks_are_all_done(open_world: Any, repetition: int):
+async def test_three_hundred_subtasks_are_all_done(open_world: Any):
     bench = Bench()
     world = open_world(
         FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(300)))), [bench.look], clock=SystemClock()

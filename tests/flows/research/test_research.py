@@ -191,8 +191,8 @@ def test_a_file_outside_of_memory_and_one_that_is_too_large_are_refused(
     assert problem in refused["message"]
 
 
-def test_ten_megabytes_are_refused_and_names_in_any_script_are_one_file(home: Path) -> None:
-    huge = calls("filesystem_write", path="x.md", content="x" * 9_900_000)
+def test_more_than_a_million_characters_are_refused_and_names_in_any_script_are_one_file(home: Path) -> None:
+    huge = calls("filesystem_write", path="x.md", content="x" * 1_000_001)
     named = calls_all(
         *(("filesystem_write", {"path": path, "content": path}) for path in ("Wärme/日本.md", "Wa\u0308rme/日本.md"))
     )
