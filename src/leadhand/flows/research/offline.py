@@ -57,6 +57,12 @@ class _Part(NamedTuple):
     question: str
     prompt: str
 
+    @property
+    def task(self) -> dict[str, Any]:
+        """The task of its subagent."""
+        description = f"Find sentences of sources that answer: {self.question}"[:2_000]
+        return {"task_name": self.name, "prompt": self.prompt, "description": description, "tool_budget": BUDGET}
+
 
 class _Research:
     """What a lead has done so far, as its conversation shows it."""
@@ -67,27 +73,25 @@ class _Research:
         most = facts.get("max_subagents")
         self._most = most if isinstance(most, int) else 1
         made = list(calls_made(request.messages))
-        self._results = {
-            text_of(object_of(each.args.get("task")).get("task_name")): each for each in made if each.tool == RUN
-        }
+        tasks = [(object_of(each.args.get("task")), each) for each in made if each.tool == RUN]
+        self._results = {text_of(task.get("task_name")): each for task, each in tasks}
         self._files = {text_of(each.args.get("path")): text_of(each.message) for each in made if each.tool == READ}
         self._todos = next((each.args for each in reversed(made) if each.tool == TODOS), None)
         asked = parts(whole) if not (before and refers_back(whole)) else [whole]
         self._parts: list[_Part] = []
         for part in asked:
             is_rest = len(asked) > 1 and part.rstrip("?").casefold() in whole.casefold()
-            context = [f"It is part of this question: {whole[:LONGEST]}"] if is_rest else []
-            context += [f"The question before it was: {before[:LONGEST]}"] if before else []
+            about = [f"About: {each[:LONGEST]}" for each in (whole * is_rest, before) if each]
             name = "_".join(content(part)[:6])[:60] or f"part_{len(self._parts) + 1}"
-            self._parts.append(_Part(name, part, "\n\n".join([part[:LONGEST], "\n".join(context)]).strip()))
+            self._parts.append(_Part(name, part, "\n\n".join([part[:LONGEST], *about])))
 
     def wanted(self) -> list[Call]:
         """Return the next calls; none when all is done that can be done."""
         written = [path for path in map(_path, self._results.values()) if path]
         if files := [Call(READ, {"path": path}) for path in written if path not in self._files]:
             return [*files, *self._changed_todos()]
-        runs = [_run(part) for part in self._parts if part.name not in self._results]
-        runs = runs[: max(0, self._most - len(self._results))]
+        left = [part for part in self._parts if part.name not in self._results]
+        runs = [Call(RUN, {"task": part.task}) for part in left[: max(0, self._most - len(self._results))]]
         return [*self._changed_todos(running=bool(runs)), *runs]
 
     def _changed_todos(self, *, running: bool = False) -> list[Call]:
@@ -99,31 +103,23 @@ class _Research:
             todos.append({"id": str(number), "content": _heading(part.question), "status": status})
         return [Call(TODOS, {"todos": todos})] if self._todos != {"todos": todos} else []
 
-    # --- the answer ---------------------------------------------------------------------------------------------------
-
     def answer(self) -> str:
         """Return what was found for each part, and what was not; "" if nothing was found at all."""
         seen, blocks, anything = set[str](), list[str](), False
         for part in self._parts:
-            text, missing = self._found(part)
+            result = self._results.get(part.name)
+            text, missing = self._found(result) if result is not None and not result.failed else ("", "")
+            why = NOT_BEGUN if result is None else UNANSWERED
+            if result is not None and result.failed and not result.failed.startswith(NO_SOURCE):
+                why = f"{UNFINISHED}{result.failed}."
             new = _without_repeats(text, seen)
             blocks += [f"## {_heading(part.question)}"] if len(self._parts) > 1 else []
-            blocks += [new or ("See above." if text else self._why_not(part)), *([missing] if missing else [])]
+            blocks += [new or ("See above." if text else why), *([missing] if missing else [])]
             anything = anything or bool(text)
         return "\n\n".join([*blocks, report.BYLINE]) if anything else ""
 
-    def _why_not(self, part: _Part) -> str:
-        """Why a part has no answer: no source has one, or a limit or an error stopped its subagent."""
-        if part.name not in self._results:
-            return NOT_BEGUN
-        failed = self._results[part.name].failed
-        return f"{UNFINISHED}{failed}." if failed and not failed.startswith(NO_SOURCE) else UNANSWERED
-
-    def _found(self, part: _Part) -> tuple[str, str]:
+    def _found(self, result: Made) -> tuple[str, str]:
         """What a subagent found, with citations, in its file or its result; and which words it did not find."""
-        result = self._results.get(part.name)
-        if result is None or result.failed:
-            return "", ""
         said = object_of(result.said)
         detail, mark, missing = text_of(said.get("detail")).partition(NOT_FOUND)
         if text := self._files.get(_path(result), "").removeprefix("\ufeff"):
@@ -137,7 +133,7 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     prompt = text_of(task.get("prompt")).strip()
     if not prompt or "task_name" not in task:
         return None
-    question, about = prompt.partition("\n\n")[0], _about(prompt)
+    question, _, about = prompt.partition("\n\n")
     made = [call for call in calls_made(request.messages) if call.tool != PARALLEL]
     searched = [call for call in made if call.tool != WRITE]
     if not searched:
@@ -235,24 +231,8 @@ def _searches(question: str, about: str, request: OfflineRequest) -> list[Call]:
     return [call for call in calls if call is not None]
 
 
-def _run(part: _Part) -> Call:
-    task = {
-        "task_name": part.name,
-        "prompt": part.prompt,
-        "description": f"Find sentences of sources that answer: {part.question}"[:2_000],
-        "tool_budget": BUDGET,
-    }
-    return Call(RUN, {"task": task})
-
-
 def _path(result: Made) -> str:
     return text_of(object_of(result.said).get("artifact_path")) if not result.failed else ""
-
-
-def _about(prompt: str) -> str:
-    """What a task is part of: the text behind its first paragraph, without the words that introduce it."""
-    lines = prompt.partition("\n\n")[2].splitlines()
-    return " ".join(line.partition(": ")[2] or line for line in lines)
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
