@@ -156,25 +156,28 @@ class Listener:
         places, movement = clause.of("place", "there"), lows & words.MOVEMENT
         links = {phrase.link or "to" * (phrase.kind == "there") for phrase in places}
         carried = bool(clause.of("mode", "transport"))
-        route = bool(lows & words.ROUTE) or {"how", "far"} <= lows
-        if not route and not self._tells(clause):
+        if lows & words.ROUTE or {"how", "far"} <= lows:
+            return "route"
+        if places and not self._tells(clause):
             # "Introduce Anna to Bob" may be a verb and a name.
-            name = places[0].value.partition(",")[0].casefold() if places else ""
-            sure = carried or bool(movement) or " " not in name or name.split()[0] in words.NAME_STARTS
+            first = places[0].value.partition(",")[0].casefold().split()
+            sure = (
+                carried or movement or len(first) < 2 or first[0] in words.NAME_STARTS or places[0].start > clause.start
+            )
             pairs = any(not a.link and b.link == "to" and b.start == a.stop for a, b in pairwise(places))
             to = "to" in links and (carried or "from" in links or {"how"} < movement)
             alone = len(places) == 1 and not lows and not self.asks  # the goal follows a comma
-            start = "from" in links and (carried or alone)
-            route = to or start or (pairs and (sure or places[0].start > clause.start))
+            if to or ("from" in links and (carried or alone)) or (pairs and sure):
+                return "route"
         weather = words.WEATHER if self._unknown(clause, KNOWN["weather"]) else words.WEATHER | words.WEATHER_IF_ALONE
-        return "route" if route else "weather" if lows & weather else ""
+        return "weather" if lows & weather else ""
 
     def _lows(self, indexes: Collection[int]) -> set[str]:
         return {self.text.tokens[index].low for index in indexes}
 
-    def _unknown(self, clause: Clause, known: Collection[str], offer: Offer | None = None) -> list[int]:
+    def _unknown(self, clause: Clause, known: Collection[str]) -> list[int]:
         """The content words that are in no phrase and not ``known``."""
-        return [index for index in clause.rest if not explains(self.text.tokens[index].low, known, offer)]
+        return [index for index in clause.rest if not explains(self.text.tokens[index].low, known)]
 
     def _tells(self, clause: Clause) -> bool:
         """Whether a clause is a statement and not a question: "I'm in Paris"."""
@@ -203,22 +206,18 @@ class Listener:
             follows = follows and not self._lows(clause.rest) & words.ROUTE and clause.phrases[0].kind != "mode"
         if last is None or not follows:
             goes_on = clause.before == "then" and last is not None and last.kind == "route" and self.context.places
-            told = [phrase for each in self.background for phrase in each.of("place") if phrase.link in ("in", "")]
-            start = self.context.places[-1] if goes_on else told[-1].value if told else ""
+            told = (phrase for each in reversed(self.background) for phrase in each.of("place"))
+            here = next((phrase.value for phrase in told if phrase.link in ("in", "")), "")
+            start = self.context.places[-1] if goes_on else here
             offer = match.offer if match is not None else self.offers.by_name.get(USUAL[kind])
             last = Ask(kind, [], self.context, offer, _CALLS.get(kind, ""), start_at=start)
             self.asks.append(last)
             if match is not None:
-                last.name = last.name or self._call_name(clause, match)
+                lows = (self.text.tokens[at].low for at in clause.rest)
+                verb = next((f"{low}_" for low in lows if low in words.VERBS), "")
+                last.name = last.name or verb + self.text.tokens[match.at].low.removesuffix("_tool")
                 last.first = match.last + 1
         self._add(last, clause)
-
-    def _call_name(self, clause: Clause, match: Match) -> str:
-        """Return a name for the calls of a tool by how a clause asks for it: "find_hotels"."""
-        noun = self.text.tokens[match.at].low
-        verb = next((low for at in clause.rest if (low := self.text.tokens[at].low) in words.VERBS), "")
-        named = noun == match.offer.name.casefold()
-        return noun.removesuffix("_tool") if named else f"{verb}_{noun}".strip("_")
 
     def _add(self, ask: Ask, clause: Clause) -> None:
         """Add a clause to an ask, with its places and days."""
@@ -231,8 +230,8 @@ class Listener:
             if ask.ways and ask.ways[-1].goals:
                 self.context = Group(ask.ways[-1].goals[-1:], [])
             return
-        before = (day for each in self.background if each.sentence == clause.sentence for day in each.days)
-        ask.visit(clause, clause.days or list(before))
+        before = takewhile(lambda each: each.sentence == clause.sentence, reversed(self.background))
+        ask.visit(clause, clause.days or [day for each in before for day in each.days])
         if not ask.context.places:
             ask.context = self.context
         if ask.groups[-1].places:
