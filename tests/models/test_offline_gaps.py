@@ -38,6 +38,10 @@ from leadhand.models.offline import OfflineModels
         "How do I get from the hotel to Orly?",
         "What's the weather?",
         "I need directions",
+        "Is the weather nice?",
+        "weather update",
+        "paris weather",
+        "weather paris",
     ],
 )
 def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -> None:
@@ -64,6 +68,9 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
         ("Paris. What's the weather in Rome?", 1, "Paris"),
         ("I'm a pilot in Paris. What's the weather?", 1, "I'm a pilot in Paris"),
         ("weather in Rome and in Oslo, and then sing me a song", 2, "sing me a song"),
+        ("weather in Rome, asap", 1, "asap"),
+        ("weather in portland, or seattle", 1, "seattle"),
+        ("weather in paris, texas and new york", 1, "new york"),
     ],
 )
 def test_no_word_is_dropped_silently(request_text: str, subtasks: int, left: str) -> None:
@@ -73,7 +80,8 @@ def test_no_word_is_dropped_silently(request_text: str, subtasks: int, left: str
 
 
 @pytest.mark.parametrize(
-    "request_text", ["Pay 30 to Bob if he agrees", "Do not pay 30 to Bob", "Pay 30 to Bob only when it rains"]
+    "request_text",
+    ["Pay 30 to Bob if he agrees", "Do not pay 30 to Bob", "Pay 30 to Bob only when it rains", "Pay Bob 30"],
 )
 def test_half_of_a_condition_is_not_carried_out(request_text: str) -> None:
     pay = offer("pay_tool", "amount", "to", description="Pay an amount of money.", amount={"type": "number"})
@@ -168,6 +176,12 @@ def test_a_list_of_items_is_a_call_each(
     assert [dict(subtask.args) for subtask in made.subtasks] == expected
     assert len({subtask.name for subtask in made.subtasks}) == len(expected)
     assert made.cannot == ()
+
+
+def test_a_list_with_a_negation_is_not_carried_out() -> None:
+    made = planned("stock of A-113, not B-7", [STOCK])
+    assert made.subtasks == ()
+    assert "“not”" in made.cannot[0].reason
 
 
 def test_what_may_be_one_thing_or_two_is_not_guessed() -> None:

@@ -14,7 +14,6 @@ from leadhand.domain.days import When
 from . import words
 from .arguments import USUAL, Match, Offer, Offers, stem_of
 from .clauses import Clause, Phrase, clauses
-from .places import read_place
 from .tokens import Text, tokenize
 
 MOST_LOOKUPS = 2_000
@@ -101,9 +100,13 @@ class Ask:
             group.places.extend(names)
             group.days.extend([day for day in days if day not in group.days][: _MOST_DAYS - len(group.days)])
 
-    def walk(self, clause: Clause) -> None:
+    def walk(self, clause: Clause, there: str) -> None:
         """Add the ends of routes that a clause names, in order, and the means of transport."""
-        places = [phrase for phrase in clause.of("place") if phrase.link not in ("in", "via")]
+        places = [
+            phrase if phrase.value else phrase._replace(value=there, link=phrase.link or "to")
+            for phrase in clause.of("place", "there" if there else "")
+            if phrase.link not in ("in", "via")
+        ]
         modes, links, reached = clause.of("mode"), {phrase.link for phrase in places}, clause.before == "then"
         leads = bool(modes and places) and modes[0].start < places[0].start
         for phrase, following in zip(places, [*places[1:], None], strict=False):
@@ -198,8 +201,6 @@ class Listener:
 
     def _with_topic(self, clause: Clause, kind: str, match: Match | None) -> None:
         """Add what a clause asks for."""
-        if kind == "weather" and not clause.of("place"):
-            self._claim_small(clause, self._unknown(clause, KNOWN[kind]), beside=words.WEATHER)
         last = self.asks[-1] if self.asks else None
         follows = last is not None and last.kind == kind != "tool" and last.sentence == clause.sentence
         if kind == "route" and clause.phrases:
@@ -223,10 +224,7 @@ class Listener:
         """Add a clause to an ask, with its places and days."""
         ask.clauses.append(clause)
         if ask.kind == "route":
-            if clause.of("there") and self.context.places:
-                there = [phrase._replace(kind="place", link=phrase.link or "to") for phrase in clause.of("there")]
-                clause.claim(there[0]._replace(value=self.context.places[-1]))
-            ask.walk(clause)
+            ask.walk(clause, there="".join(self.context.places[-1:]))
             if ask.ways and ask.ways[-1].goals:
                 self.context = Group(ask.ways[-1].goals[-1:], [])
             return
@@ -251,9 +249,6 @@ class Listener:
         heading = clause.after == ":" and not self._unknown(clause, words.BACKGROUND)
         if clause.phrases and (heading or self._tells(clause) or not (self.asks or unknown)):
             return self._in_background(clause)
-        if unknown and last is not None and not clause.phrases and clause.before in (",", "and"):
-            self._claim_small(clause, unknown)
-            unknown = self._unknown(clause, known)
         if unknown or (clause.phrases and (last is None or last.kind == "other")):
             return self._other(clause)
         return self._add(last, clause) if clause.phrases and last is not None else None
@@ -266,17 +261,6 @@ class Listener:
             more = bool(self.background) and self.background[-1].sentence == clause.sentence
             self.context = Group([*(self.context.places if more else ()), *names][-_MOST_THERE:], clause.days)
         return self.background.append(clause)
-
-    def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
-        """Treat a sequence of unknown words as a place in lower case: "paris weather", "weather in rome and oslo"."""
-        start, stop = (unknown[0], unknown[-1] + 1) if unknown else (0, 0)
-        other = self._lows([at for at in clause.rest if at not in unknown])
-        around = self._lows([at for at in (start - 1, stop) if clause.start <= at < clause.stop])
-        beside_it = around & set(beside) if beside else other <= words.WHERE | {"the"}
-        if 0 < stop - start == len(unknown) <= 3 and beside_it:
-            place = read_place(self.text, start, stop)
-            if place is not None and place[1] == stop:
-                clause.claim(Phrase("place", start, stop, place[0]))
 
     def _is_item(self, clause: Clause) -> bool:
         """Whether a clause can be one more item of a list: "of B-7", "butter", not "book me a table"."""

@@ -72,8 +72,9 @@ class Calls:
         """Add the calls for an ask, or return the reason why that is not possible."""
         offer = ask.offer
         if ask.kind == "other" or offer is None:
-            lacks = f"gives {ask.kind}: this run has no {USUAL.get(ask.kind)}" if ask.kind in USUAL else "covers it"
-            return f"no registered tool {lacks}"
+            if ask.kind in USUAL:
+                return f"no registered tool gives {ask.kind}: this run has no {USUAL[ask.kind]}"
+            return "no registered tool covers it, as far as the built-in rules can tell"
         looks = self._routes(ask) if ask.kind == "route" else self._visits(ask, offer)
         if isinstance(looks, str):
             return looks

@@ -59,11 +59,6 @@ class Clause:
         """The days in the clause, without duplicates."""
         return list(dict.fromkeys(phrase.when for phrase in self.phrases if phrase.when is not None))
 
-    def claim(self, phrase: Phrase) -> None:
-        """Make a phrase of tokens that were not part of a phrase."""
-        self.phrases = sorted([*self.phrases, phrase], key=lambda known: known.start)
-        self.rest = [index for index in self.rest if not phrase.start <= index < phrase.stop]
-
 
 def clauses(text: Text) -> Iterator[Clause]:
     """Read the clauses of a request, in order."""
