@@ -45,14 +45,6 @@ class Offer(NamedTuple):
         return [name for name in self.required if not role_of(name) and takes(self.properties.get(name), "string")]
 
 
-class Match(NamedTuple):
-    """A tool that a clause names, and the first and last token of the name."""
-
-    offer: Offer
-    at: int
-    last: int
-
-
 class Offers:
     """The tools of a run, found by the words of a request; built-in tools are found by their full name only."""
 
@@ -69,20 +61,24 @@ class Offers:
         """The words of tool names, in singular and plural."""
         return frozenset(f"{stem}{end}" for offer in self._own for stem in offer.topic for end in ("", "s", "es"))
 
-    def match(self, text: Text, clause: Clause) -> Match | None:
-        """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
+    def match(self, text: Text, clause: Clause) -> tuple[Offer | None, int, int]:
+        """Return the tool that a clause names, and the tokens of the name: its first, and where it stops.
+
+        A clause names a tool by its name, or by at least half of the words of its name.
+        """
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
         for at, low in enumerate(lows, start=clause.start):
             if low in self._by_folded_name:
-                return Match(self._by_folded_name[low], at, at)
-        stems, best, most = [stem_of(low) for low in lows], None, 0.5
+                return self._by_folded_name[low], at, at + 1
+        best: tuple[Offer | None, int, int] = (None, 0, 0)
+        stems, most = [stem_of(low) for low in lows], 0.5
         for offer in self._own:
             hits = [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
             share = min(1.0, len(hits) / len(offer.topic))
-            if hits and share >= most and (best is None or share > most):
+            if hits and share >= most and (best[0] is None or share > most):
                 # The words of a name are close together; a later mention is part of the question.
                 last = max(at for n, at in enumerate(hits) if n == 0 or at <= hits[n - 1] + 2)
-                best, most = Match(offer, hits[0], last), share
+                best, most = (offer, hits[0], last + 1), share
         return best
 
 

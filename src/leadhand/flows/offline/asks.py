@@ -12,7 +12,7 @@ from typing import NamedTuple
 from leadhand.domain.days import When
 
 from . import words
-from .arguments import USUAL, Match, Offer, Offers, stem_of
+from .arguments import USUAL, Offer, Offers, stem_of
 from .clauses import Clause, Phrase, clauses
 from .tokens import Text, tokenize
 
@@ -145,9 +145,9 @@ class Listener:
         self.context = Group([], [])
         for clause in clauses(self.text):
             self.units = next((phrase.value for phrase in clause.of("units")), self.units)
-            match = self.offers.match(self.text, clause)
-            if kind := match.offer.kind if match is not None else self._kind(clause):
-                self._with_topic(clause, kind, match)
+            offer, at, last = self.offers.match(self.text, clause)
+            if kind := offer.kind if offer is not None else self._kind(clause):
+                self._with_topic(clause, kind, offer or self.offers.by_name.get(USUAL[kind]), at, last)
             else:
                 self._without_topic(clause)
 
@@ -199,8 +199,8 @@ class Listener:
         if names := [phrase.value for phrase in clause.of("place") if phrase.link]:
             self.context = Group(names[-_MOST_THERE:], clause.days)
 
-    def _with_topic(self, clause: Clause, kind: str, match: Match | None) -> None:
-        """Add what a clause asks for."""
+    def _with_topic(self, clause: Clause, kind: str, offer: Offer | None, at: int, stop: int) -> None:
+        """Add what a clause asks for; it names its tool, if at all, at the tokens from ``at`` to before ``stop``."""
         last = self.asks[-1] if self.asks else None
         follows = last is not None and last.kind == kind != "tool" and last.sentence == clause.sentence
         if kind == "route" and clause.phrases:
@@ -210,14 +210,10 @@ class Listener:
             told = (phrase for each in reversed(self.background) for phrase in each.of("place"))
             here = next((phrase.value for phrase in told if phrase.link in ("in", "")), "")
             start = self.context.places[-1] if goes_on else here
-            offer = match.offer if match is not None else self.offers.by_name.get(USUAL[kind])
-            last = Ask(kind, [], self.context, offer, _CALLS.get(kind, ""), start_at=start)
+            verb = next((f"{low}_" for each in clause.rest if (low := self.text.tokens[each].low) in words.VERBS), "")
+            name = _CALLS.get(kind) or verb + self.text.tokens[at].low.removesuffix("_tool")
+            last = Ask(kind, [], self.context, offer, name, stop, start)
             self.asks.append(last)
-            if match is not None:
-                lows = (self.text.tokens[at].low for at in clause.rest)
-                verb = next((f"{low}_" for low in lows if low in words.VERBS), "")
-                last.name = last.name or verb + self.text.tokens[match.at].low.removesuffix("_tool")
-                last.first = match.last + 1
         self._add(last, clause)
 
     def _add(self, ask: Ask, clause: Clause) -> None:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from itertools import dropwhile, islice, product
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from leadhand.domain.days import When
 from leadhand.domain.value import list_of
@@ -28,13 +28,8 @@ _MOST_GAPS = 8
 _LONGEST_ITEM = 3  # words; a longer part belongs to one topic
 
 
-class _Look(NamedTuple):
-    """One call to make: what the request says for its arguments, and what makes its name distinct."""
-
-    facts: Mapping[str, Any]
-    name: str
-    place: str
-    detail: str
+_Look: TypeAlias = tuple[Mapping[str, Any], str, str]
+"""One call to make: what the request says for its arguments, and what makes its name distinct: place and day."""
 
 
 class Calls:
@@ -80,12 +75,12 @@ class Calls:
             return looks
         folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
         calls: dict[str, dict[str, Any]] = {}
-        for look in looks:
-            args, missing = fill(offer, {"words": folded, "units": self.units, **look.facts})
+        for facts, place, detail in looks:
+            args, missing = fill(offer, {"words": folded, "units": self.units, **facts})
             if missing:
                 return f"{offer.name} needs {', '.join(missing)}, and the built-in rules do not find it in the request"
-            longer = slug(f"{look.name} {slug(look.place)}", 120)
-            names = [look.name, longer, slug(f"{longer} {look.detail}", 180)]
+            longer = slug(f"{ask.name} {slug(place)}", 120)
+            names = [ask.name, longer, slug(f"{longer} {detail}", 180)]
             key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
             calls.setdefault(key, {"names": names, "tool": offer.name, "args": args})
         is_whole = len(calls) <= MOST_LOOKUPS
@@ -136,7 +131,7 @@ class Calls:
                 return f"the built-in rules plan routes by car, by bicycle and on foot, but not by {transport}"
             for start, goal in islice(product(starts, goals), MOST_LOOKUPS + 1):
                 facts = {"origin": start, "destination": goal, "mode": way.mode or "drive"}
-                looks.append(_Look(facts, "get_directions", f"{start} {goal}", way.mode))
+                looks.append((facts, f"{start} {goal}", way.mode))
         return looks or "no two places were named; say “from … to …”"
 
     def _visits(self, ask: Ask, offer: Offer) -> list[_Look] | str:
@@ -161,7 +156,7 @@ class Calls:
             when = day or usual
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
             label = item.get("text", "") + (f" {place}" if not item or offer.roles & {"place", "day"} else "")
-            looks.append(_Look(facts, ask.name, label, str(day or "" if weather else when)))
+            looks.append((facts, label, str(day or "" if weather else when)))
         return looks
 
     def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
