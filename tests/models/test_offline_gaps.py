@@ -42,6 +42,9 @@ from leadhand.models.offline import OfflineModels
         "weather update",
         "paris weather",
         "weather paris",
+        "weather in no city",
+        "neither Paris nor Rome weather",
+        "weather in Berlin und Hamburg",
     ],
 )
 def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -> None:
@@ -195,6 +198,7 @@ def test_what_may_be_one_thing_or_two_is_not_guessed() -> None:
     ("request_text", "tool", "left"),
     [
         ("stock of A-113 in Berlin", STOCK, "of A-113 in Berlin"),
+        ("stock of A-113 tomorrow", STOCK, "tomorrow"),
         ("stock of A-113 in warehouse north", NORTH, "in warehouse north"),
         ("stock of A-113 and B-7 in the north warehouse", NORTH, "in the north warehouse"),
         ("weather in Paris tomorrow", offer("weather_tool", "city"), "tomorrow"),

@@ -162,7 +162,9 @@ class Calls:
     def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
         """Return the values for a tool with free text, one call each, or a reason if they are not clear."""
         texts = offer.texts()
-        told = [self.text.tokens[max(clause.start, ask.first) : clause.stop] for clause in ask.clauses]
+        days = {at for phrase in ask.of("day") for at in range(phrase.start, phrase.stop)}
+        spans = (range(max(clause.start, ask.first), clause.stop) for clause in ask.clauses)
+        told = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
         if ask.first and (
             odd := next((each for tokens in told for each in tokens if each.low in words.CONDITIONS), None)
         ):

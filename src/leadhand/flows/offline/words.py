@@ -59,7 +59,7 @@ VERBS = _WORDS["verb"]
 NOT_TOPICS = _WORDS["not-a-topic"]
 PARAMETERS = {name: _WORDS[name] for name in ("place", "day", "days", "units", "mode", "origin", "destination")}
 KNOWN: frozenset[str] = FUNCTION.union(
-    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, DAY_PARTS, SEPARATORS, WHERE, WAY),
+    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, DAY_PARTS, SEPARATORS, CONDITIONS, WHERE, WAY),
     *(MEANS, NUMBERS, [name.lower() for name in (*WEEKDAYS, *MONTHS)], _WORDS["no-place"]),
 )
 """A place cannot begin with one of these, and a place in lower case ends before one."""
