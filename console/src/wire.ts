@@ -1532,6 +1532,9 @@ export interface components {
       readonly owner: string | null;
       readonly plan_only: boolean;
       readonly priority: number;
+      readonly proposed_limits: {
+        readonly [key: string]: number;
+      };
       readonly queue_position: number | null;
       readonly request: string;
       readonly run_id: string;

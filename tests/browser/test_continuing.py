@@ -26,6 +26,8 @@ async def test_a_run_that_ended_at_a_limit_continues_with_more(served: Served, a
     await expect(dialog).to_contain_text("now 1, 1 used")
     await check_accessible(page, within="dialog[open]")
 
+    await expect(dialog.get_by_label("Max. requests")).to_have_value("11")
+    await dialog.get_by_label("Max. requests").fill("")
     await dialog.get_by_role("button", name="Continue", exact=True).click()
     await expect(dialog).to_contain_text("Enter at least one limit.")
     await dialog.get_by_label("Max. requests").fill("1")

@@ -110,6 +110,7 @@ def test_the_command_that_continues_a_run_names_the_limit_to_raise_and_works_as_
     command = first.err.split("Continue with: ")[1].splitlines()[0]
     assert command.endswith(" --max-turns 11")
     assert command in leadhand("runs", "show", command.split()[3]).out
+    assert leadhand("runs", "show", command.split()[3], "--json").json["proposed_limits"] == {"max_turns": 11}
     refused = leadhand(*command.split()[1:4])
     assert (refused.code, refused.err.splitlines()[1].endswith(f": {command}")) == (2, True)
 

@@ -14,6 +14,13 @@ export function typedLimits(typed: TypedLimits): NewLimits {
   );
 }
 
+/** Return the limits that are proposed for a run that ran out, as they would be typed. */
+export function proposedLimits(run: Pick<RunDocument, "proposed_limits"> | null): TypedLimits {
+  return Object.fromEntries(
+    Object.entries(run?.proposed_limits ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+}
+
 /** Return whether runs of a flow have a lead whose turns are limited. */
 export function hasLeadTurns(flow: string): boolean {
   return flow === "research" || flow === "worker";

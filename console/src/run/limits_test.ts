@@ -2,10 +2,20 @@
 
 import assert from "node:assert/strict";
 import type { RunDocument } from "../wire.ts";
-import { ranOut, typedLimits } from "./limits.ts";
+import { proposedLimits, ranOut, typedLimits } from "./limits.ts";
 
 Deno.test("empty fields keep their limits", () => {
   assert.deepEqual(typedLimits({ budget: "2.5", timeout: " ", max_requests: "" }), { budget: 2.5 });
+});
+
+Deno.test("proposed limits are those that continue a run as they are", () => {
+  const proposed = { max_requests: 11, budget: 0.002 };
+  assert.deepEqual(proposedLimits({ proposed_limits: proposed }), {
+    max_requests: "11",
+    budget: "0.002",
+  });
+  assert.deepEqual(typedLimits(proposedLimits({ proposed_limits: proposed })), proposed);
+  assert.deepEqual(proposedLimits(null), {});
 });
 
 Deno.test("a run ran out if it, a part of its answer or a review failed because a limit was used up", () => {

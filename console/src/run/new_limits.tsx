@@ -7,7 +7,7 @@ import { Problem } from "../problem.ts";
 import { TextField } from "../ui/field.tsx";
 import type { NewLimits, RunDocument } from "../wire.ts";
 import { ActionDialog } from "./action_dialog.tsx";
-import { hasLeadTurns, type TypedLimits, typedLimits } from "./limits.ts";
+import { hasLeadTurns, proposedLimits, type TypedLimits, typedLimits } from "./limits.ts";
 import type { RunStore } from "./store.ts";
 
 interface LimitFieldsProps {
@@ -66,8 +66,8 @@ export function LimitFields({ run, typed, onChange }: LimitFieldsProps) {
 }
 
 export function ContinueDialog({ store, onClose }: { store: RunStore; onClose: () => void }) {
-  const [typed, setTyped] = useState<TypedLimits>({});
   const run = store.document.value;
+  const [typed, setTyped] = useState<TypedLimits>(proposedLimits(run));
   const left = store.live.view.counts.current.retriable;
   return (
     <ActionDialog

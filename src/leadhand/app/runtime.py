@@ -16,6 +16,7 @@ from leadhand.app.host_waits import host_wait
 from leadhand.app.hosting import host_with_calls
 from leadhand.app.membership import Membership, dispatcher_of, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.new_limits import proposed_limits
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
@@ -183,8 +184,8 @@ class Runtime:
         state, entries = await self.load(run_id), await self.store.read(run_id)
         state, listing = fold(state, entries[state.seq :]), await self.store.run(run_id)
         task, later = self.flows.task(state), await self.followed_by(listing)
-        wait = await host_wait(self.store, state, listing)
-        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait)
+        wait, more = await host_wait(self.store, state, listing), proposed_limits(state)
+        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait, proposed=more)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""

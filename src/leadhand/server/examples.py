@@ -72,6 +72,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "cost_usd": 0.0,
         },
         "limits": RunLimits(budget_usd=1.0).model_dump(mode="json"),
+        "proposed_limits": {},
         "instructions": {},
         "tools": ["weather_tool", "directions_tool"],
         "hooks": [],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import cast
 
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import (
@@ -35,11 +37,13 @@ def run_document(
     task: ReportTask | None = None,
     followed_by: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
+    proposed: Mapping[str, object] = MappingProxyType({}),
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is the work on a report; its progress
-    is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
+    is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host,
+    ``proposed`` with which limits it can continue.
     """
     entries = list(entries)
     definition, finished, follows = state.definition, state.finished, state.definition.follows
@@ -85,6 +89,7 @@ def run_document(
             cost_usd=None if state.unpriced else usd(state.spent.nanousd),
         ),
         limits=shapes.RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
+        proposed_limits=cast("dict[str, float]", dict(proposed)),
         instructions=definition.instructions,
         tools=tuple(tool.name for tool in definition.tools),
         hooks=definition.hooks,

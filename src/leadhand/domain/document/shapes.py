@@ -225,6 +225,9 @@ class RunDocument(Document):
     approvals: tuple[Approval, ...]
     usage: RunUsage
     limits: RunLimits
+    proposed_limits: dict[str, float] = Field(
+        default={}, description="Higher limits with which a run that a limit ended can continue; `{}` for another run."
+    )
     instructions: dict[str, str] = Field(
         default={}, description="What the run added to the instructions of roles; `*` is every role."
     )
