@@ -49,6 +49,32 @@ def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too(
     assert tools_of(history.state, issued.assignment) == {"look"}, "write is the worker's, and not its caller's"
 
 
+def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
+    """A worker may call further workers with it, but neither itself nor a role that is no worker may."""
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(wide,)))
+    (another,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    assert isinstance(another, ev.AssignmentIssued)
+    assert "research" in tools_of(history.state, another.assignment)
+    history.decide_all()
+    (itself,) = decided(history, "a/t1/c0", Delegate(), tool="research")
+    assert isinstance(itself, ev.AssignmentIssued)
+    assert itself.assignment.role == "evaluator"
+    assert "research" not in tools_of(history.state, itself.assignment)
+
+    history = working()
+    (no_worker,) = decided(history, "a", Delegate(), tool="research")
+    assert isinstance(no_worker, ev.AssignmentIssued)
+    history = working()
+    history.state = replace(
+        history.state, definition=history.state.definition.evolve(roles=(LEAD, LEAD.evolve(name="other")))
+    )
+    (other,) = decided(history, "a", Delegate(role="other"), tool="research")
+    assert isinstance(other, ev.AssignmentIssued)
+    assert "research" not in tools_of(history.state, other.assignment)
+
+
 def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers() -> None:
     history = working()
     (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write."))
