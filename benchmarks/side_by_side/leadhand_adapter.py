@@ -1,6 +1,7 @@
 # bench-peer: name=leadhand venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py label="Leadhand"
 # bench-peer: name=leadhand-asking venv=leadhand durable=1 dialect=leadhand_dialect.py variant=asking
 # bench-peer: name=leadhand-frozen venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py variant=frozen
+# bench-peer: name=leadhand-uvloop venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py variant=uvloop
 """Leadhand in the side-by-side job: plan N look-ups, carry them out in parallel, review, compose; all of it on the log.
 
 The settings are those of a user who knows how large the job is: as many workers as subtasks, and a model whose window
@@ -9,7 +10,7 @@ is known and whose answers may be long, so that the plan is one page. The log is
 
 Variants: ``asking`` leaves the choice of the tool to each worker's model, so that it takes two calls, as those of the
 other systems do; ``frozen`` is the program that has its start-up objects left alone by the garbage collector, in two
-lines of its own.
+lines of its own; ``uvloop`` has the event loop that commands use where it is installed.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def main() -> None:
     answer = ""
     errors: list[str] = []
     try:
-        results, answer = asyncio.run(job(options))
+        run = importlib.import_module("uvloop").run if options.variant == "uvloop" else asyncio.run
+        results, answer = run(job(options))
     except Exception as error:  # that the job as a whole failed is a finding
         errors.append(f"{type(error).__name__}: {str(error)[:200]}")
     took, used = time.monotonic() - began, time.process_time() - cpu

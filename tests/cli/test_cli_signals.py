@@ -8,8 +8,12 @@ import sys
 from typing import Any
 
 import pytest
+import uvloop
 from processes import Process
 
+from leadhand.cli.dispatch import _fast_loop
+
+WITHOUT_UVLOOP = "import sys; sys.modules['uvloop'] = None; from leadhand.cli.app import main; sys.exit(main())"
 REQUEST = "Measure the noise in Paris, London and Rome"
 """Paris and London are measured at once; Rome waits until the gate is open."""
 NEVER_PARKS = """
@@ -26,9 +30,9 @@ sys.exit(main())
 """
 
 
-def interrupted(leadhand: Any, number: signal.Signals) -> tuple[int, str, str]:
+def interrupted(leadhand: Any, number: signal.Signals, **options: Any) -> tuple[int, str, str]:
     """A run that got this signal once two of its three subtasks were finished."""
-    process = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
+    process = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST, **options)
     leadhand.wait(lambda: leadhand.calls["Rome"] == 1, "the call in Rome")
     leadhand.wait(lambda: leadhand.listing()["completed"] == 2, "Paris and London")
     process.send_signal(number)
@@ -52,6 +56,18 @@ def test_a_signal_parks_the_run_and_resuming_does_only_what_is_missing(leadhand:
     assert result.code == 0
     assert all(f"{place}: 40 dB" in result.out for place in ("Paris", "London", "Rome"))
     assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+
+
+def test_a_command_uses_the_loop_of_uvloop_only_where_it_is_installed(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _fast_loop() is uvloop.new_event_loop
+
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert _fast_loop() is None
+    code, _, err = interrupted(leadhand, signal.SIGINT, program=("-c", WITHOUT_UVLOOP))
+    assert code == 130
+    assert "Paused. Resume with: leadhand runs resume" in err
 
 
 def test_after_kill_9_the_run_is_an_orphan_and_resuming_does_only_what_is_missing(leadhand: Any) -> None:

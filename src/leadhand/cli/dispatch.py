@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from leadhand.cli.errors import Exit
 from leadhand.cli.parser import parse
@@ -34,8 +34,13 @@ def dispatch(arguments: Sequence[str]) -> int:
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        with reserve_stdout(), show_warnings(debug=debug), contextlib.closing(call.start()) as command:
-            return asyncio.run(command) or Exit.ANSWERED
+        with (
+            reserve_stdout(),
+            show_warnings(debug=debug),
+            contextlib.closing(call.start()) as command,
+            asyncio.Runner(loop_factory=_fast_loop()) as runner,
+        ):
+            return runner.run(command) or Exit.ANSWERED
     except (OutputClosed, BrokenPipeError):
         abandon_stdout()
         return Exit.PIPE_CLOSED
@@ -55,6 +60,15 @@ def dispatch(arguments: Sequence[str]) -> int:
             "Add --debug to see the traceback. If a run had started, leadhand runs list shows it.",
         )
         return Exit.FAILED
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes an event loop of uvloop, if that is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def _decoded(argument: str) -> str:
