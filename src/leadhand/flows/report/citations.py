@@ -76,7 +76,10 @@ class _Draft:
 
     def __init__(self, draft: str, passages: Mapping[str, Passage], given: str) -> None:
         self._passages = {key.casefold(): passage for key, passage in passages.items()}
-        self._words = {key: _words_of(passage) for key, passage in self._passages.items()}
+        self._words = {
+            key: _words_of(passage.text, passage.title, passage.url, passage.published)
+            for key, passage in self._passages.items()
+        }
         self._keys = {key.casefold(): key for key in passages}
         self._by_id = {passage.id: key.casefold() for key, passage in passages.items()}
         self._given = given
@@ -274,9 +277,9 @@ class _Draft:
 
 
 @lru_cache(maxsize=256)
-def _words_of(passage: Passage) -> Words:
+def _words_of(text: str, *about: str) -> Words:
     """The words of a passage: kept, because a draft is checked again after each change, beside the same passages."""
-    return Words(_unstopped(passage.text), about=" · ".join((passage.title, passage.url, passage.published)))
+    return Words(_unstopped(text), about=" · ".join(about))
 
 
 def _near(common: frozenset[str], stems: frozenset[str]) -> bool:
