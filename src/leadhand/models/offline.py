@@ -65,14 +65,20 @@ class OfflineModels:
             written = json.dumps(said.args, ensure_ascii=False)
             calls = sum(isinstance(message, ToolMessage) for message in request.messages)
             call = ToolCall(id=f"call_{calls}", name=said.tool, arguments=said.args, raw=written)
-            return _reply(AssistantMessage(tool_calls=(call,)), finish_reason="tool_calls")
-        if isinstance(said, dict):
-            return _reply(AssistantMessage(text=json.dumps(said, ensure_ascii=False)), value=said)
-        if on_text is not None:
+            message = AssistantMessage(tool_calls=(call,))
+        else:
+            message = AssistantMessage(text=said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+        if on_text is not None and isinstance(said, str):
             for word in _WORD.findall(said):
                 on_text(word)
                 await asyncio.sleep(0)  # a reader sees the text grow, without long waits
-        return _reply(AssistantMessage(text=said))
+        return ModelReply(
+            message=message,
+            value=said if isinstance(said, dict) else None,
+            usage=Usage(requests=1, input_tokens=0, output_tokens=0, nanousd=0),
+            finish_reason="tool_calls" if message.tool_calls else "stop",
+            model="offline",
+        )
 
     def profile(self, model: str) -> ModelProfile:
         """Return the profile of a free model with a very large context window."""
@@ -135,13 +141,3 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
     found = list(calls.found.values())
     return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
-
-
-def _reply(message: AssistantMessage, *, value: Any = None, finish_reason: str = "stop") -> ModelReply:
-    return ModelReply(
-        message=message,
-        value=value,
-        usage=Usage(requests=1, input_tokens=0, output_tokens=0, nanousd=0),
-        finish_reason=finish_reason,
-        model="offline",
-    )

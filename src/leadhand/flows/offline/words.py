@@ -33,16 +33,12 @@ MOVEMENT = _WORDS["movement"]
 BACKGROUND = MOVEMENT | _WORDS["background"]
 ALIASES = {name: _WORDS[name] for name in ("drive", "walk", "bicycle", "imperial", "metric")}
 """What means of transport and units are called, in requests and in the schemas of tools."""
-MEANS = {
-    **{name: ("transport", name) for name in _WORDS["other-transport"]},
-    **{name: ("mode", mode) for mode in ("drive", "walk", "bicycle") for name in ALIASES[mode]},
-    # "f" and "us" are names in schemas only.
-    **{
-        name: ("units", unit)
-        for unit in ("imperial", "metric")
-        for name in ALIASES[unit]
-        if len(name) > 2 or "°" in name
-    },
+_MEANS = {"mode": ("drive", "walk", "bicycle"), "units": ("imperial", "metric")}
+MEANS = {name: ("transport", name) for name in _WORDS["other-transport"]} | {
+    name: (kind, value)
+    for kind, values in _MEANS.items()
+    for value in values
+    for name in ALIASES[value] - _WORDS["schema-only"]
 }
 """The kinds and values of phrases by their names in requests."""
 BESIDE_THERE = _WORDS["beside-there"]
