@@ -207,8 +207,8 @@ class Listener:
             follows = follows and not self._lows(clause.rest) & words.ROUTE and clause.phrases[0].kind != "mode"
         if last is None or not follows:
             goes_on = clause.before == "then" and last is not None and last.kind == "route" and self.context.places
-            told = (phrase for each in reversed(self.background) for phrase in each.of("place"))
-            here = next((phrase.value for phrase in told if phrase.link in ("in", "")), "")
+            mentioned = (phrase for each in reversed(self.background) for phrase in each.of("place"))
+            here = next((phrase.value for phrase in mentioned if phrase.link in ("in", "")), "")
             start = self.context.places[-1] if goes_on else here
             verb = next((f"{low}_" for each in clause.rest if (low := self.text.tokens[each].low) in words.VERBS), "")
             name = _CALLS.get(kind) or verb + self.text.tokens[at].low.removesuffix("_tool")

@@ -164,12 +164,12 @@ class Calls:
         texts = offer.texts()
         days = {at for phrase in ask.of("day") for at in range(phrase.start, phrase.stop)}
         spans = (range(max(clause.start, ask.first), clause.stop) for clause in ask.clauses)
-        told = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
+        given = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
         if ask.first and (
-            odd := next((each for tokens in told for each in tokens if each.low in words.CONDITIONS), None)
+            odd := next((each for tokens in given for each in tokens if each.low in words.CONDITIONS), None)
         ):
             return f"the built-in rules do not understand “{odd.text}”"
-        quotes = [token.text for tokens in told for token in tokens if token.quoted]
+        quotes = [token.text for tokens in given for token in tokens if token.quoted]
         if len(texts) > 1 and len(quotes) == len(texts):
             return [{"named": dict(zip(texts, quotes, strict=True))}]
         if len(texts) == 1 and quotes:
@@ -178,7 +178,7 @@ class Calls:
             return [{}]  # a message next to other arguments has to be quoted
         parts: list[str] = []
         led = True
-        for tokens in told:
+        for tokens in given:
             said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
             item = list(dropwhile(lambda word: word.casefold() in words.LEADS, said))
             if _is_code("".join(item[:1])) and not words.LEADS.isdisjoint(map(str.casefold, item)):
