@@ -120,3 +120,40 @@ def test_what_names_no_hook_is_refused(leadhand: Any, hooks: str, given: str, wh
     assert leadhand.tools
     refused = leadhand("run", "--offline", "--hooks", str(leadhand.folder / given), PAY)
     assert (refused.code, what in refused.err, how in refused.err) == (2, True, True), refused.err
+
+
+POINTS = ("before_model", "after_model", "before_tool", "after_tool", "before_answer")
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("body", ["return Block('no')", "raise ValueError('no')"])
+def test_the_exit_code_is_that_of_a_failed_run_whichever_hook_decides_and_how(
+    leadhand: Any, point: str, body: str
+) -> None:
+    path = leadhand.folder / "decides.py"
+    path.write_text(f"from leadhand.hooks import *\n@{point}\ndef decides(seen):\n    {body}\n")
+    line = ("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "--hooks", str(path))
+    try:
+        ended = leadhand(*line, "Measure the noise in Paris")
+    finally:
+        sys.modules.pop("decides", None)
+    assert ended.code == 1
+    retry = [line for line in ended.err.splitlines() if "runs retry" in line]
+    assert bool(retry) is point.endswith("_tool")
+    what = "Change" if "Block" in body else "Fix"
+    assert all(f". {what} the hook, then retry with: leadhand runs retry run_" in line for line in retry)
+
+
+def test_a_hook_that_raises_an_error_while_it_is_made_is_named(leadhand: Any) -> None:
+    path = leadhand.folder / "needs.py"
+    path.write_text(
+        "from leadhand.hooks import Hook\nclass Needs(Hook):\n    def __init__(self):\n"
+        "        raise KeyError('TOKEN')\n    def before_tool(self, call):\n        return None\n"
+    )
+    try:
+        refused = leadhand("run", "--offline", "--hooks", str(path), "Weather in Paris?")
+    finally:
+        sys.modules.pop("needs", None)
+    assert refused.code == 6
+    assert refused.err.splitlines()[0].startswith("leadhand: the hook ")
+    assert "cannot be made: KeyError: 'TOKEN'" in refused.err

@@ -149,12 +149,19 @@ def test_runs_are_found_sorted_and_labelled(leadhand: Any) -> None:
         f"leadhand: run {second} has no tag 'taem'\n  Its tags are: team. Did you mean team?\n",
     )
     assert leadhand("runs", "label", second, "--tag", "team=a\nb").code == 2
+    refused = leadhand("runs", "label", second, "--tag", "team=a\x1b[2Jb")
+    assert (refused.code, refused.err) == (
+        2,
+        "leadhand: the tag team has a control character, '\\x1b'\n  Give one line of visible characters.\n",
+    )
+    assert leadhand("run", "--offline", "--tag", "team=a\x07", "Weather in Paris?").code == 2
 
     def listed(*flags: str) -> list[str]:
         return [run["run_id"] for run in leadhand("runs", "list", "--json", *flags).json]
 
     assert listed("--tag", "team=data") == listed("--search", "nightly") == [first]
     assert listed("--search", "nowhere") == []
+    assert listed("--search", "wo-001.0") == [], "all runs have such a subtask: its key is not part of a run's text"
     assert listed("--sort", "created", "--reverse") == [first, second]
     assert listed("--flow", "report") == listed("--min-cost", "5") == []
     assert set(listed("--sort", "duration", "--max-duration", "3600")) == {first, second}

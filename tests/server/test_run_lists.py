@@ -125,6 +125,9 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
     ("body", "what"),
     [
         ({"name": "a\nb"}, "the name has more than one line"),
+        ({"name": "a\x1b[31mb"}, "the name has a control character, '\\x1b'"),
+        ({"tags": {"a": "b\tc"}}, "the tag a has a control character, '\\t'"),
+        ({"tags": {"a": "b\u202ec"}}, "the tag a has a control character, '\\u202e'"),
         ({"name": "n" * 201}, "the name has 201 characters; the limit is 200"),
         ({"tags": {"a b": "x"}}, "invalid key of a tag: 'a b'"),
         ({"tags": {"a": "x" * 257}}, "the tag a is too long"),

@@ -11,13 +11,13 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any, Literal, cast
 
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.limits import Limits, SharedBudget, nanousd
 from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.domain.run_filter import RunFilter, RunSort
-from leadhand.domain.text import check_names
+from leadhand.domain.text import check_names, line_problem
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json, Unfit, is_number, plain_json, shown
+from leadhand.domain.value import Json, Unfit, is_number, one_line, plain_json, shown
 from leadhand.ports import Models
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 
@@ -251,6 +251,9 @@ def _hook(given: object, how: str) -> Hook:
         name, file = kind.__name__, getattr(sys.modules.get(kind.__module__), "__file__", kind.__module__)
         how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
         raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
+    except Exception as error:
+        what = f"the hook {shown(given)} cannot be made: {type(error).__name__}: {one_line(error)}"
+        raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):
@@ -290,8 +293,8 @@ def run_name(value: object) -> str:
     given = text(value, "the name", "Give a short text, such as nightly.").strip()
     if len(given) > LONGEST_NAME:
         raise UsageError(f"the name has {len(given):,} characters; the limit is {LONGEST_NAME}", "Give a shorter one.")
-    if len(given.splitlines()) > 1:
-        raise UsageError("the name has more than one line", "Give one line.")
+    if problem := line_problem(given):
+        raise UsageError(f"the name {problem}", "Give one line of visible characters.")
     return given
 
 
@@ -320,8 +323,8 @@ def run_tags(value: object) -> dict[str, str]:
             raise UsageError(f"invalid key of a tag: {shown(key)}", how)
         if len(text(tag, f"the tag {key}", "Give a text as its value.")) > LONGEST_TAG:
             raise UsageError(f"the tag {key} is too long", f"Give a value of up to {LONGEST_TAG} characters.")
-        if len(f"{tag}.".splitlines()) > 1:
-            raise UsageError(f"the tag {key} has more than one line", "Give one line.")
+        if problem := line_problem(str(tag)):
+            raise UsageError(f"the tag {key} {problem}", "Give one line of visible characters.")
     return dict(cast("Mapping[str, str]", tags))
 
 

@@ -208,5 +208,5 @@ def blocked(name: str, what: str, reason: str) -> Failure:
 
 def failed(name: str, point: str, what: str) -> Failure:
     """Return the failure of what does not pass because a hook failed."""
-    how = f"fix the hook {name}, then resume or retry the run"
+    how = f"fix the hook {name}, then retry the run, or ask again"
     return Failure.of(f"the hook {name} {what} (at {point})", HOOK_FAILED, FailureClass.UNAVAILABLE, how)

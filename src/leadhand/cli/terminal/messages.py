@@ -31,7 +31,7 @@ from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say,
 from leadhand.domain.advice import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide.operator_requests import retriable
-from leadhand.domain.errors import ConfigurationError, Failure
+from leadhand.domain.errors import HOOK_BLOCKED, HOOK_FAILED, ConfigurationError, Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
@@ -174,6 +174,9 @@ def _again(state: RunState, store: StoreFlags) -> str:
     if raised := flags_to_raise(state):
         return f"Continue with: {resume_command(store, state.run_id, state.definition, more=raised)}"
     retry = resume_command(store, state.run_id, state.definition, verb="retry")
+    types = {each.type for key in retriable(state) if (each := state.assignments[key].failure) is not None}
+    if types and types <= {HOOK_BLOCKED, HOOK_FAILED}:  # it decides the same again
+        return f"{'Fix' if types == {HOOK_FAILED} else 'Change'} the hook, then retry with: {retry}"
     return f"Retry with: {retry}" if retriable(state) else ""
 
 
