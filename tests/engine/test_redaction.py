@@ -15,7 +15,7 @@ from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.events import AnswerRefused, AttemptSettled, ToolCallReturned
+from leadhand.domain.events import AnswerRefused, AttemptSettled, NoteEmitted, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
 from leadhand.tools.decorator import tool
@@ -389,3 +389,30 @@ def test_nothing_shorter_than_a_secret_is_redacted_but_the_credentials_of_a_url(
     text = "".join(parts)[: SHORTEST_SECRET - 1]
     found = REDACTED in Redactor(["longer than that"]).text(text)
     assert found == bool(re.search(r"(?<=://)[^\s/?#\"<>\\]+(?=@)", text))
+
+
+URLS = {
+    "DATABASE_URL": "postgresql://ann:Tr0ub4dor@db.example.com/app",
+    "HOOK_URL": "https://hooks.example.com/in/B0123456789abcdefgh",
+    "SIGNED_URL": "https://files.example.com/a?sig=abcdef1234567890",
+    "BARE_URL": "https://k3y0f4nn@api.example.com/",
+}
+SECRET_PARTS = ("Tr0u", "B012", "abcde", "k3y0", "very")
+
+
+@pytest.mark.parametrize("end", ["", "…"])
+@pytest.mark.parametrize("url", [*URLS.values(), "amqp://bob:verysecret@queue.example.com/"])
+def test_no_part_of_a_secret_in_a_url_is_left_where_a_text_is_cut(url: str, end: str) -> None:
+    redactor = Redactor.of_environment(URLS)
+    for length in range(len(url)):
+        shown = redactor.text(f"could not open {url[:length]}{end}")
+        assert not any(part in shown for part in SECRET_PARTS), shown
+        note = NoteEmitted(attempt="a/a1", message=f"could not open {url[:length]}{end}")
+        assert redactor.value(note).message == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["see http://localhost:8080", "http://127.0.0.1:65535…", "open http://[::1]:80", "a://b"]
+)
+def test_a_port_at_the_end_of_a_text_is_not_a_password(text: str) -> None:
+    assert Redactor.of_environment(URLS).text(text) == text

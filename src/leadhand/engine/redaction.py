@@ -26,6 +26,8 @@ _ENVIRONMENT_NAME = re.compile(
 _SECRET_URL = re.compile(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
 """A URL with credentials, a query, or a part like a token: what a variable ``*_URL`` must not show. Others may."""
 _USERINFO = r"(?<=://)[^\s/?#\"<>\\]+(?=@)"
+_USERINFO_CUT = r"(?<=://)[^\s/?#\"<>\\@:\[]+:(?!\d{1,5}(?:…|\Z))[^\s/?#\"<>\\@…]+(?=…|\Z)"
+"""A name and the first part of a password, at the place where a text was cut; up to five digits are a port."""
 _PATTERNS = (
     r"sk-[A-Za-z0-9_\-]{16,}",  # OpenAI, Anthropic, OpenRouter
     r"gsk_[A-Za-z0-9]{20,}",  # Groq
@@ -38,6 +40,7 @@ _PATTERNS = (
     r"lh_[A-Za-z0-9_\-]{30,}",  # Leadhand
     r"(?i:bearer)\s+[A-Za-z0-9._~+/\-]{16,}=*",
     _USERINFO,
+    _USERINFO_CUT,
 )
 _NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
 _QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
@@ -66,6 +69,8 @@ _SK = re.compile(r"sk-[a-z0-9_\-]{16}")
 _BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
 _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
+_URL_CUT = re.compile(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
+"""What the JSON of a text with a cut password in a URL has."""
 _SPACE = re.compile(r"\s")
 _ESCAPE = re.compile(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
 """An escape of JSON, also in a text that was itself escaped."""
@@ -87,8 +92,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
-        # The beginning of a URL is not a secret, and its password is known by itself.
-        self._beginnings = [(secret, _beginning(secret)) for secret in known if "://" not in secret]
+        self._beginnings = [(secret, _beginning(secret)) for secret in known]
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
         self._each = [re.compile(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
@@ -160,7 +164,7 @@ class Redactor:
     def value(self, value: _V) -> _V:
         """Return the value without secrets; the same object if it contains none."""
         written = value.model_dump_json().lower()
-        if not any(map(written.__contains__, self._marks)) and _SK.search(written) is None:
+        if not any(map(written.__contains__, self._marks)) and not (_SK.search(written) or _URL_CUT.search(written)):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
@@ -218,7 +222,18 @@ def _are_credentials(encoded: str) -> bool:
 
 
 def _beginning(secret: str) -> str:
-    """What a text must hold of a known secret so that the rest counts as cut off."""
+    """What a text must hold of a known secret so that the rest counts as cut off.
+
+    Of a URL, that is all up to the first character of its password, its query or what looks like a token; its scheme
+    and its host are not secret.
+    """
+    if "://" in secret:
+        found = _SECRET_URL.search(secret[: secret.find("?") + 1] or secret)
+        if found is None:
+            return secret
+        name = found[0].startswith("://")
+        last = secret.find(":", found.start() + 3, found.end()) if name else found.start()
+        return secret[: (last if last >= 0 else found.start() + 2) + 2]
     return secret[: min(_LONGEST_BEGINNING, max(SHORTEST_SECRET, len(secret) // 2))]
 
 
