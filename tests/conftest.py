@@ -75,7 +75,6 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over the modules and the collected tests: they took a sixth of a run's CPU."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 

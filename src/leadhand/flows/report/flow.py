@@ -20,7 +20,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import page_id
 from leadhand.domain.passages import passages_in
 from leadhand.domain.plan_approval import is_gated, plan_number, plan_refused
-from leadhand.domain.run import Role
+from leadhand.domain.run import Role, output_schema
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, object_of, objects_of
@@ -82,7 +82,7 @@ class ReportFlow(Flow):
         given = assignment.assignment
         if given.role != REVIEWER or Report(run).stages[REVIEWER].agent:
             return None
-        return (CitationReview if "sentences" in given.input else DraftReview).model_json_schema()
+        return output_schema(CitationReview if "sentences" in given.input else DraftReview)
 
     def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
         report = Report(run)
