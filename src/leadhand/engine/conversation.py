@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
@@ -148,10 +149,7 @@ class Conversation:
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
-        said: list[Message] = [
-            SystemMessage(text=self._work.instructions),
-            UserMessage(text=compact_json(self._facts())),
-        ]
+        said: list[Message] = [*_beginning(self._work.instructions, compact_json(self._facts()))]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(self._work)}"))
         through, keep, left_out = self.compacted
@@ -249,6 +247,12 @@ class Conversation:
     def answers(self) -> int:
         """The number of model replies that are whole, or the end of a text in parts."""
         return sum(1 for turn in self.turns if turn.number > 0 and not turn.cut)
+
+
+@lru_cache(maxsize=8)
+def _beginning(instructions: str, facts: str) -> tuple[SystemMessage, UserMessage]:
+    """Return the first messages of a conversation, which are often the same for all workers of a run."""
+    return SystemMessage(text=instructions), UserMessage(text=facts)
 
 
 def _place(call_id: str) -> tuple[int, int]:

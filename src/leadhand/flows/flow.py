@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -181,7 +180,7 @@ class FlowPolicy:
         try:
             return listed(self.flow.next(self.view(state)), get_args(Command), "command")
         except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
-            return [Finish(failure=self._error("next", error))]
+            return [Finish(failure=self.error("next", error))]
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
         with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
@@ -238,26 +237,36 @@ class FlowPolicy:
         try:
             return fitting(Outcome, self.flow.outcome(self.view(state)))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
-            failure = self._error("outcome", error)
+            failure = self.error("outcome", error)
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
             gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
             return Outcome(uses=done, gaps=[gap])
 
-    @contextmanager
-    def _calling(self, method: str) -> Generator[None]:
-        """Raise FlowError, with the name of the method, for any exception of a method of the flow, which is user
-        code.
-        """
-        try:
-            yield
-        except (Exception, SystemExit) as error:
-            raise FlowError(self._error(method, error)) from error
+    def _calling(self, method: str) -> _Calling:
+        return _Calling(self, method)
 
-    def _error(self, method: str, error: BaseException) -> Failure:
+    def error(self, method: str, error: BaseException) -> Failure:
         how = "fix the flow, then resume or retry the run"
         return Failure.of(
             fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
         )
+
+
+class _Calling:
+    """Raises FlowError, with the name of the method, for any exception of a method of a flow, which is user code."""
+
+    __slots__ = ("_method", "_policy")
+
+    def __init__(self, policy: FlowPolicy, method: str) -> None:
+        self._policy = policy
+        self._method = method
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, Exception | SystemExit):
+            raise FlowError(self._policy.error(self._method, error)) from error
 
 
 def fault_of(method: str, error: BaseException) -> str:

@@ -83,17 +83,14 @@ class WorkOrderFlow(Flow):
                 return briefs.work(state, given)
 
     def schema(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any] | None:
-        given, role = assignment.assignment, run.state.role(assignment.assignment.role)
-        built_in = next((each for each in roles() if each.name == given.role), None)
-        if role is None or built_in is None or role.output != built_in.output:
+        given = assignment.assignment
+        if given.role not in (RoleName.PLAN, RoleName.REVIEW):
+            return None
+        role, built_in = run.state.role(given.role), next(each for each in roles() if each.name == given.role)
+        if role is None or role.output != built_in.output:
             return None  # the run was started by another release, whose answers have another shape
-        match given.role:
-            case RoleName.PLAN:
-                return schemas.plan_schema(run.state, given)
-            case RoleName.REVIEW:
-                return schemas.review_schema(run.state, given)
-            case _:
-                return None
+        make = schemas.plan_schema if given.role == RoleName.PLAN else schemas.review_schema
+        return make(run.state, given)
 
     def draft(self, run: RunView[Flow.Options], assignment: AssignmentState) -> Callable[[Json], bool] | None:
         return answer_checks.draft(run.state, assignment.assignment)
