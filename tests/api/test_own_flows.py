@@ -12,9 +12,9 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError
 from leadhand.app import flows as registry
+from leadhand.app import installed
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.installed import entry_points
 from leadhand.app.source_files import all_flows
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.memory_store import MemoryStore
@@ -225,8 +225,8 @@ def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
 ):
     assert "echo" not in FlowRegistry().names()
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.metadata.entry_points", lambda: pytest.fail("the packages were searched again"))
-        assert "echo" not in entry_points(registry.GROUP).names
+        patch.setattr(installed, "distributions", lambda **_: pytest.fail("the packages were searched again"))
+        assert "echo" not in installed.entry_points(registry.GROUP).names
     folder = tmp_path / "echo-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echo\nVersion: 1.0\n")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
-from functools import lru_cache
-from typing import cast
+from functools import cache
+from importlib.metadata import EntryPoints, distributions
 
 
-def entry_points(group: str) -> importlib.metadata.EntryPoints:
-    """Return the entry points of a group. The packages of a ``sys.path`` are searched once, which takes 10 ms."""
-    return _of_group(tuple(sys.path), group)
+def entry_points(group: str) -> EntryPoints:
+    """Return the entry points of a group of ours. Each folder of ``sys.path`` is searched once, which takes 10 ms."""
+    found: dict[str, EntryPoints] = {}
+    for folder in sys.path:
+        for package, offered in _entry_points(folder).items():
+            found.setdefault(package, offered)  # the package that an import finds
+    return EntryPoints(point for offered in found.values() for point in offered if point.group == group)
 
 
-@lru_cache(maxsize=16)
-def _of_group(path: tuple[str, ...], group: str) -> importlib.metadata.EntryPoints:
-    return _entry_points(path).select(group=group)
-
-
-@lru_cache(maxsize=4)
-def _entry_points(_path: tuple[str, ...]) -> importlib.metadata.EntryPoints:
-    return cast("importlib.metadata.EntryPoints", importlib.metadata.entry_points())  # typed as its past, up to 3.11
+@cache
+def _entry_points(folder: str) -> dict[str, EntryPoints]:
+    """The entry points of the packages in a folder that extend Leadhand, by the name of the package."""
+    found: dict[str, EntryPoints] = {}
+    for each in distributions(path=[folder]):
+        if any(point.group.startswith("leadhand.") for point in each.entry_points):  # a name takes 0.5 ms to read
+            found.setdefault(each.name, each.entry_points)
+    return found

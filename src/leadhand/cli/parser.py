@@ -14,6 +14,7 @@ import shlex
 import shutil
 import textwrap
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from leadhand.cli.catalogue import BY_WORDS, COMMANDS, GROUPS, Command, CommandFunction
@@ -57,7 +58,7 @@ def parse(words: Sequence[str]) -> Call | str:
     rest = list(words[len(command.words) :])
     end = rest.index("--") if "--" in rest else len(rest)
     function = command.load()
-    parameters = list(parameters_of(function))
+    parameters = parameters_of(function)
     if any(word in HELP_FLAGS for word in rest[:end]):
         return _help(command, parameters)
     given, arguments = _read(command, parameters, rest[:end])
@@ -92,8 +93,13 @@ class Parameter:
         return self.default is inspect.Parameter.empty and not self.repeats
 
 
-def parameters_of(function: CommandFunction) -> Iterator[Parameter]:
+@cache
+def parameters_of(function: CommandFunction) -> Sequence[Parameter]:
     """Return the arguments and flags of a command, in the order of its signature."""
+    return tuple(_parameters(function))
+
+
+def _parameters(function: CommandFunction) -> Iterator[Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
@@ -159,7 +165,7 @@ def _value(flag: Parameter, text: str) -> Any:
         raise UsageError(f"invalid value for {flag.flag}: {text!r}", f"Give a {what}.") from error
 
 
-def _check(command: Command, parameters: list[Parameter], given: dict[str, Any], arguments: list[str]) -> None:
+def _check(command: Command, parameters: Sequence[Parameter], given: dict[str, Any], arguments: list[str]) -> None:
     """Raise UsageError if a required flag is missing, or if there are too few or too many arguments."""
     for each in parameters:
         if each.flag and each.required and each.name not in given:
@@ -215,7 +221,7 @@ def _see_help(command: Command) -> str:
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-def _help(command: Command, parameters: list[Parameter]) -> str:
+def _help(command: Command, parameters: Sequence[Parameter]) -> str:
     sections: dict[str, dict[str, str]] = {}
     usage = [_name(command), *(_label(each) for each in parameters if each.flag and each.required), "[FLAGS]"]
     for each in sorted(parameters, key=lambda each: bool(each.flag)):
