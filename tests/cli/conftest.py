@@ -102,6 +102,8 @@ class CommandLine:
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
+    tools: str
+    """A file of tools: measure_tool waits in Rome until the gate is open, and fails in Oslo."""
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -109,18 +111,14 @@ class CommandLine:
         return self.folder / "home"
 
     @property
-    def tools(self) -> str:
-        """A file of tools: measure_tool waits in Rome until the gate is open, and fails in Oslo."""
-        path = self.folder / "noise_tools.py"
-        if not path.exists():
-            path.write_text(TOOLS)
-        return str(path)
-
-    @property
     def calls(self) -> Counter[str]:
         """The calls that the tools saw."""
         path = self.folder / "calls.txt"
         return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+    def own_tools(self) -> Path:
+        """A copy of the file of tools, for a test that changes it or wants it in its folder."""
+        return Path(shutil.copy(self.tools, self.folder / "own_tools.py"))
 
     def open_gate(self) -> None:
         (self.folder / "gate").touch()
@@ -175,9 +173,21 @@ def new_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="session")
+def noise_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of tools for all tests, which is imported once."""
+    path = tmp_path_factory.mktemp("tools") / "noise_tools.py"
+    path.write_text(TOOLS)
+    return path
+
+
 @pytest.fixture
 def leadhand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], new_home: Path
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    new_home: Path,
+    noise_tools: Path,
 ) -> Iterator[CommandLine]:
     for name in list(os.environ):
         if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
@@ -188,10 +198,11 @@ def leadhand(
     monkeypatch.setenv("GATE", str(tmp_path / "gate"))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    line = CommandLine(tmp_path, capsys)
+    monkeypatch.setattr(sys, "path", sys.path.copy())  # commands append the folders of their files
+    line = CommandLine(tmp_path, capsys, str(noise_tools))
     shutil.copytree(new_home, line.home)
     yield line
-    for name in ("noise_tools", "slow_tools"):
+    for name in ("own_tools", "slow_tools"):
         sys.modules.pop(name, None)
     for process in line.started:
         if process.poll() is None:

@@ -111,13 +111,13 @@ def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
     ("given", "what", "how"),
     [
         ("guards.py:nope", "defines no hook nope", "It defines: no_rome, ask_above."),
-        ("noise_tools.py", "defines no hook", "Write a subclass of leadhand.hooks.Hook in it"),
+        ("own_tools.py", "defines no hook", "Write a subclass of leadhand.hooks.Hook in it"),
         ("guards.py:AskAbove", "the hook AskAbove (", "Pass an instance of it, AskAbove(…). In a file"),
         ("none.py", "no Python file", "Name a file that ends in .py, or a module."),
     ],
 )
 def test_what_names_no_hook_is_refused(leadhand: Any, hooks: str, given: str, what: str, how: str) -> None:
-    assert leadhand.tools
+    leadhand.own_tools()
     refused = leadhand("run", "--offline", "--hooks", str(leadhand.folder / given), PAY)
     assert (refused.code, what in refused.err, how in refused.err) == (2, True, True), refused.err
 

@@ -218,7 +218,7 @@ def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None
 
 
 def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadhand: Any) -> None:
-    tools = Path(leadhand.tools)
+    tools = leadhand.own_tools()
     process = leadhand.start("run", "--offline", "--tools", str(tools), "Measure the noise in Rome")
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     process.terminate()

@@ -95,7 +95,7 @@ def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
 
 
 def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal: Terminal) -> None:
-    child = terminal("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome", columns=400)
     child.expect("measure · Rome.*running")
     child.sendintr()
 
