@@ -57,8 +57,8 @@ def check_route(method: str, path: str, url: str, named: dict[str, Iterator[str]
 
 
 @settings(
-    max_examples=12,
-    derandomize=True,
+    max_examples=settings.default.max_examples // 8,  # of each route: 6, or 125 in a search
+    derandomize=settings.default.derandomize,
     deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
