@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, role_of, says, subtask
+from leadhand.tools.decorator import Tool
 
 
 class Office:
@@ -44,8 +46,20 @@ class Office:
             await office.gate.wait()
             return ToolReturn(summary=f"wired to {to}")
 
-        self.measure, self.pay, self.wire = measure, pay, wire
-        self.tools = [measure, pay, wire]
+        self.measure, self.pay, self.wire = self.tools = [_described(each) for each in (measure, pay, wire)]
+
+
+_DESCRIBED: dict[str, Tool[..., Any]] = {}
+
+
+def _described(tool: Tool[..., Any]) -> Tool[..., Any]:
+    """Return the tool with the specification that an equal tool of an earlier office has, which takes 5 ms to make."""
+    if tool.name not in _DESCRIBED:
+        _ = tool.spec
+        _DESCRIBED[tool.name] = tool
+    described = copy.copy(_DESCRIBED[tool.name])
+    described.function = tool.function
+    return described
 
 
 def planner(request: ModelRequest) -> Step:
