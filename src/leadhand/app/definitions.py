@@ -103,6 +103,7 @@ class Definitions:
             hooks=self.hooks,
             plan_only=run.plan_only,
             approve_plan=run.approve_plan,
+            traceparent=run.traceparent,
         )
 
     async def _earlier(

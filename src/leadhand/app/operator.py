@@ -335,6 +335,7 @@ async def fork(
         "key_id": key_id,
         "budgets": (*runtime.settings.budgets, *shared[0]),
         "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
+        "traceparent": "",  # another request asked for the fork
         "limits": changed,
         "held_back": definition.held_back,
         "held_back_s": definition.held_back_s,

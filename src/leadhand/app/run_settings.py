@@ -36,12 +36,14 @@ class RunSettings:
     ``instructions`` are added to those of roles, by role; ``"*"`` to those of every role. ``tools`` are the names of
     the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
     plan is complete, until a person resumes it. With ``approve_plan``, a person has to approve the plan first.
+    ``traceparent`` is the span of its caller, "" for none.
     """
 
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     tools: tuple[str, ...] | None = None
     plan_only: bool = False
     approve_plan: bool = False
+    traceparent: str = ""
 
 
 def run_settings(

@@ -4,7 +4,8 @@ The spans begin and end with the steps that the projection reads from the log, a
 contains text of a request, a prompt, an answer, an argument or a result, nor names that a model may have made up.
 
 A run is one trace, whichever processes drive it: the ids of the trace and of its outermost span are derived from the
-run's id. The outermost span is never sent, since no process sees all of it.
+run's id, unless an HTTP request with a ``traceparent`` started it: then it is part of that trace. The outermost span is
+never sent, since no process sees all of it.
 
 The attributes are those of https://github.com/open-telemetry/semantic-conventions-genai; its constants are deprecated.
 """
@@ -116,7 +117,7 @@ class _RunSpans:
         around = get_current_span().get_span_context()
         self._span = tracer.start_span(
             f"invoke_workflow {flow}",
-            context=set_span_in_context(NonRecordingSpan(outermost(state.run_id)), Context()),
+            context=set_span_in_context(NonRecordingSpan(_parent(state)), Context()),
             attributes={
                 "gen_ai.operation.name": "invoke_workflow",
                 "gen_ai.workflow.name": flow,
@@ -275,6 +276,14 @@ class _RunSpans:
     ) -> Span:
         context = set_span_in_context(parent, Context())
         return self._tracer.start_span(name, context=context, kind=kind, attributes=attributes, start_time=_ns(at))
+
+
+def _parent(state: RunState) -> SpanContext:
+    """Return the span of the caller that started a run, if it sent one, else the outermost span of the run."""
+    if not state.definition.traceparent:
+        return outermost(state.run_id)
+    _, trace, span, flags = state.definition.traceparent.split("-")
+    return SpanContext(int(trace, 16), int(span, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))
 
 
 def outermost(run_id: str) -> SpanContext:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,19 @@ FLUSH_S = 3.0
 """Seconds that the end of a process waits for its last spans to be sent."""
 
 _INSTALL = 'uv add "leadhand[otel]", or pip install "leadhand[otel]"'
+
+
+_TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-.*)?")
+
+
+def callers_span(headers: Sequence[str]) -> str:
+    """Return the span of the W3C ``traceparent`` headers of a request, in version 00 of its format; "" for none.
+
+    As the standard says, a malformed header is ignored, as are several, and a later version is read as far as version
+    00 goes.
+    """
+    found = _TRACEPARENT.fullmatch(headers[0].strip()) if len(headers) == 1 else None
+    return "" if found is None or (found[1] == "00" and found[3]) else f"00-{found[2]}"
 
 
 class Tracing:

@@ -236,6 +236,7 @@ class RunDefinition(Value):
     hooks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     plan_only: bool = Field(default=False, exclude_if=operator.not_)
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
+    traceparent: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def own_roles(self) -> tuple[Role, ...]:

@@ -124,6 +124,7 @@ class Service:
         key: str | None,
         *,
         follows: RunState | None = None,
+        traceparent: str = "",
     ) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
@@ -140,6 +141,7 @@ class Service:
             plan_only=submission.plan_only,
             approve_plan=submission.approve_plan,
         )
+        own = replace(own, traceparent=traceparent)
         try:
             state = await self.runtime.start(
                 request,

@@ -22,7 +22,7 @@ from leadhand.domain.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
-from leadhand.server.routes.dependencies import RunId, Runner, RunnerReader, TheAccess, TheService, Words
+from leadhand.server.routes.dependencies import CallersTrace, RunId, Runner, RunnerReader, TheAccess, TheService, Words
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, FollowUp, WholeRunLimits, check_ceilings, loosens, most_of
 
@@ -241,7 +241,13 @@ async def fork_run(
 
 @router.post("/follow_up", status_code=202)
 async def follow_up_run(
-    run_id: RunId, service: TheService, access: TheAccess, principal: RunnerReader, body: FollowUp, response: Response
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: RunnerReader,
+    body: FollowUp,
+    response: Response,
+    trace: CallersTrace,
 ) -> RunDocument:
     """Start a run that follows up this one, which must have ended: with its flow, options, models and limits.
 
@@ -252,6 +258,6 @@ async def follow_up_run(
         earlier = await load_earlier(service.runtime, run_id)
     submission, asked = await service.asked_to_follow(body, earlier, principal)
     async with service.starting(access.rates, principal):
-        state, _ = await service.start(submission, asked, principal, None, follows=earlier)
+        state, _ = await service.start(submission, asked, principal, None, follows=earlier, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     return await service.runtime.document(state.run_id)

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request
 from pydantic import StringConstraints
 
+from leadhand.app.tracing import callers_span
 from leadhand.domain.access import Scope
 from leadhand.server.access import Access, Principal, allowed
 from leadhand.server.examples import RUN_ID
@@ -21,8 +22,13 @@ def _access(request: Request) -> Access:
     return request.app.state.access
 
 
+def _callers_span(request: Request) -> str:
+    return callers_span(request.headers.getlist("traceparent"))
+
+
 TheAccess = Annotated[Access, Depends(_access)]
 TheService = Annotated[Service, Depends(_service)]
+CallersTrace = Annotated[str, Depends(_callers_span)]
 Reader = Annotated[Principal, Depends(allowed(Scope.READ))]
 ReaderOfAll = Annotated[Principal, Depends(allowed(Scope.READ_ALL))]
 Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]

@@ -23,7 +23,7 @@ from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.pages import Chunk
 from leadhand.server.problems import Problem, invalid, responses
-from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
+from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
 from leadhand.server.schemas import RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, Submission, loosens
@@ -63,6 +63,7 @@ async def start_run(
     access: TheAccess,
     principal: Runner,
     response: Response,
+    trace: CallersTrace,
     idempotency_key: Annotated[
         str | None, Header(description="A second request with the same key and body returns the same run.")
     ] = None,
@@ -75,7 +76,7 @@ async def start_run(
     if state is None:
         asked = await service.asked(submission, principal)  # what is never allowed is refused first
         async with service.starting(access.rates, principal):
-            state, again = await service.start(submission, asked, principal, idempotency_key)
+            state, again = await service.start(submission, asked, principal, idempotency_key, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     if again:
         response.headers["idempotency-replayed"] = "true"
