@@ -13,12 +13,11 @@ from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.blocking import answer_of
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, FlowRegistry
-from leadhand.app.keys import user
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
 from leadhand.app.runtime import Runtime, open_runtime
-from leadhand.app.settings import Settings, settings
+from leadhand.app.settings import Settings, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError

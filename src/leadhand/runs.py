@@ -13,9 +13,9 @@ from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
-from leadhand.app.keys import user
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.runtime import Runtime
+from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus

@@ -12,7 +12,7 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.arguments import USUAL_BUDGET, Usual, approval_rules
-from leadhand.app.keys import user
+from leadhand.app.settings import user
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.tool import ApprovalPolicy
 

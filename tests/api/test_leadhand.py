@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.domain.document import run_document
+from leadhand.domain.document.run_document import run_document
 
 QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louvre to Orly airport?"
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from domain.histories import History
 from domain.moves import histories
 from leadhand.domain import events as ev
-from leadhand.domain.document import iso, run_document, run_line
+from leadhand.domain.document.event_line import iso
+from leadhand.domain.document.run_document import run_document, run_line
 from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.listing import RunListing, is_subtask, listing_change
 from leadhand.domain.run import ENDED, RunStatus

@@ -11,7 +11,7 @@ from domain.invariants import check_log
 
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.approval import args_hash
-from leadhand.domain.document import run_document
+from leadhand.domain.document.run_document import run_document
 from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.domain.evolve import replay
 from leadhand.domain.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
@@ -23,10 +23,9 @@ from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.tool_limits import ToolLimits
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.testing.memory_store import MemoryStore

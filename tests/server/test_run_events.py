@@ -34,7 +34,7 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
     run_id = await api.started("measure Paris, measure Oslo")
     document = await api.over(run_id)
 
-    from leadhand.domain.document import run_document
+    from leadhand.domain.document.run_document import run_document
 
     entries = await api.runtime.store.read(run_id)
     expected = run_document(await api.runtime.load(run_id), entries, owner=None)

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.formatting import listed
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, Preview, args_hash
-from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import FailureClass, ToolError, UnreadableRun, UsageError
 from leadhand.domain.events import ApprovalAnswered, EffectAnswered
 from leadhand.domain.evolve import fold
@@ -25,6 +24,9 @@ from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
+
+if TYPE_CHECKING:
+    from leadhand.domain.document.shapes import ApprovalCard
 
 ID_LENGTH = 8
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
@@ -68,6 +70,8 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
+        from leadhand.domain.document.shapes import ApprovalCard  # most runs ask nobody
+
         approval = self.approval
         return ApprovalCard.model_validate(
             {

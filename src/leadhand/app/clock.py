@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 TICK_S = 1.0
 """How often, in seconds, a :class:`SleepWatch` looks at the time."""
@@ -50,8 +50,7 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdempotentId:
+class IdempotentId(NamedTuple):
     """The id of a new run, so that the same request twice makes one run, and the digest of the request."""
 
     run_id: str

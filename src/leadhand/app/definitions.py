@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
@@ -22,8 +21,7 @@ from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(NamedTuple):
     """Defines runs with the parts of a process."""
 
     store: ContextStore

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
 from leadhand.app.runtime import Runtime
-from leadhand.domain.document import event_line, run_document
+from leadhand.domain.document.event_line import event_line
+from leadhand.domain.document.run_document import run_document
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import replay

@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
 from leadhand.domain.commands import FlowError
-from leadhand.domain.document.report_task import ReportTask
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
 from leadhand.domain.state import RunState
@@ -26,6 +25,7 @@ from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
+    from leadhand.domain.document.report_task import ReportTask
     from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")

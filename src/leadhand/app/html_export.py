@@ -11,7 +11,7 @@ from typing import Any
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
 from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.report_export import ReportPage
-from leadhand.domain.document import event_line
+from leadhand.domain.document.event_line import event_line
 from leadhand.domain.events import Entry
 
 LONGEST_EVENT = 2_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import hmac
 import secrets
@@ -11,19 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.formatting import listed
+from leadhand.app.settings import user
 from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
-from leadhand.domain.document import iso
+from leadhand.domain.document.event_line import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.ports import ContextStore, KeyStore
-
-
-def user() -> str:
-    """Return the name of this machine's user, as the log shows it."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
-
 
 MARK = "lh_"
 SECRET_BYTES = 32

@@ -1,19 +1,39 @@
-"""A process among those that share its database: what it says of itself, and how it hands runs over to others."""
+"""What carries out attempts in a process, and the process among those that share its database."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeGuard
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
+from leadhand.app.project_workers import workshop_of
 from leadhand.app.settings import Settings
-from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
+from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import Host, OnText
+from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher, Job
+from leadhand.engine.shared_limits import SharedLimits, ToolLimits
+from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.ports import (
+    DRIVE,
+    ArtifactStore,
+    Clock,
+    ClusterStore,
+    ContextStore,
+    Dispatcher,
+    Job,
+    Library,
+    Models,
+    Web,
+)
 from leadhand.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from leadhand.dispatch.cluster.live_text import LiveText
 
 
 class SharedStore(ClusterStore, ContextStore, Protocol):
@@ -89,6 +109,8 @@ def membership(
     """
     if not is_shared(store):
         return None
+    from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
+
     return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text))
 
 
@@ -100,3 +122,34 @@ async def queue_of(store: ContextStore) -> QueueInfo:
 def dispatcher_of(cluster: Membership | None, host: Host, clock: Clock, concurrency: int) -> Dispatcher:
     """Return what carries out the attempts of a process: itself, or the whole cluster."""
     return LocalDispatcher(host, clock, concurrency) if cluster is None else cluster.dispatcher(host, clock)
+
+
+def host_with_calls(
+    settings: Settings,
+    store: ContextStore,
+    models: Models,
+    toolbox: Toolbox,
+    clock: Clock,
+    redactor: Redactor,
+    *,
+    web: Callable[[bool], Web],
+    artifacts: ArtifactStore,
+    library: Callable[[bool, str], Library],
+    hooks: Hooks,
+    on_text: OnText | None,
+) -> tuple[Host, ModelCalls, ToolCalls]:
+    """Return the host of a process, and what makes its calls. They share the limits that bind on all processes."""
+    limits = SharedLimits(store)
+    tool_calls = ToolCalls(
+        toolbox,
+        web,
+        clock,
+        artifacts,
+        library,
+        workshop_of(settings.project),
+        hooks=hooks,
+        limits=ToolLimits(limits, store, clock),
+        cache=ToolCache(store),
+    )
+    model_calls = ModelCalls(models, store, clock, limits)
+    return Host(store, model_calls, tool_calls, redactor, on_text, limits), model_calls, tool_calls

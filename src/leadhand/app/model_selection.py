@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from leadhand.app.installed import entry_points
@@ -30,8 +29,7 @@ OF_ONE_RUN = "adapter-"
 """The beginning of the name of an adapter that a program gives a single run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """The chosen models, and why. The budget does not limit ``unpriced`` models."""
 
     models: ModelChoice

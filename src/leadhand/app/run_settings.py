@@ -9,10 +9,9 @@ from typing import Any, cast
 from leadhand.app.arguments import Usual, flag, limits, name, number, text
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
-from leadhand.domain.access import LONGEST_INSTRUCTIONS
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import usd
-from leadhand.domain.run import EVERY_ROLE, WILDCARDS, Role, RunDefinition
+from leadhand.domain.run import EVERY_ROLE, LONGEST_INSTRUCTIONS, WILDCARDS, Role, RunDefinition
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import shown

@@ -6,15 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.definitions import Definitions
 from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.host_waits import host_wait
-from leadhand.app.hosting import host_with_calls
-from leadhand.app.membership import Membership, dispatcher_of, membership
+from leadhand.app.membership import Membership, dispatcher_of, host_with_calls, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
 from leadhand.app.new_limits import proposed_limits
 from leadhand.app.run_settings import RunSettings
@@ -24,7 +22,6 @@ from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
 from leadhand.domain.decide import decide, due
-from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
@@ -46,6 +43,9 @@ from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from leadhand.domain.document.shapes import RunDocument
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -161,8 +161,7 @@ class Runtime:
             priority=priority,
         )
         run_id = once.run_id if once is not None else new_run_id()
-        in_queue = self.cluster is not None and handed_over
-        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, priority)} if in_queue else {}
+        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, priority)} if self.cluster and handed_over else {}
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
         self._outputs |= {run_id: output} if isinstance(output, type) else {}
         return start(run_id, entry)
@@ -181,6 +180,9 @@ class Runtime:
 
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
+        from leadhand.app.host_waits import host_wait  # most processes show no document
+        from leadhand.domain.document.run_document import run_document
+
         state, entries = await self.load(run_id), await self.store.read(run_id)
         state, listing = fold(state, entries[state.seq :]), await self.store.run(run_id)
         task, later = self.flows.task(state), await self.followed_by(listing)

@@ -219,3 +219,13 @@ def tilde(path: Path | str) -> str:
     text = os.path.abspath(path)
     home = os.path.expanduser("~")
     return "~" + text[len(home) :] if home not in ("", "/") and text.startswith(home + os.sep) else text
+
+
+def user() -> str:
+    """Return the name of this machine's user, as the log shows it."""
+    import getpass  # few runs have a request of a person
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

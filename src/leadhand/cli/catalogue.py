@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 """A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """A command: the words that call it, the module of ``leadhand.cli.commands`` that holds it, and its help.
 
     Its function is called as its words are: ``runs_list`` for ``runs list``.

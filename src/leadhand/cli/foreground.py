@@ -17,7 +17,6 @@ from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.cli.terminal.progress import PlainView, View
-from leadhand.cli.terminal.prompt import prompt_for_approvals
 from leadhand.cli.terminal.streams import (
     OutputClosed,
     animated,
@@ -30,7 +29,7 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.domain.document import event_line
+from leadhand.domain.document.event_line import event_line
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
 from leadhand.domain.plan_approval import open_plan
@@ -106,6 +105,8 @@ async def run_in_foreground(
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
             if not can_prompt() or _only_planned(run.state):
                 break
+            from leadhand.cli.terminal.prompt import prompt_for_approvals  # for people at a terminal
+
             if not await prompt_for_approvals(runtime, run.run_id):
                 break
             run = await lead.resume(run.run_id)

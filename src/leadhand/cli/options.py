@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast
 
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.app.formatting import short_id
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from leadhand.engine.host import OnText
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """The help of a flag or argument, and what its value is called there; by default the parameter's name.
 
     ``choices`` are values that shells complete; others may be possible.

@@ -13,13 +13,13 @@ import re
 import shlex
 import shutil
 import textwrap
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from leadhand.cli.catalogue import BY_WORDS, COMMANDS, GROUPS, Command, CommandFunction
-from leadhand.cli.options import Flag
-from leadhand.cli.project_flags import with_project
+from leadhand.cli.options import NO_PROJECT, Flag
 from leadhand.domain.errors import UsageError
 
 DESCRIPTION = (
@@ -35,8 +35,7 @@ LIKE_A_FLAG = re.compile(r"-(?!\.?\d)[^ ]+")
 """Not a value: neither ``-``, nor a negative number, nor text with a space."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A command with its arguments and flags."""
 
     function: CommandFunction
@@ -63,7 +62,7 @@ def parse(words: Sequence[str]) -> Call | str:
         return _help(command, parameters)
     given, arguments = _read(command, parameters, rest[:end])
     arguments += rest[end + 1 :]
-    given = with_project(given, {each.name for each in parameters if each.flag})
+    given = _with_project(given, {each.name for each in parameters if each.flag})
     _check(command, parameters, given, arguments)
     return Call(function, arguments, _grouped(parameters, given))
 
@@ -76,12 +75,11 @@ def flags_of(function: CommandFunction) -> list[str]:
 # --- the parameters of a command -------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(NamedTuple):
     """An argument or, if ``flag`` is not empty, a flag. ``group`` is the keyword and class of a group of flags."""
 
     name: str
-    flag: str = ""
+    flag: str
     type: type
     help: Flag
     default: Any
@@ -177,6 +175,44 @@ def _check(command: Command, parameters: Sequence[Parameter], given: dict[str, A
     if len(arguments) > len(expected) and not any(each.repeats for each in expected):
         how = 'Put a request of several words in quotes: leadhand run "…"' if command.words == ("run",) else ""
         raise UsageError(f"too many arguments: {' '.join(arguments[len(expected) :])}", how or _see_help(command))
+
+
+_MODELS = ("model", "lead_model", "worker_model", "review_model")
+
+
+def _with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str, Any]:
+    """Return the flags of a command, completed by the manifest; ``flags`` are the names of those that it has.
+
+    ``loaded`` is the project, if there is one.
+
+    The manifest is the one that --project names, else the nearest upwards from the working directory. A flag replaces
+    what the manifest sets; files are added to those of the manifest. Raises as ``load_project`` does.
+    """
+    found = dict(given)
+    if "project" not in flags or given.get("project") == NO_PROJECT:
+        return found
+    from leadhand.app.config_files import find_manifest  # commands without --project do not need it
+
+    path = Path(given["project"]) if "project" in given else find_manifest(Path.cwd())
+    if path is None:
+        return found
+    from leadhand.app.manifest import load_project  # most commands run outside a project
+    from leadhand.app.project_settings import project_flags
+
+    project = load_project(path)
+    for name, value in project_flags(project).items():
+        if name not in flags or (name in _MODELS and given.get("offline")):
+            continue
+        if name == "approve" and name in given:
+            continue
+        if name == "stage":
+            own = [each.partition("=")[0] for each in given.get(name, ())]
+            value = tuple(each for each in value if each.partition("=")[0] not in own)
+        if isinstance(value, tuple):
+            found[name] = (*value, *(each for each in given.get(name, ()) if each not in value))
+        else:
+            found.setdefault(name, value)
+    return found | {"loaded": project}
 
 
 def _grouped(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """What a service stores besides runs: records of API keys (never the keys themselves) and settings of roles."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +8,7 @@ from pydantic import Field
 
 from .errors import UsageError
 from .limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
+from .run import LONGEST_INSTRUCTIONS
 from .value import Json, Value, unset
 
 
@@ -126,10 +125,6 @@ def key_exists(key: ApiKey) -> UsageError:
         f"a key named {key.name}, or with the id {key.key_id}, already exists",
         "choose another name, or revoke that key first: leadhand keys list",
     )
-
-
-LONGEST_INSTRUCTIONS = 8_000
-"""Characters. Instructions are sent with every call, so they have to leave room in small context windows."""
 
 
 class AgentSettings(Value):

@@ -1,7 +1,5 @@
 """Approvals: a question to a person about one call, bound to the call's arguments by their hash."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator

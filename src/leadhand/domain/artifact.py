@@ -7,11 +7,12 @@ import re
 import unicodedata
 
 from .errors import UsageError
+from .text import late_pattern
 
 ALGORITHM = "sha256:"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = late_pattern(r"sha256:[0-9a-f]{64}")
 
-MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}(; ?[\w.+-]{1,100}=[\w.+-]{1,100})*", re.ASCII)
+MEDIA_TYPE = late_pattern(r"[\w.+-]{1,100}/[\w.+-]{1,100}(; ?[\w.+-]{1,100}=[\w.+-]{1,100})*", re.ASCII)
 LONGEST_PATH = 500
 """The longest path, in bytes of UTF-8."""
 LONGEST_NAME = 200

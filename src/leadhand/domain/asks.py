@@ -1,7 +1,5 @@
 """What a tool can ask of the controller: values that it returns, which are logged and decided on like any command."""
 
-from __future__ import annotations
-
 import operator
 from typing import Annotated, Any, Literal
 

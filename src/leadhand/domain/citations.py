@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
+from .text import late_pattern
+
 _NUMBERS = r"\d{1,5}(?:\s*(?:[,;&–-]|and|und|et|to)\s*\^?\d{1,5})*"
 _SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bronnen)\b\.?:?"
-CITATION = re.compile(
+CITATION = late_pattern(
     rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
     rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
     rf"|\((?:see|cf\.?|siehe|vgl\.?|voir)?\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
@@ -18,15 +20,15 @@ CITATION = re.compile(
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _WORD_JOINER = "\u2060"
 _LONGEST_RANGE = 1_000
-_HEADING = re.compile(
+_HEADING = late_pattern(
     r"\s*[#>*_\s]*(?:sources?|references?|citations?|bibliography|quellen(?:angaben)?|références|fuentes|fonti|bronnen)"
     r"(?:\s(?:used|cited))?[*_\s]*(?P<colon>:)?[*_\s]*(?P<rest>.*)",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\s*\[\^?\d{1,5}\]:\s.*")
+_DEFINITION = late_pattern(r"\s*\[\^?\d{1,5}\]:\s.*")
 """What a mark stands for, in Markdown: [^1]: Le Monde."""
-_LISTED = re.compile(r"(?:[-*•]|\(?\d{1,3}[.)])\s+")
-_ITEM = re.compile(r"https?://|www\.|^\s*[-*]?\s*(?:\[\^?\d+\]|【\d+】)", re.IGNORECASE)
+_LISTED = late_pattern(r"(?:[-*•]|\(?\d{1,3}[.)])\s+")
+_ITEM = late_pattern(r"https?://|www\.|^\s*[-*]?\s*(?:\[\^?\d+\]|【\d+】)", re.IGNORECASE)
 
 
 def cited(text: str) -> set[int]:

@@ -1,7 +1,5 @@
 """The interface between the domain and a flow: the commands, and the methods of a flow that the domain calls."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Messages to and from a model, in Leadhand's own shapes: the log stores them, and every adapter translates them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, cast

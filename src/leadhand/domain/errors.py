@@ -16,8 +16,6 @@ Two families::
     ToolError                   raised by a tool: a classed Failure on its way into the log
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -137,7 +135,7 @@ class Failure(Value):
     @classmethod
     def of(
         cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
-    ) -> Failure:
+    ) -> "Failure":
         """Return a failure; without ``next_action`` it has the usual one of its class and type.
 
         A long message, such as one that quotes what a model wrote, is cut.

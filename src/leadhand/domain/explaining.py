@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 
-from .computed import FEW, aggregates, derived, lists, shares
+from .computed import CONVERSIONS, FEW, aggregates, derived, lists, measured_by, shares, unit_is_share
 from .figures import FOREIGN_WORDS, MONTHS, SPAN, WEEKDAYS, Figure, Stated, readable, stated
 from .quotations import quotations_in
-from .units import CONVERSIONS, measured_by, unit_is_share
+from .text import late_pattern
 from .value import Json, is_object
 
 SMALL = 3
@@ -25,43 +25,43 @@ MOST_FIGURES = 60
 _CURRENCIES = frozenset(
     ("€", "$", "£", "¥", "eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "pound", "pounds", "chf", "yen")
 )
-HEDGE = re.compile(
+HEDGE = late_pattern(
     r"(?:about|around|roughly|nearly|almost|approximately|approx\.?|circa|ca\.?|over|under|more than|less than|up to|"
     r"some|just|at least|etwa|rund|ungefähr|fast|knapp|environ|presque|unos|casi|quasi|~|≈|>|<)\s*[€$£¥]?\s*$",
     re.IGNORECASE,
 )
-COMPUTED = re.compile(
+COMPUTED = late_pattern(
     r"\b(?:total|sum|together|altogether|combined|overall|average|mean|difference|between|apart|"
     r"(?:warm|cold|hott|cool|high|low|long|short|cheap|fast|slow|great|small|larg|old|young)er|more|less|fewer|ratio|times|"
     r"twice|spread|range|insgesamt|zusammen|summe|durchschnitt\w*|mittel|unterschied|mehr|weniger|somme|moyenne|"
     r"différence|plus|moins|suma|media|diferencia|más|menos)\b",
     re.IGNORECASE,
 )
-_ZONE = re.compile(r"\b(?:UTC|GMT|CES?T|[ECMP][SD]T|BST|JST|IST|local|time zone|Ortszeit)\b", re.IGNORECASE)
+_ZONE = late_pattern(r"\b(?:UTC|GMT|CES?T|[ECMP][SD]T|BST|JST|IST|local|time zone|Ortszeit)\b", re.IGNORECASE)
 _CLOCK_UNITS = frozenset(("h", "hrs", "hours", "heures", "horas", "ore", "uur", "uhr", "o'clock", "godz"))
-_CLOCK_AFTER = re.compile(
+_CLOCK_AFTER = late_pattern(
     r"\s*(?:in the (?:morning|afternoon|evening)|at night|o['’]clock|uhr|uur|(?:to|until|till) [a-z]+(?=\W))\b",
     re.IGNORECASE,
 )
-_EVERY_DAY = re.compile(r"\b(?:daily|every|week\w*|täglich|quotidien\w*)\b", re.IGNORECASE)
-_WEEK = re.compile(
+_EVERY_DAY = late_pattern(r"\b(?:daily|every|week\w*|täglich|quotidien\w*)\b", re.IGNORECASE)
+_WEEK = late_pattern(
     r"\b(?:week|weekend|days|mon|tues|wednes|thurs|fri|satur|sun|woche|tage|semaine|semana)\w*\b", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"[A-Za-z]{4,}[-_](\d+)")
+_NUMBERED = late_pattern(r"[A-Za-z]{4,}[-_](\d+)")
 """A word and a number (order-1234, not LH-4711), which say no more than "order 1234"."""
-_URL = re.compile(
+_URL = late_pattern(
     r"(?:https?://|www\.)[^\s<>\"'`|\]】]+"
     r"|(?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+"  # an e-mail address
     r"|(?<![\w.@/-])(?:[a-z0-9][a-z0-9-]*\.)+(?:com|org|net|edu|gov|info|example)\b(?:/[^\s<>\"'`|\]】]*)?",
     re.IGNORECASE,
 )
-_LONG_WORD = re.compile(r"[^\W\d_][^\W\d_’']{2,}")
+_LONG_WORD = late_pattern(r"[^\W\d_][^\W\d_’']{2,}")
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]{2,}"
-_NAME = re.compile(
+_NAME = late_pattern(
     rf"(?<=[\w,] ){_CAPITAL}"
     rf"(?:[ -](?:(?:van|von|de|del|della|der|den|di|da|la|le|al|bin|ibn|of|the) ){{0,2}}{_CAPITAL})+"
 )
-_PHRASE_END = re.compile(r"(?<=[.!?:])\s+|[(“„\"*•\[→–]|\s-\s")
+_PHRASE_END = late_pattern(r"(?<=[.!?:])\s+|[(“„\"*•\[→–]|\s-\s")
 _MOST_CAPITALS = 0.25
 """The share of unknown words with a capital letter in a line above which more than names has one."""
 

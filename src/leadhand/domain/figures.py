@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from .text import late_pattern
+
 _MONTH_NAMES = (
     (
         "january jan januar janvier enero gennaio januari janeiro",
@@ -60,21 +62,21 @@ _WEEKDAY_NAMES = (
     "sunday sonntag dimanche domingo domenica zondag 日曜",
 )
 WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
-_WEEKDAY = re.compile(rf"(?<!\w)({'|'.join(WEEKDAYS)})(?:s|日)?(?!\w)", re.IGNORECASE)
+_WEEKDAY = late_pattern(rf"(?<!\w)({'|'.join(WEEKDAYS)})(?:s|日)?(?!\w)", re.IGNORECASE)
 _WEEKDAY_WORDS = {*WEEKDAYS, *(f"{name}s" for name in WEEKDAYS), "feira"}
 _TENS = "|".join(_WORDS)
 _SCALE = "|".join(_SCALES)
 
 # Most texts do not match most patterns, and a search for what each match contains is many times faster.
-_DIGITS = re.compile(r"\d+")
-_SLASHED = re.compile(r"\d[-/]\d")
+_DIGITS = late_pattern(r"\d+")
+_SLASHED = late_pattern(r"\d[-/]\d")
 _DATES = (
     (
-        re.compile(r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})(?=\D|$)"),
+        late_pattern(r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})(?=\D|$)"),
         _SLASHED,
     ),
     (
-        re.compile(
+        late_pattern(
             r"(?<!\d)(?:(?P<d0>\d{1,2})(?:st|nd|rd|th|\.)?\s*(?:-|–|to|and|bis|und|au|al)\s*)?"
             r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.|er)?"
             rf"\s+(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:,?\s+(?:de\s+)?(?P<y>\d{{4}}))?",
@@ -83,7 +85,7 @@ _DATES = (
         None,
     ),
     (
-        re.compile(
+        late_pattern(
             rf"\b(?P<n>{_MONTH})\b\.?\s+(?:(?P<d0>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:-|–|to|and)\s*)?(?P<d>\d{{1,2}})"
             r"(?:st|nd|rd|th)?\b(?![:.,]\d)(?:,?\s+(?P<y>\d{4}))?",
             re.IGNORECASE,
@@ -91,68 +93,68 @@ _DATES = (
         None,
     ),
     (
-        re.compile(r"(?<![\d.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?:\s?(?P<y>\d{4}))?(?!\d)"),
-        re.compile(r"\d\.\s?\d{1,2}\."),
+        late_pattern(r"(?<![\d.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?:\s?(?P<y>\d{4}))?(?!\d)"),
+        late_pattern(r"\d\.\s?\d{1,2}\."),
     ),
     (
-        re.compile(r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4})(?!\d)"),
+        late_pattern(r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4})(?!\d)"),
         _SLASHED,
     ),
     (
-        re.compile(rf"\b(?P<n>{_MONTH})\b\.?,?\s+(?:of\s+|de\s+)?(?P<y>\d{{4}})\b", re.IGNORECASE),
+        late_pattern(rf"\b(?P<n>{_MONTH})\b\.?,?\s+(?:of\s+|de\s+)?(?P<y>\d{{4}})\b", re.IGNORECASE),
         None,
     ),
 )
 """Dates in numbers, each with what a text has where it matches; None: the name of a month."""
-_TIME = re.compile(
+_TIME = late_pattern(
     r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.](?P<m>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:\s?(?P<p>[ap])\.?m\b\.?|\s?(?:uhr|uur)\b)"
     r"|:(?P<m2>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?|\s?(?P<p2>[ap])\.?m\b\.?|\s?(?:uhr|uur|o['’]clock)\b)(?![\d:])",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(r"\d(?:[:.]\d\d|\s?[ap]\.?m|\s?u[hu]r|\s?o['’]clock)", re.IGNORECASE)
+_CLOCK = late_pattern(r"\d(?:[:.]\d\d|\s?[ap]\.?m|\s?u[hu]r|\s?o['’]clock)", re.IGNORECASE)
 _HOURS = r"(?:h|hrs?|hours?|std\.?|stunden?|heures?|horas?|ore|uur|godz\.?|ч|час\w*|時間|小时)"
 _MINUTES = r"(?:m|mins?|minutes?|minuten?|minutos?|minuti|мин\w*|分)"
-_DURATION = re.compile(
+_DURATION = late_pattern(
     rf"(?<![\d:.,])(?P<h>\d{{1,3}})\s?{_HOURS}\s?(?:(?:and|und|et|y|e|en)\s)?(?P<m>[0-5]?\d)(?![.,:]?\d)(?:\s?{_MINUTES}\b)?"
     rf"|(?<![\d:.,])(?P<h2>\d{{1,2}}):(?P<m2>[0-5]\d)\s?{_HOURS}(?!\w)",
     re.IGNORECASE,
 )
-_FROM = re.compile(
+_FROM = late_pattern(
     r"(?<![\d:.,])(?P<h>[01]?\d|2[0-4])"
     r"(?=\s?(?:-|–|to|until|bis|tot|à|and|und|en)\s?\d[\d:.]*\s?(?:uhr|uur|o['’]clock|[ap]\.?m\b))",
     re.IGNORECASE,
 )
 """The beginning of a span of which only the end says that it is a time: 9 to 5 p.m."""
-_SPANNED = re.compile(r"\d\s?[^\W\d_]++\.?\s?(?:[^\W\d_]+\s)?\d|:\d\d\s?[^\W\d_]")
-_NUMBER = re.compile(
+_SPANNED = late_pattern(r"\d\s?[^\W\d_]++\.?\s?(?:[^\W\d_]+\s)?\d|:\d\d\s?[^\W\d_]")
+_NUMBER = late_pattern(
     r"(?<![\w.,])(?<!\w[-_/])"
     r"(?P<n>\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)"
     r"(?P<o>st|nd|rd|th)?\b(?![.,]\d)(?:[\s\u00a0-]?(?P<u>[%‰°][A-Za-z]?|[^\W\d_]+(?:/[^\W\d_]+)?|[€$£¥]))?"
     r"|(?<![\w.,])(?P<n2>\d+(?:[.,]\d+)?)(?P<u2>[^\W\d_]+(?:/[^\W\d_]+)?)",
     re.IGNORECASE,
 )
-_RANGE = re.compile(
+_RANGE = late_pattern(
     rf"[\d.,]+\s*(?:-|–|to|and|bis|und|à|et)\s*[\d.,]+\s*({'|'.join(sorted(_SUFFIXES, key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
 """A range whose scale follows its end: between 1.2 and 1.3 million."""
 _SHARING = 5
 """Letters of a number that may share a scale: not 210,000 of "by 210,000 to 1.92 million"."""
-_SPELLED = re.compile(
+_SPELLED = late_pattern(
     rf"\b(?:{_TENS})(?:[\s-]+(?:and\s+)?(?:{_TENS}|{_SCALE}))*\b|\ba\s(?:{_SCALE})(?:\s(?:{_SCALE}))*\b", re.IGNORECASE
 )
-_CODE = re.compile(r"(?<![\w.])(?:[A-Za-z]+[-_]?(?=\d{3})\d\w*|\d+(?:\.\d+){2,})\b")
-_CODED = re.compile(r"\d\d\d|\d\.\d+\.\d")
+_CODE = late_pattern(r"(?<![\w.])(?:[A-Za-z]+[-_]?(?=\d{3})\d\w*|\d+(?:\.\d+){2,})\b")
+_CODED = late_pattern(r"\d\d\d|\d\.\d+\.\d")
 _LABELS = ["step", "day", "part", "option", "stage", "section", "level", "phase", "table", "figure", "tag", "schritt"]
-_LABEL = re.compile(
+_LABEL = late_pattern(
     r"^\s*(?:[-*]\s*)?\(?\d{1,3}[.)]\s"
     rf"|\b(?:{'|'.join(_LABELS)})\s\d{{1,2}}\b"
     r"|\b24/7\b|\b24[\s-]h(?:ours?)?\b|\b[1-3]\s?[dD]\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_LABELLED = re.compile(r"\d(?:[.)]\s|/7|[\s-]h|\s?d)", re.IGNORECASE)
-_TIMESTAMP = re.compile(r"T(?=\d)")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LABELLED = late_pattern(r"\d(?:[.)]\s|/7|[\s-]h|\s?d)", re.IGNORECASE)
+_TIMESTAMP = late_pattern(r"T(?=\d)")
+_LETTERS = late_pattern(r"[^\W\d_]+")
 _NUMBER_WORDS = _WORDS.keys() | _SCALES.keys()
 
 
@@ -199,8 +201,8 @@ _FAR_EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 def readable(text: str) -> str:
     """The text with digits of every script as 0 to 9, and apart from letters that are written without spaces."""
-    if text.isascii():
-        return text
+    if not any(mark >= "\u0660" and (mark.isalnum() or mark in _DIGIT_MARKS) for mark in set(text)):
+        return text  # the first digit that is not 0 to 9 is U+0660; the scripts of the Far East follow it
     text = re.sub(r"[^\W\D]", lambda digit: str(int(digit[0])), text)
     text = re.sub(rf"(?<=\d)[{_DIGIT_MARKS}](?=\d)", lambda mark: mark[0].translate(_MARKS), text)
     text = re.sub(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]", r" \1-\2-\3 ", text)

@@ -1,7 +1,5 @@
 """Hosts: the processes that drive runs and carry out attempts."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from datetime import datetime
 from enum import StrEnum

@@ -3,8 +3,6 @@
 Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fit a database's integer.
 """
 
-from __future__ import annotations
-
 import operator
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
@@ -35,14 +33,14 @@ class Amount(Value):
     tokens: int = 0
     nanousd: int = 0
 
-    def __add__(self, other: Amount) -> Amount:
+    def __add__(self, other: "Amount") -> "Amount":
         return Amount(
             requests=self.requests + other.requests,
             tokens=self.tokens + other.tokens,
             nanousd=self.nanousd + other.nanousd,
         )
 
-    def fits(self, ceiling: Ceiling) -> bool:
+    def fits(self, ceiling: "Ceiling") -> bool:
         """Whether this sum is within every limit that is set."""
         return (
             (ceiling.requests is None or self.requests <= ceiling.requests)
@@ -61,7 +59,7 @@ class Ceiling(Value):
     tokens: int | None = None
     nanousd: int | None = None
 
-    def within(self, other: Ceiling) -> Ceiling:
+    def within(self, other: "Ceiling") -> "Ceiling":
         """Return the lower of both limits of each kind."""
         return Ceiling(
             requests=smaller(self.requests, other.requests),
@@ -166,7 +164,7 @@ class Limits(Value):
     max_repairs: int = Field(default=2, ge=0)
     max_retries: int = Field(default=2, ge=0)
 
-    def within(self, most: Limits) -> Limits:
+    def within(self, most: "Limits") -> "Limits":
         """Return the limits that are within both. ``batch_size`` stays as it is: it bounds nothing."""
         return self.evolve(
             **{name: smaller(getattr(self, name), getattr(most, name)) for name in LIMITING},

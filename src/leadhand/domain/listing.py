@@ -1,7 +1,5 @@
 """What stores compute from the events that they append: list lines, and the record of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -193,7 +191,7 @@ class RunRecord:
         )
 
     @classmethod
-    def of(cls, run_id: str, entries: Sequence[ev.Entry], shared: dict[str, Account] | None = None) -> RunRecord:
+    def of(cls, run_id: str, entries: Sequence[ev.Entry], shared: dict[str, Account] | None = None) -> "RunRecord":
         """Rebuild the record of a run without an owner from all of its entries."""
         started = entries[0].event
         assert isinstance(started, ev.RunStarted)

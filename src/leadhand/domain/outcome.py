@@ -13,7 +13,7 @@ from .events import RunFinished
 from .ordered_calls import written_call
 from .run import CitedSource, Gap, RunStatus
 from .state import INDETERMINATE, AssignmentState, RunState
-from .text import is_blank
+from .text import is_blank, late_pattern
 from .work_result import VerdictKind
 
 SAMPLE = "Sample data was used."
@@ -27,8 +27,8 @@ CHECK_FIRST = "find out what it did before you ask for it again"
 """What a person can do about a gap of an assignment that did something irreversible."""
 CHECK = "check it yourself, or have a tool called that shows it"
 """What a person can do about a result that no call proves."""
-_WORD = re.compile(r"\w[\w'’-]*")
-_ASKING = re.compile(r"\b(?:ask|try) (?:again|more|for)\b")
+_WORD = late_pattern(r"\w[\w'’-]*")
+_ASKING = late_pattern(r"\b(?:ask|try) (?:again|more|for)\b")
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:

@@ -1,7 +1,5 @@
 """Passages: the pieces of what tools found that a text may cite."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_QUOTED = re.compile(
+from .text import late_pattern
+
+_QUOTED = late_pattern(
     r"“([^“”]{12,})”|„([^„“”\"]{12,})[“”\"]|«([^«»]{12,})»|「([^「」]{8,})」|(?<!\w)\"([^\"\n]{12,})\"(?!\w)"
 )
-_SAYS = re.compile(
+_SAYS = late_pattern(
     r"\b(?:sa(?:ys?|id|ying)|stat(?:es?|ed|ing)|wr(?:ites?|ote)|written|reads?|quot\w*|according to|reported|reports|"
     r"explain(?:s|ed)|announce[sd]|warn(?:s|ed)|claim(?:s|ed)|sagt\w*|schreibt|schrieb|laut|heißt es|"
     r"dit|écrit|selon|dice|dijo|según|scrive|secondo|zegt|volgens)\b",

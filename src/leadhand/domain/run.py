@@ -1,11 +1,8 @@
 """A run as a whole: its status, definition, roles, gaps and sources."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import operator
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .errors import Failure, FailureClass
 from .limits import NOTHING, Amount, Ceiling, Concurrency, Limits, SharedBudget, nanousd
+from .text import late_pattern
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import JsonSchemaWriter, Value, is_object, shown, unset
 
@@ -26,6 +24,8 @@ OWN_TOOLS = "*own"
 WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
 EVERY_ROLE = "*"
 """In the instructions of a run: those of every role."""
+LONGEST_INSTRUCTIONS = 8_000
+"""Characters. Instructions are sent with every call, so they have to leave room in small context windows."""
 
 
 def output_schema(output: Any) -> dict[str, Any] | None:
@@ -120,7 +120,7 @@ _LIKE = {
 }
 """The roles of reports, research and typed answers, by the roles of a work order whose models they use."""
 _FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
-_ANY_FLAG = re.compile(r"\(--(?:lead-|worker-)?model\)")
+_ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
 
 
 def advised(failure: Failure, role: Role) -> Failure:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
+from typing import Any, cast
 
 from .errors import UsageError
 from .value import Json, is_list, is_object
@@ -24,6 +25,21 @@ _ERROR = re.compile(
         )""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+class _LatePattern:
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled when it is first used: a short run uses few of them."""
+    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -66,7 +82,7 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
             raise UsageError(f"{what} has no option {name!r}", how)
 
 
-_FIGURES = re.compile(r"[\d_]+")
+_FIGURES = late_pattern(r"[\d_]+")
 
 
 def stated_lines(value: Json, name: str = "it", known: Collection[Json] = ()) -> Iterator[str]:

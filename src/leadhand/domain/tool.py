@@ -1,7 +1,5 @@
 """Tools as the log records them: name, schema and effect, and the results of calls."""
 
-from __future__ import annotations
-
 import operator
 import re
 from datetime import datetime

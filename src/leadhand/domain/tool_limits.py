@@ -1,7 +1,5 @@
 """How often a tool is called: at once, in a span of time, and not at all while an earlier result is still good."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

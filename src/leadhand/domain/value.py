@@ -1,7 +1,5 @@
 """The base of every value of the domain, and JSON: its type, and functions that read JSON of unknown shape."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping

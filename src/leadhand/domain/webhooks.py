@@ -1,7 +1,5 @@
 """Webhooks: which events of a run are sent to which address, what a message contains, and how it is signed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -9,7 +7,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from .document import iso
+from .document.event_line import iso
 from .events import AnyEvent, ApprovalRequested, Entry, RunFinished
 from .run import RunStatus
 from .value import Value
@@ -53,7 +51,7 @@ class Delivery(Value):
     code: int | None = None
     error: str = ""
 
-    def after(self, now: datetime, code: int | None, error: str) -> Delivery:
+    def after(self, now: datetime, code: int | None, error: str) -> "Delivery":
         """Return the delivery after an attempt: ``code`` is the HTTP status, if any, ``error`` why it failed."""
         attempts = self.attempts + 1
         over = not error or attempts > len(RETRY_AFTER_S) or code == 410  # 410: the receiver wants no more

@@ -1,7 +1,5 @@
 """Work orders and assignments: plans, their validation, and the units of work."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Results of attempts, and reviews: a verdict on each result, and the missing parts of the request."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any
 
@@ -50,7 +48,7 @@ class WorkResult(Value):
             raise ValueError("a result needs data if it is ok, and an error if it is not")
 
     @classmethod
-    def failed(cls, task_name: str, failure: Failure, used: tuple[str, ...] = ()) -> WorkResult:
+    def failed(cls, task_name: str, failure: Failure, used: tuple[str, ...] = ()) -> "WorkResult":
         """A result that is not ok."""
         return cls(task_name=task_name, ok=False, error=failure, used=used)
 

@@ -1,7 +1,5 @@
 """Workers that people or models define: instructions with a name, tools and limits, from a file or made in a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Self
 

@@ -12,6 +12,7 @@ from operator import is_
 from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.domain.evolve.calls import CHILD_FAILED
+from leadhand.domain.text import late_pattern
 from leadhand.domain.tool import TOOL_ERROR, ToolResult
 from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
 
@@ -19,7 +20,7 @@ REPEATED = "repeated_call"
 """The type of failure of a call that was not made, and of an attempt that keeps asking for one."""
 BUDGET = "tool_budget"
 """The type of failure of a call that was not made because no calls are left."""
-_TO_THE_MODEL = re.compile(
+_TO_THE_MODEL = late_pattern(
     r"\b(?:an earlier answer was not accepted|that was not accepted:|that cannot be used:|do not mention this\b)",
     re.IGNORECASE,
 )

@@ -1,7 +1,5 @@
 """Checks of results, arguments and proposed calls: schemas, conditions, references between results."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -14,7 +14,6 @@ from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.limits import SharedLimit
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
-from leadhand.engine.code_attempt import CodeAttempt
 from leadhand.engine.conversation import Conversation, Kept
 from leadhand.engine.endings import Parked
 from leadhand.engine.log import RunLog
@@ -128,6 +127,8 @@ class Host:
         on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
         turns = Turns(work, log, self._models, self._tools, on_text)
         if work.code is not None:
+            from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
+
             return await CodeAttempt(work, log, turns).carry_out()
         key = (work.run_id, work.assignment.assignment_id)
         conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))

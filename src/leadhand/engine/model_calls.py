@@ -10,8 +10,8 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
 from leadhand.domain.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
@@ -37,8 +37,7 @@ CHECK = "check that the server runs"
 """What a person can do about a server that is away and says nothing else."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
+class ModelCall(NamedTuple):
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,

@@ -10,20 +10,21 @@ from itertools import takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
+from leadhand.domain.text import late_pattern
 from leadhand.domain.value import Json, Value
 
 REDACTED = "[redacted]"
-SECRET_NAME = re.compile(
+SECRET_NAME = late_pattern(
     r"(api[-_]?key|authorization|password|passwd|passphrase|pwd|[-_]pass|[-_]pat|[-_]dsn|secret|access[-_]?token"
     r"|refresh[-_]?token|private[-_]?key)$",
     re.IGNORECASE,
 )
-_ENVIRONMENT_NAME = re.compile(
+_ENVIRONMENT_NAME = late_pattern(
     # PWD and OLDPWD are directories, and variables such as SSH_ASKPASS name programs.
     r"(KEY|TOKEN|SECRET|CREDENTIALS?|_PAT|_DSN|(?<!^)(?<!^OLD)PWD)$|(?<!ASK)PASS",
     re.IGNORECASE,
 )
-_SECRET_URL = re.compile(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
+_SECRET_URL = late_pattern(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
 """A URL with credentials, a query, or a part like a token: what a variable ``*_URL`` must not show. Others may."""
 _USERINFO = r"(?<=://)[^\s/?#\"<>\\]+(?=@)"
 _USERINFO_CUT = r"(?<=://)[^\s/?#\"<>\\@:\[]+:(?!\d{1,5}(?:…|\Z))[^\s/?#\"<>\\@…]+(?=…|\Z)"
@@ -44,15 +45,15 @@ _PATTERNS = (
 )
 _NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
 _QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
-_ASSIGNED = re.compile(
+_ASSIGNED = late_pattern(
     rf"{_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))",
 )
 """``password=…``, or with the value in quotes, such as in JSON that is part of a text; a group is the value."""
-_BASIC = re.compile(r"\b(?i:basic)\s+([A-Za-z0-9+/_\-]{4,}={0,2})")
+_BASIC = late_pattern(r"\b(?i:basic)\s+([A-Za-z0-9+/_\-]{4,}={0,2})")
 """Perhaps the credentials of HTTP; the group is what must decode to them."""
-_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
-_KEY_LINES = re.compile(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
+_KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY_END = late_pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
+_KEY_LINES = late_pattern(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
 _MARKS = (
     *("gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
     *("bearer", "basic", "private key", "@", "apikey", "api_key", "api-key", "authorization", "pass", "pwd", "secret"),
@@ -63,16 +64,16 @@ _MARKS = (
 )
 """One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern.
 No event field has such a name."""
-_SK = re.compile(r"sk-[a-z0-9_\-]{16}")
+_SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
-_BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
-_KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
+_BEGUN = late_pattern(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
+_KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
-_URL_CUT = re.compile(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
+_URL_CUT = late_pattern(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
 """What the JSON of a text with a cut password in a URL has."""
-_SPACE = re.compile(r"\s")
-_ESCAPE = re.compile(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
+_SPACE = late_pattern(r"\s")
+_ESCAPE = late_pattern(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
 """An escape of JSON, also in a text that was itself escaped."""
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -95,10 +96,10 @@ class Redactor:
         self._beginnings = [(secret, _beginning(secret)) for secret in known]
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
-        self._each = [re.compile(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
+        self._each = [late_pattern(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
         begun = [re.escape(beginning) for _, beginning in self._beginnings]
-        self._secret = re.compile("|".join([*values, *begun, *_PATTERNS, *more]))
+        self._secret = late_pattern("|".join([*values, *begun, *_PATTERNS, *more]))
         # Looked for first, as plain text: on events without a secret this is all that redaction costs.
         marks = (*known, *(beginning for _, beginning in self._beginnings))
         self._marks = (*_MARKS, *(json.dumps(mark, ensure_ascii=False)[1:-1].lower() for mark in marks))

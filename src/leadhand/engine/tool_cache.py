@@ -1,7 +1,5 @@
 """Results of tools that are used again: by the same tool with the same arguments, within their lifetime."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -24,11 +24,11 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
+from leadhand.engine.shared_limits import ToolLimits
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache, may_keep
-from leadhand.engine.tool_limits import ToolLimits
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
     ArtifactStore,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from leadhand.domain.events import NoteEmitted
 from leadhand.engine.log import RunLog
@@ -82,8 +83,7 @@ class _Queue:
     again_at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptWaits:
+class AttemptWaits(NamedTuple):
     """The waits of one attempt."""
 
     notes: WaitNotes

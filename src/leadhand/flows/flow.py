@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, cast, get_args
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.commands import Command, Expectation, Finish, FlowError, Outcome, ProposedCall
-from leadhand.domain.document.report_task import ReportTask
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
@@ -20,6 +21,9 @@ from .desk import Code
 from .offline.rule import Rules
 from .refused_options import refusal
 from .run_view import AssignmentView, RunView
+
+if TYPE_CHECKING:
+    from leadhand.domain.document.report_task import ReportTask
 
 
 class Result(NamedTuple):
@@ -221,6 +225,8 @@ class FlowPolicy:
             return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
 
     def task(self, state: RunState) -> ReportTask | None:
+        from leadhand.domain.document.report_task import ReportTask  # only reports have one
+
         with self._calling("task"):
             task = self.flow.task(self.view(state))
             return None if task is None else ReportTask.model_validate({**task, "events": ()})
@@ -297,3 +303,9 @@ def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:
         for role in flow.roles(flow.checked_options(definition.options))
     ]
     return definition.evolve(roles=tuple(roles))
+
+
+@cache
+def instructions_in(package: str, name: str) -> str:
+    """Return the instructions from ``prompts/<name>.md`` of a package: built-in instructions are beside each flow."""
+    return (files(package) / "prompts" / f"{name}.md").read_text("utf-8").strip()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from leadhand.domain.hosts import Announcement, HostLine, QueueInfo
 
@@ -16,8 +15,7 @@ LARGEST_MESSAGE = 7_900
 """The most bytes of a message between processes, in UTF-8: PostgreSQL's limit is 8,000."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """What any host may do: drive a run, or carry out ``attempts`` of it. It holds names only; the log has the rest."""
 
     task: str

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
 
-from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.hosts import HostLine
-from leadhand.domain.listing import RunListing, StoreInfo
 from leadhand.domain.run import EarlierFile
-from leadhand.domain.run_filter import RunFilter
 from leadhand.domain.value import Json
-from leadhand.domain.webhooks import Delivery, Webhook
+
+if TYPE_CHECKING:
+    from leadhand.domain.access import AgentSettings, ApiKey
+    from leadhand.domain.hosts import HostLine
+    from leadhand.domain.listing import RunListing, StoreInfo
+    from leadhand.domain.run_filter import RunFilter
+    from leadhand.domain.webhooks import Delivery, Webhook
 
 
 class AnswerCache(Protocol):
@@ -260,8 +261,7 @@ class KeyStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(NamedTuple):
     """The places of a limit as they are.
 
     ``held`` are the tickets of this process that hold a place, ``in_use`` counts all that do, ``waiting`` all others.

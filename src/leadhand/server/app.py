@@ -18,8 +18,9 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
-from leadhand.app.keys import key_store, user
+from leadhand.app.keys import key_store
 from leadhand.app.resumer import Resumer
+from leadhand.app.settings import user
 from leadhand.domain.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from leadhand.domain.document import event_line
+from leadhand.domain.document.event_line import event_line
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry, RunFinished, RunReopened
 from leadhand.domain.run import ENDED

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from leadhand.app.workers import WorkerDocument
 from leadhand.domain.access import Scope
-from leadhand.domain.document import ApprovalCard, Moment, RunLine
-from leadhand.domain.document.shapes import Document, unset
+from leadhand.domain.document.event_line import Moment
+from leadhand.domain.document.shapes import ApprovalCard, Document, RunLine, unset
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.hosts import HostLine, QueueInfo
 from leadhand.domain.run import RunStatus

@@ -13,10 +13,9 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from leadhand.domain.errors import StoreError, UsageError
@@ -60,8 +59,7 @@ def wait_to_repeat(conflict: TryAgain, attempt: int) -> None:
     time.sleep(random.uniform(0, 0.01 * attempt))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(NamedTuple):
     """The SQL of one kind of database where the two differ; each field except ``kind`` is a piece of SQL.
 
     ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
@@ -229,8 +227,7 @@ EXACT = 32
 """Rows up to which an insert is one statement, whatever their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table and its columns, written in SQL. Statements have few sizes, so that they stay prepared."""
 
     name: str

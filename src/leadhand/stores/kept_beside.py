@@ -6,17 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
-from leadhand.domain.webhooks import Delivery, Webhook
+from pydantic import ValidationError
+
+from leadhand.domain.errors import StoreError
 
 from . import webhooks
-from .codec import stored
+from .codec import moment, read_moment, stored
 from .connection import Row
-from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers
 from .writer import SideWrite, Writer
+
+if TYPE_CHECKING:
+    from leadhand.domain.access import AgentSettings, ApiKey
+    from leadhand.domain.webhooks import Delivery, Webhook
+
+KEY_COLUMNS = "key_id, name, prefix, digest, scopes, ceilings, created_at, revoked_at, last_used_at"
 
 
 class KeptBeside:
@@ -32,22 +38,26 @@ class KeptBeside:
         scopes, ceilings = ",".join(key.scopes), key.ceilings.model_dump_json()
         columns = (key.key_id, key.name, key.prefix, key.digest, scopes, ceilings, *times)
         if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
+            from leadhand.domain.access import key_exists
+
             raise key_exists(key)
 
     async def keys(self) -> list[ApiKey]:
         rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
-        return [key_of_row(row) for row in rows]
+        return [_key_of_row(row) for row in rows]
 
     async def key_of(self, digest: str) -> ApiKey | None:
         rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?", digest)
-        return key_of_row(rows[0]) if rows else None
+        return _key_of_row(rows[0]) if rows else None
 
     async def revoke_key(self, key_id: str) -> ApiKey:
         revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
         rows = await self._change(f"4 {key_id}", revoke, stored(self._now()), key_id)
         if not rows:
+            from leadhand.domain.access import no_such_key
+
             raise no_such_key(key_id)
-        return key_of_row(rows[0])
+        return _key_of_row(rows[0])
 
     async def used_key(self, key_id: str, at: datetime) -> None:
         use = "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)"
@@ -55,7 +65,7 @@ class KeptBeside:
 
     async def agents(self) -> list[AgentSettings]:
         return [
-            agent_of_row(name, body) for name, body in await self._rows("SELECT name, body FROM agents ORDER BY name")
+            _agent_of_row(name, body) for name, body in await self._rows("SELECT name, body FROM agents ORDER BY name")
         ]
 
     async def set_agent(self, agent: AgentSettings) -> None:
@@ -101,3 +111,37 @@ class KeptBeside:
 
     async def _change(self, key: str, sql: str, *parameters: object) -> list[Row]:
         return await self._writer.submit(SideWrite(key=key, write=lambda session: session.execute(sql, parameters)))
+
+
+def _key_of_row(row: Row) -> ApiKey:
+    """Return the key in a row of ``KEY_COLUMNS``. Raises StoreError if it is damaged."""
+    from leadhand.domain.access import ApiKey, KeyCeilings, Scope  # few processes read keys
+
+    try:
+        return ApiKey(
+            key_id=row[0],
+            name=row[1],
+            prefix=row[2],
+            digest=row[3],
+            scopes=tuple(Scope(scope) for scope in row[4].split(",") if scope),
+            ceilings=KeyCeilings.model_validate_json(row[5]),
+            created_at=moment(row[6]),
+            revoked_at=read_moment(row[7]),
+            last_used_at=read_moment(row[8]),
+        )
+    except (ValueError, ArithmeticError, TypeError) as error:
+        raise StoreError(
+            f"the key {row[0]} in the table api_keys is damaged", "restore the database from a backup"
+        ) from error
+
+
+def _agent_of_row(name: str, body: str) -> AgentSettings:
+    """Return the settings of a role in a row. Raises StoreError if they are damaged."""
+    from leadhand.domain.access import AgentSettings  # few processes read settings
+
+    try:
+        return AgentSettings.model_validate_json(body)
+    except ValidationError as error:
+        raise StoreError(
+            f"the settings of the agent {name} are damaged", "restore the database from a backup, or set them again"
+        ) from error

@@ -1,7 +1,4 @@
-"""Rows besides the log: snapshots, cached answers, API keys and settings of roles.
-
-Snapshots and cached answers may be deleted at any time. API keys are stored as digests with scopes, never as keys.
-"""
+"""Rows besides the log that may be deleted at any time: snapshots and cached answers."""
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
@@ -11,20 +8,14 @@ import json
 import time
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
-from leadhand.domain.access import AgentSettings, ApiKey, KeyCeilings, Scope
-from leadhand.domain.errors import StoreError, no_such_run
+from leadhand.domain.errors import no_such_run
 from leadhand.domain.value import Json
 
-from .codec import moment, read_moment
-from .connection import Connection, Dialect, Row, among
+from .connection import Connection, Dialect, among
 
 CLEANING_INTERVAL_S = 60.0
 LONGEST_S = 1e10
 """The longest lifetime of an answer, in seconds: longer ones, even infinity, count as this."""
-
-KEY_COLUMNS = "key_id, name, prefix, digest, scopes, ceilings, created_at, revoked_at, last_used_at"
 
 
 def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
@@ -116,33 +107,3 @@ def free_at(now: str) -> str:
         f"CASE WHEN gates.used_at > {now} + 1000000 THEN {now} + gates.free_at - gates.used_at"
         f" WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END"
     )
-
-
-def key_of_row(row: Row) -> ApiKey:
-    """Return the key in a row of ``KEY_COLUMNS``. Raises StoreError if it is damaged."""
-    try:
-        return ApiKey(
-            key_id=row[0],
-            name=row[1],
-            prefix=row[2],
-            digest=row[3],
-            scopes=tuple(Scope(scope) for scope in row[4].split(",") if scope),
-            ceilings=KeyCeilings.model_validate_json(row[5]),
-            created_at=moment(row[6]),
-            revoked_at=read_moment(row[7]),
-            last_used_at=read_moment(row[8]),
-        )
-    except (ValueError, ArithmeticError, TypeError) as error:
-        raise StoreError(
-            f"the key {row[0]} in the table api_keys is damaged", "restore the database from a backup"
-        ) from error
-
-
-def agent_of_row(name: str, body: str) -> AgentSettings:
-    """Return the settings of a role in a row. Raises StoreError if they are damaged."""
-    try:
-        return AgentSettings.model_validate_json(body)
-    except ValidationError as error:
-        raise StoreError(
-            f"the settings of the agent {name} are damaged", "restore the database from a backup, or set them again"
-        ) from error

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
@@ -38,9 +38,11 @@ from .places import Queues, places
 from .schema import check_current
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
-from .transfer import Moved, Progress, transfer
 from .upkeep import UNNAMED_S
 from .writer import Writer
+
+if TYPE_CHECKING:
+    from .transfer import Moved, Progress
 
 LOGGER = logging.getLogger("leadhand")
 PATIENCE_S = 60.0
@@ -310,6 +312,8 @@ class SqlContextStore(KeptBeside):
 
         Cancelling the wait stops it; it can be started again. ``progress`` is called on another thread.
         """
+        from .transfer import transfer  # a database is moved once
+
         stopped = Event()
 
         def report(moved: Moved) -> None:

@@ -189,7 +189,8 @@ class LogTransaction:
         APPROVALS.insert(self._connection, requested)
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
         BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
-        defer(self._connection, self._jobs)
+        if self._jobs:
+            defer(self._connection, self._jobs)
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
         enqueue(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
 

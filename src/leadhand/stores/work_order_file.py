@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from leadhand.domain.document import work_order, work_state
-from leadhand.domain.document.shapes import IssuedOrder
+from leadhand.domain.document.work_states import IssuedOrder, work_order, work_state
 from leadhand.domain.state import RunState
 
 LOGGER = logging.getLogger("leadhand")

@@ -12,10 +12,9 @@ from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
 
-from .geocoders import OPEN_STREET_MAP
 from .geography import Mode, distance_km, fold
 from .places import Found, resolve_ends
-from .services import ServiceUrls
+from .services import OPEN_STREET_MAP, ServiceUrls
 
 if TYPE_CHECKING:
     from .routers import Route

@@ -3,19 +3,13 @@
 Protocols: nominatim.org/release-docs/latest/api/Search and github.com/komoot/photon/blob/master/docs/api-v1.md.
 """
 
-from __future__ import annotations
-
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from leadhand.domain.tool import Source
 from leadhand.ports import ToolContext
 
 from .geography import Place
 from .replies import Lenient, failure, is_sample, text_of, typed
 from .services import ServiceUrls
-
-OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
-"""The credit that the Open Database License requires."""
 
 LIMIT = 5
 """The number of results to request: enough to see that a name is ambiguous."""

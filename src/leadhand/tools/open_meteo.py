@@ -1,7 +1,5 @@
 """Query Open-Meteo for towns by name and the weather at a point (open-meteo.com/en/docs, /en/docs/geocoding-api)."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Literal
 

@@ -6,13 +6,12 @@ If several places share a name, the clearly best-known one is chosen; else the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from leadhand.domain.errors import ToolError
 from leadhand.ports import ToolContext
 
-from .geocoders import ask_nominatim, ask_photon
 from .geography import Place, distance_km, fold, is_said_of, place_at, without_article
 from .open_meteo import find_towns
 from .replies import first_answer
@@ -41,8 +40,7 @@ one may only look similar (Louvres for the Louvre), so addresses and sights are 
 CANDIDATES_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """The chosen place, and ``note``: a sentence on how it was chosen, empty if there was no choice."""
 
     place: Place
@@ -170,6 +168,8 @@ def _apart(ranked: Iterable[Place], km: float) -> list[Place]:
 
 
 async def _find_addresses(context: ToolContext, urls: ServiceUrls, asked: str) -> list[Place]:
+    from .geocoders import ask_nominatim, ask_photon  # few names are not those of towns
+
     return await first_answer(lambda: ask_nominatim(context, urls, asked), lambda: ask_photon(context, urls, asked))
 
 

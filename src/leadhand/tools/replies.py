@@ -11,8 +11,6 @@ any other 4xx          invalid       ``http_400``, with the reason the service g
 =====================  ============  ==========================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar

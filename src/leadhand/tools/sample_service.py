@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from leadhand.domain.value import Json
@@ -261,8 +262,7 @@ def _scales(params: Params) -> tuple[_Scale, _Scale, _Scale]:
 # --- weather -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleDay:
+class SampleDay(NamedTuple):
     """One made-up day: WMO weather code, °C, mm, percent, km/h; sunrise and sunset in hours of solar time."""
 
     weather_code: int

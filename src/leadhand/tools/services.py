@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from leadhand.domain.tool import Source
+
+OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
+"""The credit that the Open Database License requires."""
 
 _MINUTE = 60.0
 _DAY = 24 * 60 * _MINUTE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Service(NamedTuple):
     """The rules of one service.
 
     ``seconds_between`` is the minimum time between two requests of all processes that share this store (0: no limit).

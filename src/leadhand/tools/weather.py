@@ -14,11 +14,10 @@ from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
 
-from .geocoders import OPEN_STREET_MAP
 from .geography import Place
 from .open_meteo import FORECAST_DAYS, Daily, Forecast, Units, forecast
 from .places import resolve_town
-from .services import ServiceUrls
+from .services import OPEN_STREET_MAP, ServiceUrls
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
 from leadhand.app.host_waits import refusal
-from leadhand.app.keys import user
 from leadhand.app.listings import definition_of
 from leadhand.app.runtime import Runtime
+from leadhand.app.settings import user
 from leadhand.cli.flag_values import json_value
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
 from leadhand.cli.run_lookup import resume_line

@@ -17,7 +17,6 @@ from leadhand.app.settings import Settings
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.app.typed_answers import schema_file
-from leadhand.cli.background import run_in_background
 from leadhand.cli.flag_values import approval_settings, flow_options
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
@@ -34,7 +33,6 @@ from leadhand.cli.options import (
     open_lead,
     open_reader,
 )
-from leadhand.cli.run_lookup import find_run, mention_orphans
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 from leadhand.domain.state import RunState
@@ -145,13 +143,19 @@ class Job:
                 state = await follow_ups.start(runtime, earlier, text, detached=self.detach, **named)
                 why = None if models.named or models.offline else "as in the run that it follows up"
             if self.detach:
+                from leadhand.cli.background import run_in_background
+
                 return await run_in_background(lead, state, **files)
             if err_is_terminal():
+                from leadhand.cli.run_lookup import mention_orphans
+
                 await mention_orphans(runtime, store, again=False)
             return await run_in_foreground(lead, Run(runtime, state, drive=True), shown, why=why, **files)
 
     async def _earlier(self, given: str, store: StoreFlags) -> RunState:
         """Return the run to follow up. Raises NoSuchRun, UsageError and ConfigurationError."""
+        from leadhand.cli.run_lookup import find_run
+
         async with open_reader(store) as runtime:
             earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
         check_tools(earlier.definition.tools, toolbox(all_tools(self.tools)))

@@ -38,7 +38,7 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.domain.document import run_line
+from leadhand.domain.document.run_document import run_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus

@@ -9,9 +9,9 @@ from typing import Annotated
 from leadhand.api import Leadhand
 from leadhand.app import operator
 from leadhand.app.formatting import one_line
-from leadhand.app.keys import user
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
+from leadhand.app.settings import user
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.errors import Exit

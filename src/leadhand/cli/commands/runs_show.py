@@ -49,7 +49,8 @@ from leadhand.cli.terminal.streams import (
     write_line,
     write_paged,
 )
-from leadhand.domain.document import event_line, work_order, work_state
+from leadhand.domain.document.event_line import event_line
+from leadhand.domain.document.work_states import work_order, work_state
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.hosts import HostWait
 from leadhand.domain.lifecycle import AssignmentStatus

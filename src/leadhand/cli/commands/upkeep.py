@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 from leadhand.app.arguments import parse_tags
 from leadhand.app.config_files import find_manifest
 from leadhand.app.formatting import age, count
-from leadhand.app.keys import user
 from leadhand.app.labels import label_run
 from leadhand.app.manifest import load_project
 from leadhand.app.retention import duration, project_retention, retention
-from leadhand.app.settings import tilde
+from leadhand.app.settings import tilde, user
 from leadhand.app.upkeep import delete_runs, upkeep_store
 from leadhand.cli.options import NO_PROJECT, RUN, Debug, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -37,13 +36,14 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.run_filter import duration_s
 from leadhand.domain.state import RunState
+from leadhand.domain.text import late_pattern
 from leadhand.domain.view import cause_word
 from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.stores.opening import database_at
 
 MAX_REASON = 1_000
 """Maximum characters of a reason."""
-_DIFFERS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\S*\d\S*")
+_DIFFERS = late_pattern(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\S*\d\S*")
 LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
 MAX_ANSWER = 50_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
@@ -29,8 +29,7 @@ SILENT = frozenset({"run_started", "run_finished"})
 """Events that the first and last lines of the command already report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """An event in one line. ``phase``: it is about the run as a whole and stays on a live screen."""
 
     title: str

@@ -11,8 +11,8 @@ from typing import Any
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean
-from leadhand.app.keys import user
 from leadhand.app.runtime import Runtime
+from leadhand.app.settings import user
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.domain.approval import Preview

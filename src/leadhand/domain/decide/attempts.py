@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
@@ -252,8 +252,7 @@ MAX_LOSSES = 5
 """The number of lost attempts after which a subtask fails, since the subtask itself may crash the process."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class Retry(NamedTuple):
     """A retry. ``afresh`` starts a new conversation; otherwise the next attempt continues the last one."""
 
     not_before: datetime | None

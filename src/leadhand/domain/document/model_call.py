@@ -1,16 +1,15 @@
 """The document of one model call: what the model was sent, what it answered, and what that used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field
 
 from leadhand.domain.conversation import AssistantMessage, Message, ModelRequest, ToolMessage
 from leadhand.domain.errors import Failure
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, unset
 
-from .shapes import Document, Moment, unset
+from .event_line import Moment
+from .work_states import Document
 
 
 class WrittenCall(Document):

@@ -10,7 +10,7 @@ from leadhand.domain.ids import assignment_of
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
 
-from .shapes import iso
+from .event_line import iso
 
 
 def progress_lines(assignments: Mapping[str, Assignment], entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:

@@ -1,7 +1,5 @@
 """The task of a report run, as its document has it: plan, research, drafts, reviews and the final report."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal
 

@@ -22,11 +22,12 @@ from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
-from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.state import AssignmentState, RunState
 
 from . import shapes
 from .progress_lines import progress_lines
 from .report_task import ProgressLine, ReportTask
+from .work_states import work_order, work_state
 
 
 def run_document(
@@ -135,27 +136,6 @@ def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine
 def _progress(state: RunState, entries: Iterable[Entry]) -> tuple[ProgressLine, ...]:
     lines = progress_lines({key: each.assignment for key, each in state.assignments.items()}, entries)
     return tuple(map(ProgressLine.model_validate, lines))
-
-
-def work_order(order: OrderState) -> shapes.IssuedOrder:
-    """A work order as it was issued."""
-    return shapes.IssuedOrder.model_validate(order.order.model_dump())
-
-
-def work_state(state: RunState, order: OrderState) -> shapes.WorkState:
-    """The state of one work order."""
-    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
-    return shapes.WorkState(
-        work_order_id=order.order.work_order_id,
-        created_at=order.at,
-        subtask_state={
-            str(each.position): shapes.SubtaskProgress(
-                name=each.subtask.name, status=each.status, event_ids=each.event_ids
-            )
-            for each in subtasks
-        },
-        completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
-    )
 
 
 def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:

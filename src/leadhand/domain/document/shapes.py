@@ -1,11 +1,9 @@
 """The documents that the command line, the API and exports share: run document, list line, approval card."""
 
-from __future__ import annotations
+from datetime import datetime
+from typing import Literal
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, overload
-
-from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import Field
 
 from leadhand.domain.approval import Approval, ApprovalKind, ApprovalStatus, Preview
 from leadhand.domain.asks import Todo
@@ -14,94 +12,11 @@ from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.domain.tool import Effect
-from leadhand.domain.value import Json, Value, unset
+from leadhand.domain.value import Json, unset
 
+from .event_line import Moment
 from .report_task import ReportTask
-
-
-@overload
-def iso(moment: datetime) -> str: ...
-@overload
-def iso(moment: datetime | None) -> str | None: ...
-def iso(moment: datetime | None) -> str | None:
-    """A moment as ISO 8601 in UTC with a Z, to the millisecond; None stays None."""
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-Moment = Annotated[
-    datetime,
-    PlainSerializer(iso, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""A time that JSON shows in the format of :func:`iso`."""
-
-
-class Document(Value):
-    """The base of documents that are sent, printed or returned as JSON."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the document as JSON data."""
-        return self.model_dump(mode="json")
-
-
-class ResultCheck(Document):
-    """A condition on the value at ``path`` (a JSON pointer) of a result."""
-
-    path: str
-    exists: bool | None = Field(default=None, exclude_if=unset)
-    equals: Json = Field(default=None, exclude_if=unset)
-    contains: str | None = Field(default=None, exclude_if=unset)
-    at_least: float | None = Field(default=None, exclude_if=unset)
-    at_most: float | None = Field(default=None, exclude_if=unset)
-
-
-class OrderedSubtask(Document):
-    """A subtask of a work order. Optional fields are left out when they are not set."""
-
-    name: str
-    args: dict[str, Json] = {}
-    tool: str | None = None
-    needs: tuple[str, ...] = Field(
-        default=(), exclude_if=unset, description="Keys of the subtasks whose results it uses."
-    )
-    expected_output: str | dict[str, Json] | None = Field(
-        default=None, exclude_if=unset, description="What the result has to be: a sentence, or a JSON schema."
-    )
-    checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=unset)
-    worker: str | None = Field(default=None, exclude_if=unset, description="The name of a worker file.")
-    repairs_subtask: str | None = Field(
-        default=None, exclude_if=unset, description="The key of the subtask that it repairs."
-    )
-
-
-class IssuedOrder(Document):
-    """A work order as it was issued. ``repairs`` names the order that a repair order repairs."""
-
-    work_order_id: str
-    goal: str
-    subtasks: tuple[OrderedSubtask, ...]
-    repairs: str | None = Field(default=None, exclude_if=unset)
-
-
-class SubtaskProgress(Document):
-    """The status of one subtask, and the ids of the context events that are its evidence."""
-
-    name: str
-    status: AssignmentStatus
-    event_ids: tuple[str, ...]
-
-
-class WorkState(Document):
-    """The state of one work order. ``subtask_state`` is keyed by the subtask's index in its order."""
-
-    work_order_id: str
-    created_at: Moment
-    subtask_state: dict[str, SubtaskProgress]
-    completed: bool = Field(description="Whether every subtask completed.")
+from .work_states import Document, IssuedOrder, WorkState
 
 
 class EventRefs(Document):

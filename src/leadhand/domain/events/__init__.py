@@ -4,8 +4,6 @@
 in any order, and are never refused. *Requests* come from people, through any process.
 """
 
-from __future__ import annotations
-
 import operator
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """The base of all events, and the decisions: events that only the run's owner writes, fenced by its epoch."""
 
-from __future__ import annotations
-
 import operator
 from datetime import datetime
 from enum import StrEnum

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
 
-from leadhand.domain.document import iso
+from leadhand.domain.document.event_line import iso
 from leadhand.domain.events import Entry
 from leadhand.domain.state import RunState
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from leadhand.domain.run import ALL_TOOLS, Role
-from leadhand.flows.prompts import instructions_in
+from leadhand.flows.flow import instructions_in
 
 from .agents import AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from leadhand.domain.run import OWN_TOOLS, Role
-from leadhand.flows.prompts import instructions_in
+from leadhand.flows.flow import instructions_in
 from leadhand.flows.report.roles import instructions as of_report
 from leadhand.flows.report.shapes import CitationReview
 

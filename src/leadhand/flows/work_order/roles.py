@@ -9,7 +9,7 @@ from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Plan
 from leadhand.domain.work_result import Review
-from leadhand.flows.prompts import instructions_in
+from leadhand.flows.flow import instructions_in
 
 
 class RoleName(StrEnum):

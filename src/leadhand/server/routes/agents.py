@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from leadhand.domain.access import LONGEST_INSTRUCTIONS, AgentSettings
+from leadhand.domain.access import AgentSettings
+from leadhand.domain.run import LONGEST_INSTRUCTIONS
 from leadhand.flows.report.options import TaskField
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route

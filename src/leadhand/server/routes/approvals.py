@@ -11,7 +11,7 @@ from pydantic import Field
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.domain.access import Scope
-from leadhand.domain.document import ApprovalCard
+from leadhand.domain.document.shapes import ApprovalCard
 from leadhand.domain.errors import UsageError
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route

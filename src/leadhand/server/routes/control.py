@@ -14,7 +14,7 @@ from leadhand.app.arguments import limits
 from leadhand.app.follow_ups import load_earlier
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.decide.operator_requests import ACTED, asks_people, retriable
-from leadhand.domain.document import RunDocument
+from leadhand.domain.document.shapes import RunDocument
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.plan_approval import is_gated
 from leadhand.domain.run import RunStatus

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.domain.access import Scope
-from leadhand.domain.document import event_line
+from leadhand.domain.document.event_line import event_line
 from leadhand.domain.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
 from leadhand.domain.run import ENDED
 from leadhand.domain.view import ViewDocument, words

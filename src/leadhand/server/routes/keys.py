@@ -11,7 +11,7 @@ from pydantic import Field
 from leadhand.app.arguments import money
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
 from leadhand.domain.access import ApiKey, KeyCeilings, Scope, allows
-from leadhand.domain.document import Moment
+from leadhand.domain.document.event_line import Moment
 from leadhand.domain.document.shapes import Document
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import smaller, usd

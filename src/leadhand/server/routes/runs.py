@@ -15,7 +15,8 @@ from leadhand import __version__
 from leadhand.app import labels
 from leadhand.app.arguments import parse_tags
 from leadhand.domain.access import Scope
-from leadhand.domain.document import RunDocument, run_line
+from leadhand.domain.document.run_document import run_line
+from leadhand.domain.document.shapes import RunDocument
 from leadhand.domain.errors import NoSuchRun, RunOwned
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.run_filter import RunSort

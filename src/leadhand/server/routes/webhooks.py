@@ -13,7 +13,7 @@ from pydantic import Field
 from yarl import URL
 
 from leadhand.domain.access import Scope, allows
-from leadhand.domain.document import Moment
+from leadhand.domain.document.event_line import Moment
 from leadhand.domain.document.shapes import Document
 from leadhand.domain.errors import ToolError
 from leadhand.domain.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
