@@ -1,7 +1,5 @@
 """The flags that commands share, as typed values, and how some of them are read."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys
@@ -141,7 +139,7 @@ class ProjectFlags:
     project: ProjectFile = None
     loaded: Any = field(default=None, compare=False)
 
-    def required(self) -> Project:
+    def required(self) -> "Project":
         """Return the project. Raises UsageError without one."""
         if self.loaded is None:
             how = "Go to the directory of a leadhand.toml, or name it with --project. To write one: leadhand init"
@@ -278,7 +276,7 @@ class NewLimitFlags:
         _check_ranges(self)
 
     @property
-    def given(self) -> NewLimits:
+    def given(self) -> "NewLimits":
         return cast("NewLimits", {name: value for name, value in asdict(self).items() if value is not None})
 
 
@@ -295,7 +293,7 @@ def check_range(name: str, value: float | None) -> None:
         raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 
-def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> Leadhand:
+def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> "Leadhand":
     """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
 
     Raises as :func:`~leadhand.app.source_files.all_flows` does.
@@ -323,8 +321,8 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
 
 @asynccontextmanager
 async def open_reader(
-    store: StoreFlags, *, creates: bool = False, on_text: OnText | None = None
-) -> AsyncGenerator[Runtime]:
+    store: StoreFlags, *, creates: bool = False, on_text: "OnText | None" = None
+) -> "AsyncGenerator[Runtime]":
     """Open the store for commands that drive no run: they look for no model. ``creates``: also a store that is new.
 
     ``on_text`` gets the live text of the runs that are watched.

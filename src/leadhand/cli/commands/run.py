@@ -1,7 +1,5 @@
 """``leadhand run``: run a request and print the answer."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
