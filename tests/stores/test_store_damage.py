@@ -38,7 +38,7 @@ async def refused(url: str) -> StoreError:
     ("damage", "why"),
     [
         ("DELETE FROM meta", "its table meta has 0 versions instead of one"),
-        ("INSERT INTO meta SELECT version FROM meta", "its table meta has 2 versions instead of one"),
+        ("INSERT INTO meta (version) SELECT version FROM meta", "its table meta has 2 versions instead of one"),
         ("UPDATE meta SET version = 0", "its table meta has no schema version"),
         ("UPDATE meta SET version = -1", "its table meta has no schema version"),
         ("DROP TABLE meta", "it lacks the tables of meta"),

@@ -11,7 +11,6 @@ import pytest
 from store_processes import process
 
 from leadhand.domain.errors import StoreError
-from leadhand.stores.commit_mark import ROUND
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, started
 
@@ -107,26 +106,50 @@ async def test_a_mark_that_says_nothing_is_written_anew(sqlite_url: str, tmp_pat
     path.write_text(mark)
     async with aclosing(await open_store(sqlite_url)) as store:
         await store.create("run-1", started())
-        assert int(path.read_text().split()[0]) > 0
+        assert int(path.read_text().removeprefix("#")) > 0
 
 
-async def test_the_number_of_commits_starts_again_after_the_last(sqlite_url: str, tmp_path: Path) -> None:
-    path = tmp_path / "leadhand.db"
+def make_twelfth(path: Path, number: int) -> None:
+    """Make a database what it was before schema 13: its number of commits is in its header."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE meta DROP COLUMN commits")
+        connection.execute("UPDATE meta SET version = 12")
+        connection.execute(f"PRAGMA user_version = {number}")
+    path.with_name("leadhand.db.mark").write_bytes(b"%10d\n" % number)
+
+
+async def test_the_number_of_commits_of_an_earlier_release_goes_on(sqlite_url: str, tmp_path: Path) -> None:
+    path, mark = tmp_path / "leadhand.db", tmp_path / "leadhand.db.mark"
     await (await open_store(sqlite_url)).aclose()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {ROUND - 1}")
-    (tmp_path / "leadhand.db.mark").write_text(f"{ROUND - 1}\n")
-    for name in ("run-1", "run-2"):
+    make_twelfth(path, 1_000)
+    copy = shutil.copy(path, tmp_path / "copy.db")
+    mark.write_bytes(b"%10d\n" % 1_001)
+    assert await lost(path) == "lacks its last commits (1,000 of 1,001)"
+    mark.write_bytes(b"%10d\n" % 1_000)
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        assert int(mark.read_text().removeprefix("#")) > 1_001
+    assert not mark.read_text().strip().isdecimal(), "an earlier release would compare it with the header"
+    shutil.copy(copy, path)
+    assert (await lost(path)).startswith("lacks its last commits (1,000 of 1,0")
+
+
+async def test_an_earlier_release_that_is_still_running_raises_no_alarm(sqlite_url: str, tmp_path: Path) -> None:
+    """It goes on counting in the header, and writes its shorter mark over the one of this release, and back."""
+    path, mark = tmp_path / "leadhand.db", tmp_path / "leadhand.db.mark"
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+    for number in range(500, 521):
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA user_version = {number}")
+        with mark.open("r+b") as file:
+            file.write(b"%10d\n" % number)
         async with aclosing(await open_store(sqlite_url)) as store:
-            await store.create(name, started())
-    number = int((tmp_path / "leadhand.db.mark").read_text())
-    assert number < 10
-    (tmp_path / "leadhand.db.mark").write_text(f"{ROUND - 1}\n")  # a process was killed before it wrote the number
-    await (await open_store(sqlite_url)).aclose()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {ROUND - 1}")
-    (tmp_path / "leadhand.db.mark").write_text(f"{number}\n")
-    assert await lost(path) == f"lacks its last commits ({ROUND - 1:,} of {number:,})"
+            if number % 2:
+                await store.append("run-1", pauses("a"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA user_version = 400")
+    assert await lost(path) == "lacks its last commits (400 of 520)"
 
 
 async def test_processes_that_write_and_delete_at_once_raise_no_alarm(sqlite_url: str) -> None:

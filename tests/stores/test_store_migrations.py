@@ -58,6 +58,8 @@ DO $$ DECLARE each RECORD; BEGIN
 END $$
 """
 BACK_TO_6_ON_A_SERVER = (DROP_QUEUE, "DROP TABLE hosts", "DROP INDEX events_starting")
+BACK_TO_12_IN_A_FILE = ("PRAGMA user_version = 1000", "ALTER TABLE meta DROP COLUMN commits")
+"""The number of commits was in the header, which other databases do not have."""
 BACK_TO_11 = ("ALTER TABLE runs DROP COLUMN label_words", "UPDATE meta SET version = 11")
 BACK_TO_10 = ("DROP TABLE run_texts", *BACK_TO_11, "UPDATE meta SET version = 10")
 """In an SQLite database, its index has to be dropped, too."""
@@ -101,10 +103,11 @@ BACK_TO_1 = (*BACK_TO_2, "DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE
 
 def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1) -> None:
     """Remove from a database what later schemas added."""
-    if url.startswith("sqlite") and statements != BACK_TO_11:
-        run_sql(url, "DROP TABLE run_words")
-    on_server = BACK_TO_6_ON_A_SERVER if url.startswith("postgresql") and statements != BACK_TO_8 else ()
-    for statement in (*on_server, *statements):
+    if url.startswith("sqlite"):
+        first = BACK_TO_12_IN_A_FILE if statements == BACK_TO_11 else (*BACK_TO_12_IN_A_FILE, "DROP TABLE run_words")
+    else:
+        first = () if statements in (BACK_TO_8, BACK_TO_11) else BACK_TO_6_ON_A_SERVER
+    for statement in (*first, *statements):
         run_sql(url, statement)
 
 
@@ -126,8 +129,7 @@ async def test_runs_of_the_eleventh_schema_are_found_without_accents_and_by_whol
         await store.create("run-1", started("Weather in Zürich", name="wo-001"))
         await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="snow at Örebro")])
         assert await store.runs(search="orebro")
-    for statement in BACK_TO_11:
-        run_sql(url, statement)
+    make_old(url, run_sql, BACK_TO_11)
     async with aclosing(await open_store(url)) as store:
         assert run_sql(url, "SELECT count(*) FROM run_texts") == [(0,)], "words as they were split before"
         for search in ("orebro", "zurich", "wo-001"):

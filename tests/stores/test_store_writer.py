@@ -23,7 +23,7 @@ from store_processes import process, until
 from leadhand.domain.errors import NoSuchRun, RunOwned, StoreError
 from leadhand.domain.run import RunStatus
 from leadhand.stores import followers, sqlite
-from leadhand.stores.connection import Connection
+from leadhand.stores.connection import TRIES, Connection
 from leadhand.stores.opening import open_store
 from leadhand.stores.postgres import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
@@ -435,9 +435,10 @@ async def test_transactions_that_need_the_same_things_do_not_deadlock(
             await asyncio.gather(busy(store, False), busy(other, True))
         for run_id in runs:
             assert [entry.seq for entry in await store.read(run_id)] == list(range(1, 42))
-    # Those of SQLite overtake each other, but the second try keeps others out.
-    possible = [[False], [False, True]] if url.startswith("sqlite") else [[False]]
-    assert all(each in possible for each in tries), "transactions met in a circle and had to be done again"
+    if url.startswith("sqlite"):  # they overtake each other, on the rows of one run, but only the last try locks
+        assert all(True not in each[:-1] and each.count(False) < 2 * TRIES for each in tries)
+    else:
+        assert all(each == [False] for each in tries), "transactions met in a circle and had to be done again"
 
 
 # --- beside the log ---

@@ -1,20 +1,26 @@
 """The number of the last commit, in a SQLite database and in a file beside it, so that a loss is noticed.
 
-Each commit raises the number in the database's header, then writes it to ``<database>.mark``. The file is therefore
-never ahead, unless the database was truncated, lost its ``-wal`` file, or was replaced by an older copy.
+Each commit raises the number in the table ``meta``, then writes it to ``<database>.mark``. The file is therefore never
+ahead, unless the database was truncated, lost its ``-wal`` file, or was replaced by an older copy.
+
+Before schema 13, the number was in the database's header. The new mark begins with ``#``, so that an earlier release
+does not compare it with the header, and says that the database is of a newer one.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-ROUND = 1 << 31
-"""The header has room for numbers below this; after the last comes 0."""
+from .connection import Row
+
+Execute = Callable[[str], list[Row]]
+
+IN_TABLE = "#"
 DIGITS = 10
 PAGES_OFFSET = 28
 """Where the header of a database has its number of pages."""
@@ -49,12 +55,15 @@ class CommitMark:
         pages = int.from_bytes(header[PAGES_OFFSET:])
         return self._database.stat().st_size < pages * (65_536 if page_size == 1 else page_size)
 
-    def check_number(self, raw: sqlite3.Connection) -> None:
+    def check_number(self, execute: Execute) -> None:
         """Raise StoreError if the database has fewer commits than the file says."""
         written = self._written()  # before the database's number, which others raise meanwhile
-        number = _number(raw)
-        if written is not None and 0 < (written - number) % ROUND < ROUND // 2:
-            raise self._lost(f"lacks its last commits ({number:,} of {written:,})")
+        if written is None:
+            return
+        in_table, expected = written
+        number = (_in_table if in_table else _in_header)(execute)
+        if number is not None and number < expected:
+            raise self._lost(f"lacks its last commits ({number:,} of {expected:,})")
 
     def open(self) -> None:
         """Open the file: not before a transaction, as a database of another program gets no file. Raises StoreError."""
@@ -65,7 +74,7 @@ class CommitMark:
         """Write the number of a commit to the file."""
         if self._descriptor is not None:
             with suppress(OSError):  # the commit is done; an older number only makes the check less strict
-                os.pwrite(self._descriptor, b"%*d\n" % (DIGITS, number), 0)
+                os.pwrite(self._descriptor, b"%s%-*d\n" % (IN_TABLE.encode(), DIGITS, number), 0)
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
@@ -81,8 +90,8 @@ class CommitMark:
                 "make the file writable, or choose another database with --database",
             ) from error
 
-    def _written(self) -> int | None:
-        """Return the number in the file; None without a file."""
+    def _written(self) -> tuple[bool, int] | None:
+        """Return whether the number in the file is that of the table, and the number; None without one."""
         try:
             text = self._path.read_text(errors="replace").strip()
         except FileNotFoundError:
@@ -91,7 +100,8 @@ class CommitMark:
             raise StoreError(
                 f"cannot read {self._path}: {error.strerror or error}", "make the file readable for this user"
             ) from error
-        return int(text) if text.isascii() and text.isdecimal() else None
+        number = text.removeprefix(IN_TABLE).strip()
+        return (text.startswith(IN_TABLE), int(number)) if number.isascii() and number.isdecimal() else None
 
     def _lost(self, what: str) -> StoreError:
         return StoreError(
@@ -101,10 +111,15 @@ class CommitMark:
         )
 
 
-def _number(raw: sqlite3.Connection) -> int:
-    return raw.execute("PRAGMA user_version").fetchone()[0] % ROUND
+def _in_header(execute: Execute) -> int:
+    return execute("PRAGMA user_version")[0][0]
 
 
-def following(number: int) -> int:
-    """Return the number of the commit after the one that the header of a database names."""
-    return (number + 1) % ROUND
+def _in_table(execute: Execute) -> int | None:
+    """Return the number in the table, or the one in the header of an older copy; None for a database without either."""
+    columns = [name for (name,) in execute("SELECT name FROM pragma_table_info('meta')")]
+    if "commits" in columns:
+        return execute("SELECT max(commits) FROM meta")[0][0]
+    # Tables that are damaged, or of another program, are explained later.
+    is_other = not columns and execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    return None if is_other else _in_header(execute)

@@ -351,6 +351,10 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         _split_labels,
         "DELETE FROM run_texts",  # searches and upkeep add the runs again
     ),
+    (  # 13: the number of commits, which was in the header of the file, where only a statement of its own can write
+        InFile("ALTER TABLE meta ADD COLUMN commits BIGINT NOT NULL DEFAULT 0"),
+        InFile("UPDATE meta SET commits = (SELECT user_version FROM pragma_user_version)"),
+    ),
 )
 
 

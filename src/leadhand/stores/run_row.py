@@ -25,6 +25,11 @@ RUNS = Table(
 )
 FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
+VERSION = "created_at, head_seq, owner"
+"""The columns of which one changes whenever the run does: its row, its budget, its approvals or its log.
+
+Everything but a release is an event, and a run that was deleted and created again has another date.
+"""
 
 
 def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str, str]:
@@ -42,13 +47,13 @@ def _storable(text: str) -> str:
 class RunRow:
     """A run's row during the transaction. ``accepted`` are events that the listing does not count yet.
 
-    ``loaded_approvals`` are the open approvals of the database, loaded where events may change them; ``approvals`` are
-    those that are open by now.
+    ``read`` are the columns of :data:`VERSION` as they were read, None for a new run. ``loaded_approvals`` are the open
+    approvals of the database, loaded where events may change them; ``approvals`` are those that are open by now.
     """
 
     __slots__ = (
         "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "label_words", "loaded_approvals", "name", "owner", "searched", "status", "subtasks", "tags",
+        "label_words", "loaded_approvals", "name", "owner", "read", "searched", "status", "subtasks", "tags",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
@@ -56,6 +61,7 @@ class RunRow:
         self.searched, self.label_words, self.name, self.tags = labels
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
         (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
+        self.read: Row = (self.fixed[4], self.head_seq, self.owner)
         self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
         self.accepted: list[AnyEvent] = []
         self.loaded_approvals: dict[str, OpenApproval] = {}
@@ -66,7 +72,7 @@ class RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
         shown = _storable(definition.request[:REQUEST_SHOWN])
-        return cls(
+        row = cls(
             (
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
@@ -77,6 +83,8 @@ class RunRow:
             ),
             shared,
         )  # fmt: skip
+        row.read = (None, None, None)
+        return row
 
     def fold_listing(self, at: int) -> None:
         """Update status, counts and open approvals."""

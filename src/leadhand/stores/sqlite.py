@@ -14,9 +14,10 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
+from . import one_statement
 from .artifacts import opened
-from .commit_mark import CommitMark, following
-from .connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
+from .commit_mark import CommitMark
+from .connection import Absent, Changed, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -113,8 +114,9 @@ class SqliteDatabase:
                 connection = SqliteConnection(raw, self.name)
             if mark is not None:
                 connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
-                mark.check_number(raw)
-            connection.execute("PRAGMA synchronous = NORMAL" if writes else "PRAGMA query_only = ON")
+                mark.check_number(connection.execute)
+            for setting in one_statement.SETTINGS if writes else ("query_only = ON",):
+                connection.execute(f"PRAGMA {setting}")
         except BaseException:
             connection.close()
             raise
@@ -185,8 +187,10 @@ class SqliteConnection(Connection):
         self._raw = raw
         self._name = name
         self._mark = mark
-        self._number = 0
         self._reads_first = False
+        self._can_stage = False
+        self._staged = False
+        self._staged_more = False
         self._log: int | None = None
         self._closed = False
 
@@ -200,6 +204,8 @@ class SqliteConnection(Connection):
         except sqlite3.Error as error:
             if self._reads_first and _named(error).startswith("SQLITE_BUSY"):
                 raise TryAgain(f"{self._name}: another process has written to it meanwhile", "try again") from error
+            if one_statement.OVERTAKEN in str(error):
+                raise TryAgain(f"{self._name}: {error}", "try again") from error
             raise explained(error, self._name) from error
 
     def prepare(self) -> None:
@@ -228,20 +234,30 @@ class SqliteConnection(Connection):
             self._mark.open()
         self._reads_first = not locked
         self.execute("BEGIN IMMEDIATE" if locked else "BEGIN")
-        try:
-            ((number,),) = self.execute("PRAGMA user_version")
-            self._number = following(number)
-        except BaseException:
-            self.rollback()
-            raise
+
+    def write(self, changes: Sequence[Changed]) -> None:
+        if self._reads_first and self._raw.in_transaction:
+            self.execute("COMMIT")  # of what has only read; the next statement is a transaction of its own
+        self._reads_first = False
+        if not self._can_stage:
+            one_statement.set_up(self)
+            self._can_stage = True
+        self._staged = bool(changes)
+        self._staged_more = any(each.change not in one_statement.OFTEN for each in changes)
+        one_statement.stage(self, changes)
 
     def commit(self) -> None:
+        if self._staged:
+            self.execute(one_statement.WRITE, (self._staged_more,))
+            self._staged = False
+        elif self._mark is not None and self._raw.in_transaction:
+            self.execute("UPDATE meta SET commits = commits + 1")
+        if self._raw.in_transaction:
+            super().commit()
         if self._mark is not None:
-            self.execute(f"PRAGMA user_version = {self._number}")
-        super().commit()
-        if self._mark is not None:
+            ((number,),) = self.execute("SELECT commits FROM meta")
             self._sync()
-            self._mark.write(self._number)
+            self._mark.write(number)
 
     def _sync(self) -> None:
         """Write the log to the disk; SQLite itself would do so while it keeps other processes from writing."""
@@ -261,6 +277,11 @@ class SqliteConnection(Connection):
         with suppress(sqlite3.Error):  # the original error is the one to report
             if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
+                self._can_stage = False  # it may have undone this, too
+        if self._staged:
+            self._staged = False
+            with suppress(StoreError):
+                one_statement.clear(self)
 
     def commits(self) -> int | None:
         return self.execute("PRAGMA data_version")[0][0]

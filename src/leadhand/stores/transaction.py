@@ -21,11 +21,12 @@ from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.webhooks import SENT
 from leadhand.ports import Job
 
+from . import changes
 from .codec import Encoded, encode, microseconds, read_moment, stored
-from .connection import Connection, Dialect, Hold, Row, Table
+from .connection import Changed, Connection, Dialect, Hold, Row, Table
 from .job_queue import defer
-from .run_row import FIXED, RUNS, RunRow
-from .webhooks import enqueue
+from .run_row import RUNS, RunRow
+from .webhooks import deliveries_of
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
 """The types of events that end an attempt."""
@@ -92,39 +93,24 @@ class Release:
 
 Operation = Create | Append | Claim | Release
 
-EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")
-RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
-SHARED = Table(
-    "shared_accounts",
-    "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
-)
-ALLOWANCES = Table(
-    "allowances",
-    "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
-    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
-)
-APPROVALS = Table("open_approvals", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at")
-BLOBS = Table("blobs", "digest, body")
-
-
-def _on_conflict(key: str, changing: Sequence[str]) -> str:
-    return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
-
-
-CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[FIXED:])
-CHANGE_SHARED = _on_conflict("scope", SHARED.columns.split(", ")[1:])
-CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCES.columns.split(", ")[2:])
 
 
 class LogTransaction:
     """Judges and writes a batch on ``connection``; the writer begins the transaction, and commits or undoes it.
 
-    ``committed`` holds the new entries of each run, for the followers once the commit has succeeded.
+    ``known`` are rows of runs that need not be read. ``committed`` holds the new entries of each run, for the followers
+    once the commit has succeeded.
     """
 
     def __init__(
-        self, connection: Connection, dialect: Dialect, hold: Hold, now: datetime, operations: Sequence[Operation]
+        self,
+        connection: Connection,
+        dialect: Dialect,
+        hold: Hold,
+        now: datetime,
+        operations: Sequence[Operation],
+        known: Mapping[str, Row] | None = None,
     ) -> None:
         self.committed: dict[str, list[Entry]] = {}
         self._connection = connection
@@ -140,7 +126,7 @@ class LogTransaction:
         self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
-        self._load(operations, dialect)
+        self._load(operations, dialect, known or {})
 
     def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
@@ -176,23 +162,37 @@ class LogTransaction:
             for name, approval in after.items():
                 if before.get(name) != approval:
                     requested.append((run_id, name, *approval[:4], stored(approval.expires_at)))
-        EVENTS.insert(self._connection, self._events)
-        RUNS.insert(self._connection, [row.values() for row in self._changed.values()], CHANGE_RUN)
-        RESERVATIONS.delete(self._connection, "run_id, attempt, call_id", settled)
-        RESERVATIONS.insert(self._connection, reserved)
-        ALLOWANCES.insert(self._connection, allowances, CHANGE_ALLOWANCE)
-        changed = sorted(self._shared.items() - self._loaded_shared.items())
-        SHARED.insert(
-            self._connection, [(scope, *each.spent, *each.reserved) for scope, each in changed], CHANGE_SHARED
+        shared = sorted(self._shared.items() - self._loaded_shared.items())
+        new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
+        deliveries = deliveries_of(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
+        written = (
+            Changed(changes.ADD_EVENTS, self._events),
+            Changed(changes.WRITE_RUNS, list(self.rows().values()), [row.read for row in self._changed.values()]),
+            Changed(changes.SETTLE, settled),
+            Changed(changes.RESERVE, reserved),
+            Changed(changes.WRITE_ALLOWANCES, allowances),
+            Changed(
+                changes.WRITE_SHARED,
+                [(scope, *account.spent, *account.reserved) for scope, account in shared],
+                [self._shared_as_read(scope) for scope, _ in shared],
+            ),
+            Changed(changes.CLOSE_APPROVALS, answered),
+            Changed(changes.OPEN_APPROVALS, requested),
+            # Always in the same order, so that two transactions that write the same blobs never deadlock.
+            Changed(changes.ADD_BLOBS, sorted(self._blobs.items())),
+            Changed(changes.ADD_DELIVERIES, deliveries),
         )
-        APPROVALS.delete(self._connection, "run_id, approval_id", answered)
-        APPROVALS.insert(self._connection, requested)
-        # Always in the same order, so that two transactions that write the same blobs never deadlock.
-        BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
+        self._connection.write([each for each in written if each.rows])
         if self._jobs:
             defer(self._connection, self._jobs)
-        new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
-        enqueue(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
+
+    def rows(self) -> dict[str, Row]:
+        """Return the rows of the runs that were changed, as they are after the commit."""
+        return {run_id: row.values() for run_id, row in self._changed.items()}
+
+    def _shared_as_read(self, scope: str) -> Row:
+        account = self._loaded_shared.get(scope)
+        return (None,) * 6 if account is None else (*account.spent, *account.reserved)
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
@@ -306,10 +306,11 @@ class LogTransaction:
             raise no_such_run(run_id)
         return row
 
-    def _load(self, operations: Sequence[Operation], dialect: Dialect) -> None:
+    def _load(self, operations: Sequence[Operation], dialect: Dialect, known: Mapping[str, Row]) -> None:
         """Load the rows of runs, and the parts of their budgets, approvals and ended attempts that matter."""
         connection, rows = self._connection, self._rows
-        run_ids = sorted({(operation.run_id,) for operation in operations})
+        rows.update((run_id, RunRow(row, self._shared)) for run_id, row in known.items())
+        run_ids = sorted({(operation.run_id,) for operation in operations if operation.run_id not in known})
         for row in RUNS.find(connection, dialect, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
             rows[row[0]] = RunRow(tuple(row), self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
@@ -317,7 +318,7 @@ class LogTransaction:
         scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
         attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
         shared = {scope for append in appends for scope in append.shared}
-        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in RESERVATIONS.find(
+        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in changes.RESERVATIONS.find(
             connection, dialect, "run_id, attempt", attempts
         ):
             names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
@@ -326,12 +327,12 @@ class LogTransaction:
             shared.update(of_many)
             rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names, of_many))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
-        for run_id, scope, *amounts in ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
+        for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
             ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
             rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
 
         changing = sorted({(append.run_id,) for append in appends if append.changes_approvals})
-        for run_id, name, *fields, expires_at in APPROVALS.find(connection, dialect, "run_id", changing):
+        for run_id, name, *fields, expires_at in changes.APPROVALS.find(connection, dialect, "run_id", changing):
             kind, tool, attempt, args_hash = fields
             approval = OpenApproval(kind, tool, attempt, args_hash, read_moment(expires_at))
             rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval
@@ -348,8 +349,9 @@ class LogTransaction:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
         if not dialect.alone:  # only a row that is there can be locked
             nothing = (*ZERO, *ZERO)
-            SHARED.insert(self._connection, [(*scope, *nothing) for scope in scopes], " ON CONFLICT (scope) DO NOTHING")
+            rows = [(*scope, *nothing) for scope in scopes]
+            changes.SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
-        for scope, *amounts in SHARED.find(self._connection, dialect, "scope", scopes, locked):
+        for scope, *amounts in changes.SHARED.find(self._connection, dialect, "scope", scopes, locked):
             self._shared[scope] = Account(UNLIMITED, tuple(amounts[:3]), tuple(amounts[3:]))
         self._loaded_shared.update(self._shared)

@@ -23,8 +23,8 @@ from leadhand.domain.errors import RunOwned, StoreError, UsageError
 from leadhand.domain.run import ENDED
 
 from .artifacts import FileArtifacts
+from .changes import BLOBS, EVENTS
 from .connection import Connection, Database, Hold, Row, Table, Unstorable, among
-from .transaction import BLOBS, EVENTS
 from .upkeep import DIGEST, REFERENCE, bodies, damage, transact
 
 PAGE_ROWS = 1_000

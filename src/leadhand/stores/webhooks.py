@@ -28,12 +28,12 @@ LEASE_S = 60
 """Seconds after which a delivery that a process took is taken again, since that process died."""
 
 
-def enqueue(connection: Connection, found: Iterable[tuple[Row, Entry]]) -> None:
-    """Write the deliveries of events: each with the fixed columns of the row of its run."""
+def deliveries_of(connection: Connection, found: Iterable[tuple[Row, Entry]]) -> list[Row]:
+    """Return the rows of the deliveries of events: each is given with the fixed columns of the row of its run."""
     events = list(found)
-    if not events:
-        return
     rows: list[Row] = []
+    if not events:
+        return rows
     query = f"SELECT webhook_id, events, key_id, every FROM webhooks WHERE {IN_USE}"
     for webhook_id, wanted, key_id, every in connection.execute(query):
         for (run_id, flow, request, _, _, _, owner, *_), entry in events:
@@ -43,7 +43,7 @@ def enqueue(connection: Connection, found: Iterable[tuple[Row, Entry]]) -> None:
                 body = message_body(name, {"run_id": run_id, "flow": flow, "request": request}, entry)
                 at = stored(entry.at)
                 rows.append((f"msg_{secrets.token_hex(12)}", webhook_id, run_id, name, body, at, at, 0, 0, None, ""))
-    DELIVERIES.insert(connection, rows)
+    return rows
 
 
 def take_due(connection: Connection, now: datetime, limit: int) -> list[tuple[Delivery, Webhook]]:

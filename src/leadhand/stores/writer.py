@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
 from operator import itemgetter
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -22,7 +21,7 @@ from typing import Any, TypeVar
 from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.events import Entry
 
-from .connection import Connection, Database, Hold, TryAgain, Unavailable, Unstorable, wait_to_repeat
+from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, Unstorable, wait_to_repeat
 from .schema import VERSION, migrate, version_of
 from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
@@ -77,6 +76,8 @@ class Writer:
         self._thread: Service | None = None
         # Releases that failed, on a full disk for example. Until they are written, no process can claim the runs.
         self._failed_releases: list[Release] = []
+        # Rows of runs as this process has written them last. What is written checks that they are still the same.
+        self._known: dict[str, Row] = {}
 
     async def open(self) -> None:
         """Open and migrate the database, and take the hold. Raises StoreError, ConfigurationError."""
@@ -118,8 +119,8 @@ class Writer:
             more = True
             while more:
                 batch, more = self._next_batch()
-                if batch or self._failed_releases:
-                    self._commit(batch)
+                for part in self._parts(batch):
+                    self._commit(part)
             self._release_all()
         finally:
             self._refuse_the_rest()
@@ -175,6 +176,13 @@ class Writer:
                 return batch, True
         return batch, False
 
+    def _parts(self, batch: list[Waiting]) -> list[list[Waiting]]:
+        """Return what is written in one transaction: in SQLite, the log is written apart from what is beside it."""
+        parts: tuple[list[Waiting], list[Waiting]] = ([], [])
+        for waiting in batch:
+            parts[self._database.dialect.alone and isinstance(waiting[0], SideWrite)].append(waiting)
+        return [part for part in parts if part] or ([[]] if self._failed_releases else [])
+
     def _commit(self, batch: list[Waiting]) -> None:
         wakeups = Wakeups()
         releases = self._failed_releases
@@ -208,16 +216,17 @@ class Writer:
         """Write a batch, again and again while the database is unavailable, so that no finished work is lost."""
         self._unanswered = None
         patience = Patience(self._patience_s, self._is_closed)
-        for attempt in count(1):
+        conflicts = 0
+        while True:
             try:
                 if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
                     return self._unanswered[0], self._unanswered[1].committed
-                return self._transact_once(writes, locked=attempt > 1)
+                return self._transact_once(writes, locked=conflicts == TRIES - 1)
             except TryAgain as conflict:
-                wait_to_repeat(conflict, attempt if self._unanswered is None else 1)
+                conflicts += 1
+                wait_to_repeat(conflict, conflicts if self._unanswered is None else 1)
             except Unavailable as error:
                 patience.wait(error)
-        raise AssertionError
 
     def _is_closed(self) -> bool:
         return self._closed is not None
@@ -226,20 +235,20 @@ class Writer:
         """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError.
 
         Rows are read and writes judged before the database is locked, so that a process that is stopped, or waits for
-        the interpreter, rarely keeps others waiting. ``locked`` is for a try that must not be overtaken again.
+        the interpreter, keeps nobody waiting. ``locked`` is for a try that must not be overtaken again.
         """
         connection = self._session()
-        connection.begin(locked=locked)
-        outcomes: list[object] = [None] * len(writes)
+        operations = [write for write in writes if not isinstance(write, SideWrite)]
+        side_writes = [(each.key, place, each) for place, each in enumerate(writes) if isinstance(each, SideWrite)]
+        known = {} if locked or side_writes else self._rows_known(operations)
+        if not known:
+            connection.begin(locked=locked or bool(operations and side_writes))
         try:
-            operations = [write for write in writes if not isinstance(write, SideWrite)]
-            log = LogTransaction(connection, self._database.dialect, self._hold, self._now(), operations)
-            side_writes: list[tuple[str, int, SideWrite]] = []
-            for place, write in enumerate(writes):
-                if isinstance(write, SideWrite):
-                    side_writes.append((write.key, place, write))
-                else:
-                    outcomes[place] = _outcome(log.apply, write)
+            log = LogTransaction(connection, self._database.dialect, self._hold, self._now(), operations, known)
+            judged = iter([_outcome(log.apply, each) for each in operations])
+            outcomes = [None if isinstance(write, SideWrite) else next(judged) for write in writes]
+            if known and any(isinstance(outcome, LeadhandError) for outcome in outcomes):
+                raise TryAgain("a write was refused by what this process has written last", "read it again")
             log.write()
             for _, place, side_write in sorted(side_writes, key=itemgetter(0, 1)):
                 outcomes[place] = _outcome(side_write.write, connection)
@@ -248,10 +257,25 @@ class Writer:
             except Unavailable:
                 self._unanswered = outcomes, log
                 raise
-        except BaseException:
+        except BaseException as error:
             connection.rollback()
+            self._known.clear()
+            if known and isinstance(error, TryAgain):
+                return self._transact_once(writes, locked=locked)
             raise
+        if self._database.dialect.alone:
+            self._remember(log.rows())
         return outcomes, log.committed
+
+    def _rows_known(self, operations: Sequence[Operation]) -> dict[str, Row]:
+        """Return the rows of the runs of these operations, nothing unless all are known."""
+        run_ids = {each.run_id for each in operations}
+        return {run_id: self._known[run_id] for run_id in run_ids} if run_ids <= self._known.keys() else {}
+
+    def _remember(self, rows: dict[str, Row]) -> None:
+        if len(self._known) > BATCH:
+            self._known.clear()
+        self._known |= rows
 
     def _session(self) -> Connection:
         """Return the connection; if the server has closed it, a new one, with the hold taken again."""

@@ -1,0 +1,50 @@
+"""What a transaction of the log writes: its tables, and how rows are inserted, replaced or deleted in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .connection import Change, Table
+from .run_row import FIXED, RUNS, VERSION
+from .webhooks import DELIVERIES
+
+EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
+SHARED = Table(
+    "shared_accounts",
+    "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
+ALLOWANCES = Table(
+    "allowances",
+    "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
+APPROVALS = Table("open_approvals", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at")
+BLOBS = Table("blobs", "digest, body")
+
+
+def _replacing(table: Table, key: str, changing: Sequence[str], version: str = "") -> Change:
+    columns = ", ".join(f"{name} = excluded.{name}" for name in changing)
+    return Change(table, f" ON CONFLICT ({key}) DO UPDATE SET {columns}", key=key, version=version)
+
+
+def _deleting(name: str, key: str) -> Change:
+    return Change(Table(name, key), deletes=True)
+
+
+ADD_EVENTS = Change(EVENTS)
+WRITE_RUNS = _replacing(RUNS, "run_id", RUNS.columns.split(", ")[FIXED:], VERSION)
+SETTLE = _deleting("reservations", "run_id, attempt, call_id")
+RESERVE = Change(RESERVATIONS)
+WRITE_ALLOWANCES = _replacing(ALLOWANCES, "run_id, scope", ALLOWANCES.columns.split(", ")[2:])
+WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:], SHARED.columns.partition(", ")[2])
+CLOSE_APPROVALS = _deleting("open_approvals", "run_id, approval_id")
+OPEN_APPROVALS = Change(APPROVALS)
+ADD_BLOBS = Change(BLOBS, " ON CONFLICT (digest) DO NOTHING")
+ADD_DELIVERIES = Change(DELIVERIES)
+
+CHANGES = (
+    ADD_EVENTS, WRITE_RUNS, SETTLE, RESERVE, WRITE_ALLOWANCES, WRITE_SHARED, CLOSE_APPROVALS, OPEN_APPROVALS, ADD_BLOBS,
+    ADD_DELIVERIES,
+)  # fmt: skip
+"""All changes, in the order in which they are written."""
