@@ -36,7 +36,7 @@ from leadhand.domain.tool import Effect
 from leadhand.engine import snapshots
 from leadhand.engine.forking import fork
 from leadhand.stores.codec import encode
-from leadhand.stores.connection import Row
+from leadhand.stores.connection import Changed, Row
 from leadhand.stores.opening import open_store
 from leadhand.stores.sqlite import SqliteConnection
 from leadhand.stores.transaction import Append, Create
@@ -175,6 +175,12 @@ class Overheard:
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         self.statements.append(sql)
         return self._connection.execute(sql, parameters)
+
+    def write(self, changes: Sequence[Changed]) -> None:
+        for each in changes:
+            words = "DELETE FROM" if each.change.deletes else "INSERT INTO"
+            self.statements.append(f"{words} {each.change.table.name}")
+        self._connection.write(changes)
 
     def about_questions(self) -> list[str]:
         """The first words of what concerned the index since the last look."""

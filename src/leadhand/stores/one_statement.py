@@ -68,8 +68,10 @@ def set_up(connection: Connection) -> None:
 
 
 def _create_trigger(connection: Connection, name: str, changes: Sequence[Change], begin: str) -> None:
+    # SQLite may fire either trigger first, and everything is checked before anything is written that could be refused.
+    checked = OFTEN if changes is OFTEN else CHANGES
     body = [
-        *(_check(change, STAGED[change]) for change in changes if change.version),
+        *(_check(change, STAGED[change]) for change in checked if change.version),
         *(_copy(change, STAGED[change]) for change in changes),
         *(f"DELETE FROM {STAGED[change]};" for change in changes),
     ]
