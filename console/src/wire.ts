@@ -1498,6 +1498,7 @@ export interface components {
         readonly [key: string]: string;
       };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
+      readonly traceparent?: string;
       readonly workers?: readonly components["schemas"]["Role"][];
     };
     readonly RunDocument: {
