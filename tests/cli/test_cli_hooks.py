@@ -62,7 +62,7 @@ def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any
 
 
 def test_a_base_class_that_is_no_hook_itself_does_not_keep_the_hooks_of_its_file_from_use(leadhand: Any) -> None:
-    path = leadhand.folder / "limits.py"
+    path = leadhand.folder / "house_rules.py"
     path.write_text(
         "from leadhand.hooks import BeforeTool, Block, Hook\n"
         "class Named(Hook):\n    word = ''\n"
@@ -75,8 +75,8 @@ def test_a_base_class_that_is_no_hook_itself_does_not_keep_the_hooks_of_its_file
     try:
         run = leadhand(*line, "Measure the noise in Rome").json
     finally:
-        sys.modules.pop("limits", None)
-    assert run["hooks"] == ["limits:WithoutRome"]
+        sys.modules.pop("house_rules", None)
+    assert run["hooks"] == ["house_rules:WithoutRome"]
     assert "not there" in run["gaps"][0]["reason"]
 
 

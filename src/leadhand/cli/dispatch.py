@@ -63,10 +63,15 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes an event loop of uvloop, if that is installed."""
+    """Return what makes an event loop of uvloop, if that is installed, and if stdin, stdout and stderr are open.
+
+    Where one of them is closed, a socket of the loop has its descriptor, and uvloop aborts when it closes such a socket.
+    """
     try:
+        for descriptor in range(3):
+            os.fstat(descriptor)
         import uvloop
-    except ImportError:
+    except (ImportError, OSError):
         return None
     return uvloop.new_event_loop
 

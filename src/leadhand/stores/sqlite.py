@@ -170,14 +170,19 @@ class SqliteDatabase:
         """
         directory = self.path.parent
         for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):
-            # Under sudo, the effective user is the one who writes. A path that does not exist yet can be written.
-            if os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids) or not path.exists():
+            # A path that does not exist yet can be written. Another process may create it between two looks.
+            if _is_writable(path) or not path.exists() or _is_writable(path):
                 continue
             what = f"the directory of {self.name} is" if path == directory else f"{path} is"
             raise ReadOnly(
                 f"{what} read-only for this user, but a database also writes a log and locks next to its file",
                 "make the file and its directory writable, or choose another path with --database",
             )
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether a path exists and can be written: by the effective user, who is the one who writes under sudo."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 class SqliteConnection(Connection):

@@ -155,7 +155,8 @@ class Calls:
         for (place, day), item in product(entries or [("", None)], items):
             when = day or usual
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
-            label = item.get("text", "") + (f" {place}" if not item or offer.roles & {"place", "day"} else "")
+            where = f" {place or known['destination']}" if not item or offer.roles & {"place", "day"} else ""
+            label = item.get("text", "") + where
             looks.append((facts, label, str(day or "" if weather else when)))
         return looks
 
