@@ -65,7 +65,7 @@ def dispatch(arguments: Sequence[str]) -> int:
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """Return what makes an event loop of uvloop, if that is installed, and if stdin, stdout and stderr are open.
 
-    Where one of them is closed, a socket of the loop has its descriptor, and uvloop aborts when it closes such a socket.
+    Where one of them is closed, a socket of the loop gets its descriptor, which uvloop cannot close: it aborts.
     """
     try:
         for descriptor in range(3):
