@@ -258,11 +258,10 @@ export class RunStore {
   async #fetch(shown?: Promise<void>): Promise<void> {
     this.#fetching = true;
     try {
-      const [document, cards] = await Promise.all([
-        this.#service.getRun(this.runId),
-        this.#service.getCards(this.runId),
-        shown,
-      ]);
+      const document = await this.#service.getRun(this.runId);
+      // One after the other: of a run that waits, no later event says that the approvals are older than the document.
+      const cards = await this.#service.getCards(this.runId);
+      await shown;
       if (this.#closed) return;
       this.document.value = document;
       this.cards.value = cards;

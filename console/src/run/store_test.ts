@@ -119,6 +119,19 @@ Deno.test("a finished run is shown by its snapshot alone, without a stream", asy
   assert.equal(store.link.value, "ended");
 });
 
+Deno.test("the open approvals are at least as new as the document", async () => {
+  const service = new FakeService();
+  const card = { id: "approval_1" } as ApprovalCard;
+  service.getRun = async () => {
+    await Promise.resolve();
+    service.cards = Promise.resolve([card]); // requested while the document is on its way
+    return { run_id: "run_1", last_seq: service.last } as RunDocument;
+  };
+  const store = new RunStore("run_1", service);
+  await store.open();
+  assert.deepEqual(store.cards.value, [card]);
+});
+
 Deno.test("changes are drawn at most fifteen times a second", async () => {
   const { service, store } = await opened();
   let drawn = 0;
