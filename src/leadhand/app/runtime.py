@@ -379,8 +379,7 @@ async def open_runtime(
         make_home(settings.home)
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules())
-    # A run survives a locked or restarting database up to its deadline.
-    patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
+    patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
     if store is None:
         store = await open_store(
             settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s

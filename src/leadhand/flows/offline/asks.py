@@ -14,6 +14,7 @@ from leadhand.domain.days import When
 from . import words
 from .arguments import USUAL, Offer, Offers, stem_of
 from .clauses import Clause, Phrase, clauses
+from .places import read_place
 from .tokens import Text, tokenize
 
 MOST_LOOKUPS = 2_000
@@ -25,6 +26,7 @@ KNOWN = {
 """The words of a clause that its topic explains."""
 _CALLS = {"weather": "check_weather", "route": "get_directions"}
 _MOST_DAYS, _MOST_THERE = 31, 50  # "there" can mean several places
+_LONGEST_NAME = 3  # words of a place in lower case
 _IN_ITEMS = words.LEADS | {"please", "too"}
 # "Hello Bob," and "Thanks, Bob": the name is not a place.
 _SALUTATION = re.compile(rf"(?<![^.,!?\n]) *(?i:{'|'.join(words.SALUTATIONS)})(?: you)?,? *(?:[A-Z]\w*)?(?=[,.!?\n]|$)")
@@ -240,6 +242,8 @@ class Listener:
         takes_text = last is not None and last.kind == "tool" and last.offer is not None and last.offer.texts()
         if last is not None and takes_text and self._is_item(clause):
             return self._add(last, clause)
+        if last is not None and last.kind == "weather":
+            self._name_in_lower_case(last, clause)
         known = KNOWN.get(last.kind if last is not None else "", frozenset())
         unknown = self._unknown(clause, known if clause.phrases else known | words.GREETINGS)
         heading = clause.after == ":" and not self._unknown(clause, words.BACKGROUND)
@@ -248,6 +252,17 @@ class Listener:
         if unknown or (clause.phrases and (last is None or last.kind == "other")):
             return self._other(clause)
         return self._add(last, clause) if clause.phrases and last is not None else None
+
+    def _name_in_lower_case(self, last: Ask, clause: Clause) -> None:
+        """Take a clause for a place if the one before it in a list was in lower case: "in paris, rome and oslo"."""
+        before = [self.text.tokens[phrase.stop - 1].text for phrase in last.clauses[-1].of("place")]
+        stop = next((phrase.start for phrase in clause.of("day")), clause.stop)
+        if len(clause.of("day")) < len(clause.phrases) or "and" not in (clause.before, clause.after):
+            return
+        place = read_place(self.text, clause.start, stop)
+        if place and place[1] == stop <= clause.start + _LONGEST_NAME and before and before[-1].islower():
+            clause.phrases.insert(0, Phrase("place", clause.start, stop, place[0]))
+            clause.rest = [at for at in clause.rest if at >= stop]
 
     def _in_background(self, clause: Clause) -> None:
         """Remember places and days that later asks may refer to."""

@@ -147,7 +147,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     count = sum(counts) if all(counts) else 0
     if part == "digest":
         return f"{count or 'Some'} results{', sample data among them' if sample else ''}"
-    byline = BYLINE + SAMPLE_NOTE * sample
+    byline = BYLINE + (SAMPLE_NOTE if sample else "")
     if not gaps:
         return f"{byline}\n\n{count or 'The'} results, in the order of the request:"
     found = f"{count} results were found" if count else "The results were found"
@@ -176,7 +176,7 @@ def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
             "weather and directions, such as “weather in Paris tomorrow and directions from Lyon to Paris”."
         )
     sample = any(result.get("sample") is True for result in results)
-    return "\n\n".join([*blocks, BYLINE + SAMPLE_NOTE * sample])
+    return "\n\n".join([*blocks, BYLINE + (SAMPLE_NOTE if sample else "")])
 
 
 def _points(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> list[str]:
