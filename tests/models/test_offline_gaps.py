@@ -73,6 +73,7 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
         ("weather in Rome and in Oslo, and then sing me a song", 2, "sing me a song"),
         ("weather in Rome, asap", 1, "asap"),
         ("weather in Rome and sing", 1, "sing"),
+        ("weather in rome, quick and short", 1, "quick and short"),
         ("weather in rome and call me", 1, "call me"),
     ],
 )

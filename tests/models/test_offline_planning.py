@@ -63,7 +63,7 @@ def test_plans_as_much_as_was_asked(request_text: str, subtasks: int, cannot: in
         ("What's the weather in Paris, France and Berlin, Germany?", ["Paris, France", "Berlin, Germany"]),
         ("Springfield, Illinois, USA weather", ["Springfield, Illinois, USA"]),
         ("Weather for Portland, OR and Seattle", ["Portland, OR", "Seattle"]),
-        ("weather in paris, rome and new york", ["Paris", "Rome", "New York"]),
+        ("weather in paris and new york and rome", ["Paris", "New York", "Rome"]),
         ("weather in portland, or seattle", ["Portland", "Seattle"]),
         ("weather in Boston, New York and Washington", ["Boston", "New York", "Washington"]),
         ("weather in Buffalo, New York", ["Buffalo, New York"]),

@@ -254,10 +254,10 @@ class Listener:
         return self._add(last, clause) if clause.phrases and last is not None else None
 
     def _name_in_lower_case(self, last: Ask, clause: Clause) -> None:
-        """Take a clause for a place if the one before it in a list was in lower case: "in paris, rome and oslo"."""
+        """Take a clause for a place if the one before it was in lower case, too: "weather in paris and new york"."""
         before = [self.text.tokens[phrase.stop - 1].text for phrase in last.clauses[-1].of("place")]
         stop = next((phrase.start for phrase in clause.of("day")), clause.stop)
-        if len(clause.of("day")) < len(clause.phrases) or "and" not in (clause.before, clause.after):
+        if len(clause.of("day")) < len(clause.phrases) or clause.before != "and":
             return
         place = read_place(self.text, clause.start, stop)
         if place and place[1] == stop <= clause.start + _LONGEST_NAME and before and before[-1].islower():
