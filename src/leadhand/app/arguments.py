@@ -252,7 +252,7 @@ def _hook(given: object, how: str) -> Hook:
         how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
         raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
     except Exception as error:
-        what = f"the hook {shown(given)} cannot be made: {type(error).__name__}: {one_line(error)}"
+        what = f"the hook {getattr(given, '__name__', given)} cannot be made: {type(error).__name__}: {one_line(error)}"
         raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
