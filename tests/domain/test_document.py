@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import History
-from domain.moves import histories, walk
+from domain.moves import histories
 from leadhand.domain import events as ev
 from leadhand.domain.document.event_line import iso
 from leadhand.domain.document.run_document import run_document, run_line
@@ -119,7 +119,6 @@ def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(histo
 
 
 @given(histories(most_steps=60))
-@example(walk(23, 59, to_the_end=True, max_steps=1, batch_size=None))  # a plan fails after a subtask began
 def test_a_listing_counts_what_the_state_shows(history: History):
     change = listing_change([entry.event for entry in history.log])
     subtasks = [each for each in history.state.assignments.values() if each.counts]

@@ -94,7 +94,7 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
             case ev.RunFinished():
                 status = event.status
             case ev.WorkOrderIssued():
-                subtasks += len(event.order.subtasks) - event.begun  # which were counted when they began
+                subtasks += len(event.order.subtasks) + event.replaced
             case ev.SubtaskBlocked():
                 failed += 1
             case ev.SubtaskResolved():
@@ -102,7 +102,7 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
                 failed += (event.data is None) - (event.counted == "failed")
             case ev.SubtaskReused():
                 completed += 1
-            case ev.AssignmentIssued():
+            case ev.AssignmentIssued() if event.assignment.subtask is None:  # else it is counted with its order
                 subtasks += event.assignment.counts
             case ev.RetryGranted():
                 failed -= event.reopened
