@@ -85,6 +85,8 @@ _UNPLANNED = 5
 """Assignments that a run without any is expected to have."""
 _DIGITS = 3
 """The significant digits of a proposed limit, which is rounded up."""
+_PRECISION = 1e-6
+"""How exact a limit is before it is rounded: seconds are floats, whose sums are not."""
 
 
 def proposed_limits(state: RunState) -> NewLimits:
@@ -141,8 +143,8 @@ def _needed(state: RunState, name: str, short: Amount) -> float:
 def _with_held_back(need: float, held: Callable[[float], float]) -> float:
     """Return the limit of which ``need`` is left beside what it holds back."""
     enough = need
-    while enough - held(enough) < need:
-        enough = need + held(enough)
+    while (more := need + held(enough)) - enough > _PRECISION:
+        enough = more
     return enough
 
 
