@@ -77,7 +77,7 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     return leads, 0
 
 
-KINDS = {"max_requests": "requests", "max_tokens": "tokens", "budget": "nanousd"}
+_KINDS = {"max_requests": "requests", "max_tokens": "tokens", "budget": "nanousd"}
 """The limits of what model calls use, and their kinds of amounts."""
 _LEAST_MORE = {"max_turns": 10, "max_requests": 10}
 """How many more are proposed at least: twice a small number is soon used up again."""
@@ -126,9 +126,9 @@ def _needed(state: RunState, name: str, short: Amount) -> float:
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
         need = used.total_seconds() * (1 + left / max(done, 1))
         return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
-    if name not in KINDS:
+    if name not in _KINDS:
         return 0
-    kind, field = KINDS[name], FIELDS.get(name, name)
+    kind, field = _KINDS[name], FIELDS.get(name, name)
     spent, call = getattr(state.spent, kind), getattr(short, kind)
     follow = 3 if run.shape is not None else 2
     need = spent + left * (-(-spent // done) if done else call) + (1 + follow) * call

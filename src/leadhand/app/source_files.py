@@ -19,7 +19,7 @@ from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
-from leadhand.ports.hooks import POINTS, Hook
+from leadhand.ports.hooks import POINTS, Hook, checks
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _is_abstract(kind: type[Hook]) -> bool:
         inspect.signature(kind).bind()
     except TypeError:
         return True
-    return not any(getattr(kind, point) is not getattr(Hook, point) for point in POINTS)
+    return not any(checks(kind, point) for point in POINTS)
 
 
 def _part(name: str) -> tuple[ModuleType, str]:

@@ -157,7 +157,12 @@ def check_of(hook: Hook, point: str) -> Check | None:
     """Return the method or function of a hook for a point; None if it has none."""
     if isinstance(hook, FunctionHook):
         return hook.function if hook.point == point else None
-    return getattr(hook, point) if getattr(type(hook), point) is not getattr(Hook, point) else None
+    return getattr(hook, point) if checks(type(hook), point) else None
+
+
+def checks(kind: type[Hook], point: str) -> bool:
+    """Whether a class of hooks has a method of its own for a point."""
+    return getattr(kind, point) is not getattr(Hook, point)
 
 
 def name_of(hook: Hook) -> str:
