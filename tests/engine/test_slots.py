@@ -100,3 +100,29 @@ async def test_an_attempt_cancelled_as_it_is_given_a_slot_passes_it_on() -> None
     await asyncio.gather(first, return_exceptions=True)
     async with asyncio.timeout(60), slots.taken("c"):
         pass
+
+
+async def test_a_run_whose_only_attempt_waits_outside_still_gets_its_slot_back() -> None:
+    """Its other attempts end meanwhile, and others use the slots: the run must not be forgotten."""
+    slots, released, others = Slots(2), asyncio.Event(), asyncio.Event()
+
+    async def waits_outside() -> None:
+        async with slots.taken("a"), without_slot():
+            await released.wait()
+
+    async def works_on() -> None:
+        async with slots.taken("b"):
+            await others.wait()
+
+    outside = asyncio.create_task(waits_outside())
+    await turns()
+    async with slots.taken("a"):
+        pass
+    working = [asyncio.create_task(works_on()) for _ in range(2)]
+    await turns()
+    released.set()
+    await turns()  # it wants its slot back, and there is none
+    others.set()
+    async with asyncio.timeout(10):
+        await asyncio.gather(outside, *working)
+    assert (slots.free, slots._runs) == (2, {})

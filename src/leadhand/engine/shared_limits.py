@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from datetime import datetime, timedelta
 
 from leadhand.domain.limits import SharedLimit
@@ -54,15 +61,12 @@ class SharedLimits:
         queue = self._queues.get(limit.scope)
         if queue is None:
             queue = self._queues[limit.scope] = _Queue(limit, self._store)
-        run = queue.of_run(run_id, limit.most, most_of_run, priority)
-        try:
+        with queue.of_run(run_id, limit.most, most_of_run, priority) as run:
             await queue.take(run)
             try:
                 yield
             finally:
                 queue.leave(run)
-        finally:
-            queue.slots.forget_idle(run_id)
 
     async def aclose(self) -> None:
         """Stop. The store removes the tickets of a process that has closed it."""
@@ -89,8 +93,10 @@ class _Queue:
         self._changed = asyncio.Event()
         self._turns: asyncio.Task[None] | None = None
 
-    def of_run(self, run_id: str, most: int, most_of_run: int | None, priority: int) -> RunPlaces:
-        """Return the places of a run. ``most`` is the limit as that run has it: the latest one binds here."""
+    def of_run(
+        self, run_id: str, most: int, most_of_run: int | None, priority: int
+    ) -> AbstractContextManager[RunPlaces]:
+        """Use the places of a run. ``most`` is the limit as that run has it: the latest one binds here."""
         if self._store is None:
             self.slots.add(most - self._most)
         self._most = most

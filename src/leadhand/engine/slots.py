@@ -38,33 +38,33 @@ class Slots:
         runs = sorted(self._runs.values(), key=lambda run: -run.priority)
         return list(islice((run.priority for run in runs for _ in range(run.usable)), most))
 
-    def run(self, run_id: str, most: int | None = None, priority: int = 0) -> RunPlaces:
-        """Return the places of a run, which has at most ``most``."""
+    @contextmanager
+    def run(self, run_id: str, most: int | None = None, priority: int = 0) -> Generator[RunPlaces]:
+        """Use the places of a run in the block, at most ``most``; after the last such block it is forgotten."""
         run = self._runs.setdefault(run_id, RunPlaces())
         run.most, run.priority = most, priority
-        return run
-
-    def forget_idle(self, run_id: str) -> None:
-        """Forget a run that neither holds a place nor waits for one."""
-        run = self._runs.get(run_id)
-        if run is not None and not run.taken and not run.waiting:
-            del self._runs[run_id]
+        run.users += 1
+        try:
+            yield run
+        finally:
+            run.users -= 1
+            if not run.users:
+                del self._runs[run_id]
 
     @asynccontextmanager
     async def taken(self, run_id: str = "", most: int | None = None, priority: int = 0) -> AsyncGenerator[None]:
         """Hold a place, as one of at most ``most`` of this run."""
-        run = self.run(run_id, most, priority)
-        place = _Place(self, run)
-        try:
-            await place.take()
-            token = _PLACE.set(place)
+        with self.run(run_id, most, priority) as run:
+            place = _Place(self, run)
             try:
-                yield
+                await place.take()
+                token = _PLACE.set(place)
+                try:
+                    yield
+                finally:
+                    _PLACE.reset(token)
             finally:
-                _PLACE.reset(token)
-        finally:
-            place.leave()
-            self.forget_idle(run_id)
+                place.leave()
 
     async def acquire(self, run: RunPlaces) -> None:
         """Wait for a place of a run."""
@@ -122,6 +122,8 @@ class RunPlaces:
     def __init__(self) -> None:
         self.most: int | None = None
         self.priority = 0
+        self.users = 0
+        """How many hold a place, wait for one, or have given theirs back for a while."""
         self.taken = 0
         self.served = 0
         """The number of the latest place that it got, counted over all runs."""
