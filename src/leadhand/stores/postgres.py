@@ -50,7 +50,7 @@ CORRUPT = "XX00"
 
 # By the beginning of the SQLSTATE: what is wrong ({name}: the database, {error}: the server's words), and the remedy.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
-    ("53100", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
+    ("53100", "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"),
     ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),
     (CORRUPT, "{name} is damaged: {error}", "restore it from a backup"),
     ("25006", "{name} is read-only", "name the primary server, not a replica"),

@@ -54,7 +54,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ),
     ("SQLITE_CANTOPEN", "cannot open {name}", "check that it is a file, and that it and its directory can be written"),
     ("SQLITE_READONLY", "{name} is read-only", "make the file and its directory writable"),
-    ("SQLITE_FULL", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
+    ("SQLITE_FULL", "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"),
     (
         "SQLITE_BUSY",
         "{name} is locked by {holder}",
