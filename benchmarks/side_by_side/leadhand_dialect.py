@@ -71,20 +71,23 @@ def _work(facts: dict[str, Any], messages: list[dict[str, Any]], tools: bool) ->
 
 
 def _review(facts: dict[str, Any], wanted: int) -> Scripted:
-    subtasks, verified = facts["subtasks"], facts.get("verified", {})
+    subtasks, verified, chosen = facts["subtasks"], facts.get("verified", {}), facts.get("chosen", {})
     verdicts = [
-        {"subtask": shown["subtask"], "verdict": "accept"}
-        if shown["status"] == "completed"
-        else {"subtask": shown["subtask"], "verdict": "retry", "reason": "it was not completed"}
-        for shown in subtasks
+        *({"subtask": key, "verdict": "accept"} for key in chosen),
+        *(
+            {"subtask": shown["subtask"], "verdict": "accept"}
+            if shown["status"] == "completed"
+            else {"subtask": shown["subtask"], "verdict": "retry", "reason": "it was not completed"}
+            for shown in subtasks
+        ),
     ]
     review: dict[str, Any] = {"verdicts": verdicts}
     if not facts.get("judge_only"):
         review["complete"] = all(verdict["verdict"] == "accept" for verdict in verdicts)
     if facts.get("compose") and review["complete"]:
-        review["answer"] = _final([*verified.values(), *(shown["result"] for shown in subtasks)], wanted)
-    first = next(iter([*verified, *(shown["subtask"] for shown in subtasks)]), "whole")
-    return f"r{wanted}.{first}.{len(verified) + len(subtasks)}", "compose", _said(json.dumps(review)), "stop"
+        review["answer"] = _final([*verified.values(), *chosen.values(), *subtasks], wanted)
+    first = next(iter([*verified, *(verdict["subtask"] for verdict in verdicts)]), "whole")
+    return f"r{wanted}.{first}.{len(verified) + len(verdicts)}", "compose", _said(json.dumps(review)), "stop"
 
 
 def _compose(facts: dict[str, Any], wanted: int) -> Scripted:

@@ -71,15 +71,12 @@ async def test_the_reviewer_is_told_which_calls_were_made_and_that_none_was(open
     world = open_world(models, [Bench().look])
     await world.run()
     facts = models.facts("review")[0]
-    none, other = facts["subtasks"]
+    (none,) = facts["subtasks"]
 
     assert facts["verified"]["wo-001.0"] == {"name": "a", "summary": "saw 1", "sources": [1]}, (
         "it was called as ordered"
     )
-    assert (other["calls"], other["result"]["summary"]) == (
-        [{"tool": "look", "args": {"n": 3}, "ok": True}],
-        "I did it",
-    )
+    assert facts["chosen"] == {"wo-001.2": ["c", [{"look": {"n": 3}}], {"n": 3}, "I did it", {"sources": [2]}]}
     assert (none["calls"], none["doubt"]) == ([], "no tool call supports it")
 
 
@@ -91,12 +88,93 @@ async def test_a_call_of_any_tool_does_not_verify_what_no_tool_was_named_for(ope
     state = await open_world(models, [Bench().look, Bench().send()]).run("mail Bob")
 
     facts = models.facts("review")[0]
-    (shown,) = facts["subtasks"]
     assert "verified" not in facts
-    assert shown["calls"] == [{"tool": "look", "args": {"n": 1}, "ok": True}]
+    (shown,) = facts["chosen"].values()
+    assert shown[:4] == ["mail Bob", [{"look": {"n": 1}}], {"n": 1}, "The mail was sent."]
     assert state.status is not RunStatus.SUCCEEDED
     (gap,) = state.finished.gaps
     assert gap.name == "mail Bob"
+    if not verdict:
+        assert "no verdict for wo-001.0" in models.requests("review")[1].messages[-1].text
+
+
+@pytest.mark.parametrize("said", ["Bob is out", "Bob is in"])
+async def test_a_result_that_is_not_what_its_chosen_call_returned_is_caught_by_who_reads_both(
+    open_world: Any, said: str
+):
+    """The reviewer of a short list sees the call, what it returned and the text: it needs nothing else to see a lie."""
+
+    @tool
+    async def room(name: str) -> str:
+        """Look into a room."""
+        return f"{name} is in"
+
+    def judge(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        (key, (_, made, returned, text, *_)), *others = facts["chosen"].items()
+        assert not others
+        assert made == [{"room": {"name": "Bob"}}]
+        sound = returned == text
+        verdict = {"subtask": key, "verdict": "accept" if sound else "drop", "reason": f"it returned {returned}"}
+        return {"verdicts": [verdict], "complete": sound, "answer": text}
+
+    models = FakeModels(plan(ask("is Bob in")), work=[calls(("room", {"name": "Bob"})), said], review=judge)
+    state = await open_world(models, [room]).run("Is Bob in?")
+
+    assert (state.status is RunStatus.SUCCEEDED) is (said == "Bob is in")
+    assert state.assignments["wo-001.0"].accepted is (said == "Bob is in")
+    assert ("Bob is out" in state.finished.answer) is False
+
+
+@pytest.mark.parametrize(
+    ("case", "listed"),
+    [
+        ("", True),
+        ("expected in words", True),
+        ("expected as an object", False),
+        ("a long text", False),
+        ("a long return", False),
+        ("a call that failed", False),
+        ("done for good", False),
+        ("another call than with its arguments", False),
+        ("a doubtful figure", False),
+    ],
+)
+async def test_a_result_is_listed_only_if_the_reviewer_sees_all_of_it(open_world: Any, case: str, *, listed: bool):
+    @tool
+    async def find(word: str) -> str:
+        """Find a word."""
+        if word == "none":
+            raise ToolError("no such word", class_=FailureClass.UNAVAILABLE)
+        return "word " * 100 if case == "a long return" else "a word"
+
+    subtask, made, said = ask("find it"), [("find", {"word": "sun"})], "found a word"
+    match case:
+        case "expected in words":
+            subtask |= {"expected_output": "the word"}
+        case "expected as an object":
+            subtask |= {"expected_output": {"type": "object", "properties": {"word": {"type": "string"}}}}
+            said = '{"word": "a word"}'
+        case "a long text":
+            said = "found a word. " * 30
+        case "a call that failed":
+            made = [("find", {"word": "none"}), *made]
+        case "done for good":
+            made = [("send", {"amount": 3}), *made]
+        case "another call than with its arguments":
+            subtask |= {"args": {"word": "moon"}}
+        case "a doubtful figure":
+            said = "found 317 words"
+        case _:
+            pass
+    models = FakeModels(plan(subtask), work=[*(calls(each) for each in made), said])
+    await open_world(models, [find, Bench().send(approval="auto")]).run()
+
+    facts = models.facts("review")[0]
+    assert "verified" not in facts
+    assert ("chosen" in facts, len(facts["subtasks"])) == (listed, 1 - listed)
+    if listed:
+        more = [{"expected_output": "the word"}] if case else []
+        assert facts["chosen"] == {"wo-001.0": ["find it", [{"find": {"word": "sun"}}], "a word", said, *more]}
 
 
 async def test_a_result_that_rests_on_proven_results_is_verified_and_one_on_an_unproven_is_not(open_world: Any):

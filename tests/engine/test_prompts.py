@@ -111,7 +111,7 @@ def test_a_prompt_asks_for_the_language_of_the_request(role: str):
     ("role", "must"),
     [
         ("plan", ["no more", "in parallel", "$result", "Never plan a tool", "You say of nothing that it was done"]),
-        ("work", ["one subtask", "in at most five sentences", "Never guess"]),
+        ("work", ["one subtask", "in 1-5 sentences", "Never guess"]),
         (
             "review",
             ["exactly one", "never accepted", "never retried", "A missing tool", "Nothing was done that"],

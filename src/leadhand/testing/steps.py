@@ -200,6 +200,8 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     found: dict[str, dict[str, Any] | None] = {
         key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in verified.items()
     }
+    for key, (_, _, raw, text, *more) in object_of(brief.get("chosen")).items():
+        found[key] = {"summary": text, "raw": raw, **(more[0] if more else {})}
     for shown in objects_of(brief.get("subtasks")):
         completed = shown.get("status") == "completed"
         found[text_of(shown.get("subtask"))] = object_of(shown.get("result")) if completed else None

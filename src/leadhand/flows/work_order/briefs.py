@@ -15,13 +15,23 @@ from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json, compact_json, is_object, lean_schema
 from leadhand.domain.work_order import Assignment, Subtask
+from leadhand.domain.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.earlier_facts import earlier_facts
 from leadhand.flows.flow import result_facts
 from leadhand.flows.plan_gate import denied_facts
 
 from .answer_checks import planned, refused_answer
-from .results import all_gaps, answer_sources, answerable_results, is_exact, is_verified, ran_out, section_numbers
+from .results import (
+    all_gaps,
+    answer_sources,
+    answerable_results,
+    is_exact,
+    is_free,
+    is_verified,
+    ran_out,
+    section_numbers,
+)
 from .roles import RoleName
 
 CONTEXT = 4_000
@@ -29,7 +39,7 @@ CONTEXT = 4_000
 GOAL = 200
 """Characters of the request that stand for the goal before there is an order."""
 LINE = 300
-"""Characters of a verified result that a review shows."""
+"""Characters of a verified result that a review shows, and at most of each part of a result that it shows as a list."""
 
 
 def _tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
@@ -134,7 +144,8 @@ def review_tools(state: RunState, assignment: Assignment) -> list[ToolSpec]:
 def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of a review: the subtasks of one shard with their results or errors.
 
-    A result that code has verified is one line; only the others are shown in full.
+    A result that code has verified is one line, and one of a tool that its worker chose a short list; only the others
+    are shown in full.
     """
     order = state.orders[assignment.input["work_order_id"]]
     covers: list[str] = list(assignment.input.get("covers", ()))
@@ -142,6 +153,7 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     composing = bool(assignment.input.get("compose"))
     whole, last = bool(assignment.input.get("whole", True)), is_last_order(state)
     numbers = source_numbers(answer_sources(state, covers)) if composing else None
+    lists = {each.key: found for each in reviewed if (found := listed(each, numbers)) is not None}
     facts: dict[str, Any] = {
         "tools": _tools(review_tools(state, assignment)),
         **({} if last else _workers(state)),
@@ -161,7 +173,10 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
             for each in reviewed
             if is_verified(each)
         },
-        "subtasks": [judged(state, each, numbers) for each in reviewed if not is_verified(each)],
+        "chosen": lists,
+        "subtasks": [
+            judged(state, each, numbers) for each in reviewed if each.key not in lists and not is_verified(each)
+        ],
     }
     covered = set(covers)
     keys = order.order.subtask_keys() if whole else ()
@@ -245,6 +260,26 @@ def verified(subtask: AssignmentState) -> str:
     return f"{named}: {text}{' (sample data)' if subtask.data.sample else ''}"
 
 
+def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None = None) -> list[Any] | None:
+    """Return a result whose calls its worker chose as a list: name, calls, what they returned, text, and what else it has.
+
+    None if the result has to be shown in full: nothing that a reviewer needs to judge it is cut or left out.
+    """
+    data, given = subtask.data, subtask.subtask
+    if data is None or not is_free(subtask):
+        return None
+    if blob_reference(data.raw) or max(len(data.summary), len(compact_json(data.raw))) > LINE:
+        return None
+    more = {
+        "expected_output": given.expected_output,
+        "sample": data.sample,
+        "sources": [numbers[source.title, source.url] for source in data.sources] if numbers else [],
+    }
+    calls = [{call.tool: given.args if call.args is None else call.args} for call in subtask.made]
+    rest = {name: value for name, value in more.items() if value}
+    return [given.name, calls, data.raw, as_data(data.summary), *([rest] if rest else [])]
+
+
 def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
     """Return the ordered arguments, or the calls that a worker chose, unless the result names all their values."""
     text, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
@@ -266,8 +301,9 @@ def _has(text: str, value: str) -> bool:
 
 
 def shown(state: RunState, subtask: AssignmentState) -> Json:
-    """Return a subtask as a review that does not compose shows it: as one line, or in full."""
-    return [subtask.key, verified(subtask)] if is_verified(subtask) else judged(state, subtask)
+    """Return a subtask as a review that does not compose shows it: as one line, as a list, or in full."""
+    short = verified(subtask) if is_verified(subtask) else listed(subtask)
+    return judged(state, subtask) if short is None else [subtask.key, short]
 
 
 def judged(

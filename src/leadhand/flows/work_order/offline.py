@@ -99,7 +99,7 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
     if not _asks_for(request, "verdicts"):
         return None
-    subtasks = objects_of(facts.get("subtasks"))
+    subtasks = [*_chosen(facts), *objects_of(facts.get("subtasks"))]
     verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
@@ -118,6 +118,13 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
         ordered = [results[key] for key in sorted(results, key=lambda key: (len(key), key))]
         judged["answer"] = _write(ordered, {**facts, "gaps": gaps})
     return judged
+
+
+def _chosen(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return the results whose calls a worker chose as those that are shown in full."""
+    for key, (name, _, raw, text, *more) in object_of(facts.get("chosen")).items():
+        shown = {"summary": text, "raw": raw, **(more[0] if more else {})}
+        yield {"subtask": key, "name": name, "status": "completed", "result": shown}
 
 
 def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:

@@ -9,7 +9,14 @@ from leadhand.domain import commands as do
 from leadhand.domain.ids import event_number
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
-from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
+from leadhand.flows.context_budget import (
+    TOKENS_PER_SUBTASK,
+    context_budget,
+    grouped,
+    is_too_large,
+    page_size,
+    tokens,
+)
 
 from . import briefs
 from .answer_checks import answer_problems
@@ -17,8 +24,9 @@ from .results import is_verified, ran_out
 from .roles import RoleName, with_role
 
 SHARD, LINES = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those verified by code, which are
-one line each. Shards of an order are reviewed in parallel."""
+"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those that are short. These are
+verified by code and need no verdict, or there are no more than verdicts fit into one answer. Shards of an order are
+reviewed in parallel."""
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
@@ -61,8 +69,7 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
     most = max(space - request, space // 2)
     shown = {key: tokens(briefs.shown(state, each)) for key, each in subtasks.items()}
     # Each takes at least its share of a review, so that a model has few to judge.
-    light = {key for key, each in subtasks.items() if is_verified(each)}
-    sizes = [(key, max(size, most // (LINES if key in light else SHARD))) for key, size in shown.items()]
+    sizes = [(key, max(size, most // _most_like(state, subtasks[key]))) for key, size in shown.items()]
     groups = grouped(sizes, most, LINES)
     around = request + sum(tokens(subtask.name) for subtask in order.order.subtasks)
     alone = len(groups) == 1 and not reviews_
@@ -77,12 +84,20 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
     return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
 
 
+def _most_like(state: RunState, subtask: AssignmentState) -> int:
+    """Return how many subtasks that are shown like this one a review judges at most."""
+    if is_verified(subtask):
+        return LINES
+    return SHARD if briefs.listed(subtask) is None else max(SHARD, min(LINES, page_size(state)))
+
+
 def _is_short(state: RunState, order: OrderState) -> bool:
     """Whether all succeeded, and their results fit into one answer beside the verdicts."""
     done = [state.assignments[key] for key in order.order.subtask_keys()]
     length = sum(tokens(each.data.summary) for each in done if each.data is not None)
+    verdicts = TOKENS_PER_SUBTASK * sum(not is_verified(each) for each in done)
     return all(each.ok for each in done) and (
-        len(done) <= SHARD or 2 * length <= state.definition.limits.max_output_tokens
+        len(done) <= SHARD or 2 * length + verdicts <= state.definition.limits.max_output_tokens
     )
 
 
