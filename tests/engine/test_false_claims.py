@@ -133,6 +133,7 @@ async def test_a_result_that_is_not_what_its_chosen_call_returned_is_caught_by_w
         ("expected as an object", False),
         ("a long text", False),
         ("a long return", False),
+        ("a return that is stored by itself", False),
         ("a call that failed", False),
         ("done for good", False),
         ("another call than with its arguments", False),
@@ -145,7 +146,7 @@ async def test_a_result_is_listed_only_if_the_reviewer_sees_all_of_it(open_world
         """Find a word."""
         if word == "none":
             raise ToolError("no such word", class_=FailureClass.UNAVAILABLE)
-        return "word " * 100 if case == "a long return" else "a word"
+        return "word " * {"a long return": 100, "a return that is stored by itself": 1_000}.get(case, 1)
 
     subtask, made, said = ask("find it"), [("find", {"word": "sun"})], "found a word"
     match case:
@@ -153,7 +154,7 @@ async def test_a_result_is_listed_only_if_the_reviewer_sees_all_of_it(open_world
             subtask |= {"expected_output": "the word"}
         case "expected as an object":
             subtask |= {"expected_output": {"type": "object", "properties": {"word": {"type": "string"}}}}
-            said = '{"word": "a word"}'
+            said = {"word": "word"}
         case "a long text":
             said = "found a word. " * 30
         case "a call that failed":
@@ -171,10 +172,13 @@ async def test_a_result_is_listed_only_if_the_reviewer_sees_all_of_it(open_world
 
     facts = models.facts("review")[0]
     assert "verified" not in facts
-    assert ("chosen" in facts, len(facts["subtasks"])) == (listed, 1 - listed)
+    assert ("chosen" in facts, [each["status"] for each in facts["subtasks"]]) == (
+        listed,
+        [] if listed else ["completed"],
+    )
     if listed:
         more = [{"expected_output": "the word"}] if case else []
-        assert facts["chosen"] == {"wo-001.0": ["find it", [{"find": {"word": "sun"}}], "a word", said, *more]}
+        assert facts["chosen"] == {"wo-001.0": ["find it", [{"find": {"word": "sun"}}], "word ", said, *more]}
 
 
 async def test_a_result_that_rests_on_proven_results_is_verified_and_one_on_an_unproven_is_not(open_world: Any):

@@ -265,10 +265,11 @@ def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None 
 
     None if the result has to be shown in full: nothing that a reviewer needs to judge it is cut or left out.
     """
-    data, given = subtask.data, subtask.subtask
-    if data is None or not is_free(subtask):
+    data, given, facts = subtask.data, subtask.subtask, result_facts(subtask)
+    if data is None or facts is None or not is_free(subtask):
         return None
-    if blob_reference(data.raw) or max(len(data.summary), len(compact_json(data.raw))) > LINE:
+    returned = facts["raw"]
+    if blob_reference(returned) or max(len(data.summary), len(compact_json(returned))) > LINE:
         return None
     more = {
         "expected_output": given.expected_output,
@@ -277,7 +278,7 @@ def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None 
     }
     calls = [{call.tool: given.args if call.args is None else call.args} for call in subtask.made]
     rest = {name: value for name, value in more.items() if value}
-    return [given.name, calls, data.raw, as_data(data.summary), *([rest] if rest else [])]
+    return [given.name, calls, returned, as_data(data.summary), *([rest] if rest else [])]
 
 
 def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:

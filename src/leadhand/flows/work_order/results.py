@@ -59,10 +59,10 @@ def is_verified(subtask: AssignmentState) -> bool:
 def is_free(subtask: AssignmentState) -> bool:
     """Whether a result of a subtask that names no tool can be judged by its text, its calls and what they returned.
 
-    Its calls succeeded and did nothing for good, code has nothing against it, and it has no object of its own.
+    Its calls succeeded and did nothing for good, code has nothing against it, and no object was expected.
     """
     given, made = subtask.subtask, subtask.made
-    if not subtask.ok or subtask.doubt or subtask.acted or subtask.value is not None or given.tool is not None:
+    if not subtask.ok or subtask.doubt or subtask.acted or given.output_schema is not None or given.tool is not None:
         return False
     as_ordered = not given.args or all(call.args is None for call in made)
     return bool(made) and as_ordered and all(call.ok for call in made)
