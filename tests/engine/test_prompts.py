@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import pytest
-from flows.scripts import Script, accept, look
+from flows.scripts import Script, accept, free, look
 
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
@@ -44,6 +44,10 @@ def every_brief() -> list[Brief]:
     many = Script(*(look(f"s{n}") for n in range(130)))
     many.done(*many.under_way)
     shards = [many.facts("review-wo-001-0"), many.facts("review-wo-001-1")]
+    chosen = Script(free("a"))
+    chosen.chose("wo-001.0")
+    shards.append(chosen.facts("review-wo-001-0"))
+    assert "chosen" in shards[-1]
     script.reviewed(accept("wo-001.0", "wo-001.1"))
     state = script.state
     given = {"covers": ["wo-001.0"], "numbers": list(range(1, len(answer_sources(state)) + 1))}

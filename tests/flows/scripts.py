@@ -24,6 +24,11 @@ def judged(name: str, n: int = 1) -> dict[str, Any]:
     return look(name, n, expected_output="what it looks like")
 
 
+def free(name: str) -> dict[str, Any]:
+    """A subtask that names no tool: its worker chooses."""
+    return {"name": name, "tool": None, "expected_output": "what it looks like"}
+
+
 def accept(*keys: str) -> list[dict[str, Any]]:
     return [{"subtask": key, "verdict": "accept"} for key in keys]
 
@@ -74,6 +79,15 @@ class Script(History):
     def done(self, *keys: str) -> None:
         """Subtasks come back as they should."""
         for key in keys:
+            self.works(self.attempt(key))
+        self.decide_all()
+
+    def chose(self, *keys: str) -> None:
+        """Subtasks that name no tool come back, each after a call that its worker chose."""
+        for key in keys:
+            attempt = self.attempt(key)
+            self.starts(attempt)
+            self.calls_tool(attempt, self.state.tools["look"], ok=True)
             self.works(self.attempt(key))
         self.decide_all()
 

@@ -9,7 +9,7 @@ from domain import moves
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flows.scripts import Script, accept, drop, judged, look, replan, retry
+from flows.scripts import Script, accept, drop, free, judged, look, replan, retry
 from leadhand.domain import commands as do
 from leadhand.domain.decide import decide
 from leadhand.domain.errors import FailureClass
@@ -34,6 +34,32 @@ def test_one_review_judges_up_to_twenty_five_subtasks():
 
     assert script.under_way == ["review-wo-001-0"]
     assert len(script.facts("review-wo-001-0")["subtasks"]) == 25
+
+
+@pytest.mark.parametrize(
+    ("count", "max_output_tokens", "shards"),
+    [(100, 4_000, [100]), (101, 5_000, [100, 1]), (100, 2_000, [50, 50]), (60, 400, [25, 25, 10])],
+)
+def test_results_whose_calls_workers_chose_are_short_and_reviewed_as_many_at_once_as_verdicts_fit_into_one_answer(
+    count: int, max_output_tokens: int, shards: list[int]
+):
+    script = Script(*(free(f"s{number}") for number in range(count)), max_output_tokens=max_output_tokens)
+    keys = script.under_way
+    script.chose(*keys)
+    given = [script.facts(f"review-wo-001-{number}") for number in range(len(shards))]
+    assert [len(facts["chosen"]) for facts in given] == shards
+    assert not any(facts["subtasks"] for facts in given)
+    review = script.state.assignments["review-wo-001-0"].assignment
+    silent = {"verdicts": accept(*keys[1 : shards[0]]), "complete": True}
+    assert output_problems(script.state, review, silent, "") == [f"no verdict for {keys[0]}"]
+
+
+@pytest.mark.parametrize(("max_output_tokens", "fits"), [(1_600, False), (2_400, True)])
+def test_an_answer_is_asked_for_only_where_it_fits_beside_the_verdicts(max_output_tokens: int, *, fits: bool):
+    script = Script(*(free(f"s{number}") for number in range(40)), max_output_tokens=max_output_tokens)
+    script.chose(*script.under_way)
+    assert script.under_way == ["review-wo-001-0"]
+    assert script.facts("review-wo-001-0").get("compose", False) is fits
 
 
 def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
