@@ -261,9 +261,9 @@ def verified(subtask: AssignmentState) -> str:
 
 
 def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None = None) -> list[Any] | None:
-    """Return a result whose calls its worker chose as a list: name, calls, what they returned, text, and what else it has.
+    """Return a result whose calls its worker chose as a list: name, calls, what they returned, text, and what is left.
 
-    None if the result has to be shown in full: nothing that a reviewer needs to judge it is cut or left out.
+    None if that would cut something: the result is then shown in full.
     """
     data, given, facts = subtask.data, subtask.subtask, result_facts(subtask)
     if data is None or facts is None or not is_free(subtask):

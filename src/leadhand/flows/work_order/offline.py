@@ -122,9 +122,10 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
 
 def _chosen(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Return the results whose calls a worker chose as those that are shown in full."""
-    for key, (name, _, raw, text, *more) in object_of(facts.get("chosen")).items():
-        shown = {"summary": text, "raw": raw, **(more[0] if more else {})}
-        yield {"subtask": key, "name": name, "status": "completed", "result": shown}
+    for key, listed in object_of(facts.get("chosen")).items():
+        name, _, raw, text, *more = list_of(listed)
+        result = {"summary": text, "raw": raw, **object_of(next(iter(more), None))}
+        yield {"subtask": key, "name": name, "status": "completed", "result": result}
 
 
 def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:

@@ -33,7 +33,8 @@ def plan_schema(state: RunState, assignment: Assignment) -> Schema:
     first, most = assignment.input.get("first", 0), page_size(state)
     index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
     defs, subtask = _subtask(state.definition.tools, index, state.definition.workers)
-    cannot = {"cannot": _unsupported()}
+    defs["cannot"] = _unsupported()
+    cannot: Schema = {"cannot": {"$ref": "#/$defs/cannot"}}
     subtasks = {"type": "array", "minItems": 0 if first else 1, "maxItems": most, "items": subtask}
     plan = {"goal": _SENTENCE, "subtasks": subtasks, **cannot, "more": {"type": "boolean"}}
     whole = _object(plan, "goal", "subtasks")
