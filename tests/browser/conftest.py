@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 from server.teams import Office, team
 
-from browser.chromium import ARGUMENTS, NAMES, executable
+from browser.chromium import ARGUMENTS, FOR_SHORT_VISITS, NAMES, SHELL, executable
 from browser.judging import SCREENSHOTS
 from browser.serving import Served
 from browser.visiting import PATIENCE_MS, Profiles, Visitor
@@ -50,11 +50,11 @@ def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A Chromium."""
-    path = executable()
+    path = executable(SHELL, *NAMES)
     if path is None:
-        pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
+        pytest.skip(f"no Chromium on PATH (looked for {', '.join((SHELL, *NAMES))})")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS, *FOR_SHORT_VISITS])
         yield browser
         await browser.close()
 
