@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -199,6 +200,8 @@ def leadhand(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     monkeypatch.setattr(sys, "path", sys.path.copy())  # commands append the folders of their files
+    forking = SimpleNamespace(Popen=Process, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr(background, "subprocess", forking)  # without the imports of a new interpreter
     line = CommandLine(tmp_path, capsys, str(noise_tools))
     shutil.copytree(new_home, line.home)
     yield line

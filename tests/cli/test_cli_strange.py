@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import run
 
-from leadhand.cli import parser
+from leadhand.cli import background, parser
 from leadhand.domain.errors import StoreError
 from leadhand.stores.sql_store import SqlContextStore
 
@@ -96,7 +97,8 @@ def test_stdout_leads_where_it_led_when_the_command_is_over(strange: str) -> Non
         "import os; from leadhand.cli.app import main;"
         f"main(['run', '--offline', '--tools', {strange!r}, 'Shout at Paris']); os.write(1, b'after')"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=90, check=True)
+    done = run([sys.executable, "-P", "-c", script])
+    done.check_returncode()
 
     assert "Paris: loud red" in done.stdout
     assert done.stdout.endswith("after")
@@ -120,7 +122,8 @@ def test_a_line_of_progress_is_a_line(leadhand: Any, strange: str) -> None:
     assert max(len(line) for line in before if "gap" not in line) < 500
 
 
-def test_a_detached_run_prints_its_document(leadhand: Any) -> None:
+def test_a_detached_run_prints_its_document(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "subprocess", subprocess)  # a new interpreter takes the run, as outside of tests
     document = leadhand("run", "--offline", "--detach", "--json", "Weather in Paris?").json
 
     assert document["request"] == "Weather in Paris?"
