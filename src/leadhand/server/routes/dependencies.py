@@ -13,16 +13,18 @@ from leadhand.server.access import Access, Principal, allowed
 from leadhand.server.examples import RUN_ID
 from leadhand.server.service import Service
 
+# All are async: FastAPI would call other functions in a thread, which takes longer than they do.
 
-def _service(request: Request) -> Service:
+
+async def _service(request: Request) -> Service:
     return request.app.state.service
 
 
-def _access(request: Request) -> Access:
+async def _access(request: Request) -> Access:
     return request.app.state.access
 
 
-def _callers_span(request: Request) -> str:
+async def _callers_span(request: Request) -> str:
     return callers_span(request.headers.getlist("traceparent"))
 
 
