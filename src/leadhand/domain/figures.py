@@ -264,7 +264,7 @@ def _read(text: str, labels: bool) -> Stated:
     return Stated(sorted(figures, key=lambda figure: figure.at), days, times, [code[0] for code in codes], weekdays)
 
 
-_kept = lru_cache(maxsize=256)(_read)
+_kept = lru_cache(maxsize=1_024)(_read)
 
 
 def _taken(pattern: re.Pattern[str], text: str, found: list[re.Match[str]]) -> str:

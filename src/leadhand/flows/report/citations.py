@@ -100,7 +100,7 @@ class _Draft:
             self._statement(index, each, *marks)
             for index, (each, marks) in enumerate(zip(self._sentences, cited, strict=True))
         ]
-        supported = [(each, Words(each.text, self._language)) for each in found if each.status is Status.SUPPORTED]
+        supported = [(each, _sentence(each.text, self._language)) for each in found if each.status is Status.SUPPORTED]
         return [each if each.passages or each.problems else self._without_citation(each, supported) for each in found]
 
     def _citations(self) -> Iterator[tuple[list[str], list[str], str]]:
@@ -183,10 +183,10 @@ class _Draft:
 
     def _said(self, keys: Sequence[str], text: str) -> Words:
         """The words of a sentence; if it is too short to tell, in the language of a passage with its words."""
-        said = Words(text, self._language)
+        said = _sentence(text, self._language)
         near = (each for each in map(self._words.__getitem__, keys) if _near(each.stems & said.stems, said.stems))
         language = next((each.language for each in near), self._language)
-        return said if language == self._language else Words(text, language)
+        return said if language == self._language else _sentence(text, language)
 
     def _absent(self, keys: Sequence[str], text: str) -> list[str]:
         """The figures, dates, quotations and addresses of a text that passages do not hold, as written there."""
@@ -216,7 +216,7 @@ class _Draft:
 
     def _elsewhere(self, absent: Sequence[str], text: str) -> str:
         """Which passage holds what another is cited for, to help the writer."""
-        said = Words(text, self._language)
+        said = _sentence(text, self._language)
         near = sorted(self._passages, key=lambda key: -len(said.stems & self._words[key].stems))[:3]
         holding = [key for key in near if not self._absent([key], " ; ".join(absent))]
         return f" (see [{self._keys[holding[0]]}])" if holding else ""
@@ -232,7 +232,7 @@ class _Draft:
             problems.append("it says what somebody found or said and cites no passage")
         facts = self._facts(text, heading=heading)
         if facts:
-            said = Words(text, self._language)
+            said = _sentence(text, self._language)
             keys = [
                 key.casefold()
                 for each, words in supported
@@ -280,6 +280,12 @@ class _Draft:
 def _words_of(text: str, *about: str) -> Words:
     """The words of a passage: kept, because a draft is checked again after each change, beside the same passages."""
     return Words(_unstopped(text), about=" · ".join(about))
+
+
+@lru_cache(maxsize=1_024)
+def _sentence(text: str, language: str) -> Words:
+    """The words of a sentence: kept, because each check of it asks for them, and a draft is checked again."""
+    return Words(text, language)
 
 
 def _near(common: frozenset[str], stems: frozenset[str]) -> bool:

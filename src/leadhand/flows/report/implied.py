@@ -64,7 +64,7 @@ _MOST_MOMENTS = 10
 
 def implied(text: str, language: str = "") -> list[Measure]:
     """Return what a passage holds besides its figures: one in five, a year, the time between two times or years."""
-    found = fractions(text)
+    found = [*fractions(text)]
     for match in _OUT_OF.finditer(text):
         part, whole = (int(each) if each.isdecimal() else NUMBERS.get(each.casefold(), 0) for each in match.groups())
         if 0 < part < whole <= 1000:

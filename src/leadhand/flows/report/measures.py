@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -94,7 +95,8 @@ class Measure(NamedTuple):
         return 1500 <= int(self.text) <= 2100 or (1000 <= int(self.text) < 1500 and int(self.text) % 50 > 0)
 
 
-def measures(text: str, language: str = "") -> list[Measure]:
+@lru_cache(maxsize=1_024)
+def measures(text: str, language: str = "") -> Sequence[Measure]:
     """Return the figures of a text with their units, in order. The first of a range has the unit of the second.
 
     The language says whether 4.250 are some four, or some four thousand.
@@ -136,7 +138,7 @@ def measures(text: str, language: str = "") -> list[Measure]:
                 alone=_ALONE.match(text, end) is not None,
             )
         )
-    return found[::-1]
+    return tuple(found[::-1])
 
 
 def _bound(text: str, at: int) -> int:
@@ -157,13 +159,14 @@ def _rate_before(text: str, at: int) -> tuple[str, float] | None:
     return ("time", PERIODS[word]) if word in PERIODS else None
 
 
-def fractions(text: str) -> list[Measure]:
+@lru_cache(maxsize=1_024)
+def fractions(text: str) -> Sequence[Measure]:
     """Return the shares that a text states in words: a third, two thirds."""
     said = list(shares_in(text))
     for match in _IN_TEN.finditer(text):
         part, whole = (NUMBERS.get(each.casefold()) or int(each if each.isdecimal() else 1) for each in match.groups())
         said += [(match, 100 * part / whole)] if part < whole else []
-    return [fraction(match, share) for match, share in said]
+    return tuple(fraction(match, share) for match, share in said)
 
 
 def without_fractions(text: str) -> str:
@@ -285,6 +288,7 @@ def _held(one: Measure, held: Sequence[Measure], text: str) -> bool:
     return small or any(_alike(one, other, text) for other in held)
 
 
+@lru_cache(maxsize=4_096)
 def alike(one: Measure, other: Measure) -> bool:
     """Whether two figures with units are the same one."""
     return _alike(one, other, "")

@@ -71,7 +71,7 @@ _ONE_OF = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def in_digits(text: str, language: str) -> str:
     """Return a text with digits for numbers in words: those of its language, and in any language 1.5 million."""
 
@@ -87,7 +87,7 @@ def in_digits(text: str, language: str) -> str:
     return _SPELLED[language].sub(lambda match: str(table[match[0].casefold()]), text) if table else text
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def shares_in(text: str) -> Sequence[tuple[re.Match[str], float]]:
     """Return the shares that a text states in words, in percent: a third, two thirds, jede fünfte."""
     found = [(match, _share(match)) for match in _SHARE.finditer(text)]

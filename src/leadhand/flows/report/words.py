@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from leadhand.domain.figures import stated
@@ -98,7 +98,7 @@ class Words:
         return fold(f"{self.text} {self.about_source}")
 
     @cached_property
-    def measures(self) -> list[Measure]:
+    def measures(self) -> Sequence[Measure]:
         return measures(self.text, self.language)
 
     @cached_property
@@ -278,6 +278,7 @@ def stems(text: str) -> Iterator[str]:
     return (stem(word) for word in _WORD.findall(text) if word.casefold() not in EMPTY)
 
 
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     folded = fold(word)
     return IRREGULAR.get(folded, folded)[:6]
