@@ -62,6 +62,28 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     return (yield) + 1
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Send the process that prints the results what it prints: of a test that passes, two messages instead of six.
+
+    The others take 1.4 ms of CPU a test. ``--durations`` and ``--junitxml`` need them; output of a teardown is printed.
+    """
+    option = session.config.option
+    plugins = session.config.pluginmanager.get_plugins() if hasattr(session.config, "workerinput") else ()
+    interactor = next((each for each in plugins if type(each).__name__ == "WorkerInteractor"), None)
+    if interactor is None or option.durations or option.xmlpath:
+        return
+    send = interactor.sendevent
+
+    def send_what_is_printed(name: str, **kwargs: Any) -> None:
+        data = kwargs.get("data", {})
+        passed = name == "testreport" and data["outcome"] == "passed" and data["when"] != "call"
+        if name not in ("logstart", "logfinish") and not (passed and not data["sections"]):
+            send(name, **kwargs)
+
+    interactor.sendevent = send_what_is_printed
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect tests without the garbage collector: nothing of what is imported goes away."""
