@@ -182,7 +182,13 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'leadhand.db'}"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite_url", "postgres_tables_url"], ids=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database, of each kind in turn."""
-    return request.getfixturevalue(f"{request.param}_url")
+    """The URL of a database without runs, of each kind in turn. The tables stay as they are."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["sqlite_url", "postgres_url"], ids=["sqlite", "postgres"])
+def new_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a database without tables, of each kind in turn: for tests that make, change or drop some."""
+    return request.getfixturevalue(request.param)

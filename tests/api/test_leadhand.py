@@ -104,8 +104,8 @@ async def test_attaching_to_a_finished_run_gives_its_answer_again(home: Path) ->
             await lead.attach("run_nobody_made")
 
 
-async def test_a_run_on_postgres_is_the_same_run(home: Path, postgres_url: str) -> None:
-    async with Leadhand(offline=True, home=home, database=postgres_url) as lead:
+async def test_a_run_on_postgres_is_the_same_run(home: Path, postgres_tables_url: str) -> None:
+    async with Leadhand(offline=True, home=home, database=postgres_tables_url) as lead:
         answer = await lead.run(QUESTION)
         assert answer.status is RunStatus.SUCCEEDED
         entries = await (await lead.runtime()).store.read(answer.run_id)

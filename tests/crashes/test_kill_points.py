@@ -121,8 +121,10 @@ async def test_killed_in_the_middle_of_the_commit_of(theatre: Theatre, moment: s
     await _killed_in_a_commit(theatre, moment, event, subject)
 
 
-async def test_killed_between_a_result_and_its_commit_on_a_server(postgres_url: str, tmp_path: Path) -> None:
-    await _killed_in_a_commit(Theatre(postgres_url, tmp_path, list(THREE)), "before", "attempt_returned", "wo-001.1")
+async def test_killed_between_a_result_and_its_commit_on_a_server(postgres_tables_url: str, tmp_path: Path) -> None:
+    await _killed_in_a_commit(
+        Theatre(postgres_tables_url, tmp_path, list(THREE)), "before", "attempt_returned", "wo-001.1"
+    )
 
 
 async def _killed_in_a_commit(theatre: Theatre, moment: str, event: str, subject: str) -> None:

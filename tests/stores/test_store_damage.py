@@ -21,6 +21,12 @@ RunSql = Callable[..., list[tuple[Any, ...]]]
 NOBODY = 65534
 
 
+@pytest.fixture
+def url(new_url: str) -> str:
+    """The tests of this module change the tables."""
+    return new_url
+
+
 async def refused(url: str) -> StoreError:
     """Why a database cannot be opened; two lines, what and how."""
     with pytest.raises(StoreError) as refusal:

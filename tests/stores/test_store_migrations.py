@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from store_processes import process
 
 from leadhand.app.keys import find_key, key_store, make_key
@@ -34,6 +35,12 @@ from leadhand.testing.store_contract import (
 RunSql = Callable[..., list[tuple[Any, ...]]]
 OPEN, OTHER, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.2/t0/c0"
 SOON = datetime.now(UTC) + timedelta(hours=1)
+
+
+@pytest.fixture
+def url(new_url: str) -> str:
+    """The tests of this module change the tables."""
+    return new_url
 
 
 async def fill(store: ContextStore) -> None:

@@ -18,6 +18,12 @@ from leadhand.stores.sqlite import explained
 from leadhand.testing.store_contract import started
 
 
+@pytest.fixture
+def url(new_url: str) -> str:
+    """The tests of this module change the tables."""
+    return new_url
+
+
 async def refused(url: str, how: str = "") -> str:
     """Why a database cannot be opened; two lines, what and how."""
     with pytest.raises(ConfigurationError) as refusal:

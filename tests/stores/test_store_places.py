@@ -123,9 +123,9 @@ async def waits(store: PlaceStore, count: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 async def test_a_suspended_holder_on_a_server_loses_its_places_and_does_not_free_those_of_others_later(
-    postgres_url: str,
+    postgres_tables_url: str,
 ):
-    async with process(postgres_url, HOLDS) as holder, aclosing(await open_store(postgres_url)) as store:
+    async with process(postgres_tables_url, HOLDS) as holder, aclosing(await open_store(postgres_tables_url)) as store:
         for _ in range(3):
             assert await holder.heard() == ["holds"]
         limits, free = SharedLimits(store), asyncio.Event()

@@ -248,7 +248,7 @@ async def test_many_processes_may_write_at_once(url: str) -> None:
             assert own == list(range(50))
 
 
-async def test_many_processes_may_open_a_new_database_at_once(url: str) -> None:
+async def test_many_processes_may_open_a_new_database_at_once(new_url: str) -> None:
     program = """
     async def main():
         await asyncio.to_thread(input)
@@ -261,14 +261,14 @@ async def test_many_processes_may_open_a_new_database_at_once(url: str) -> None:
     asyncio.run(main())
     """
     async with AsyncExitStack() as stack:
-        openers = [await stack.enter_async_context(process(url, program)) for _ in range(4)]
+        openers = [await stack.enter_async_context(process(new_url, program)) for _ in range(4)]
         for opener in openers:
             assert await opener.heard() == ["ready"]
         for opener in openers:
             await opener.tell()
         for opener in openers:
             assert await opener.rest() == ["done"]
-    async with aclosing(await open_store(url)) as store:
+    async with aclosing(await open_store(new_url)) as store:
         assert len(await store.runs()) == 4
 
 

@@ -44,8 +44,8 @@ async def sqlite_store(sqlite_url: str) -> AsyncIterator[SqlContextStore]:
 
 
 @pytest.fixture
-async def postgres_store(postgres_url: str) -> AsyncIterator[SqlContextStore]:
-    async with aclosing(await open_store(postgres_url)) as store:
+async def postgres_store(postgres_tables_url: str) -> AsyncIterator[SqlContextStore]:
+    async with aclosing(await open_store(postgres_tables_url)) as store:
         yield store
 
 
@@ -239,8 +239,8 @@ async def test_a_commit_whose_answer_was_lost_is_not_repeated_unless_it_failed(
     assert (await store.run("run-1")).head_seq == 2
 
 
-async def test_a_database_that_stays_away_is_an_error_after_a_while(postgres_url: str) -> None:
-    async with aclosing(await open_store(postgres_url, patience_s=0.3)) as store:
+async def test_a_database_that_stays_away_is_an_error_after_a_while(postgres_tables_url: str) -> None:
+    async with aclosing(await open_store(postgres_tables_url, patience_s=0.3)) as store:
         await store.create("run-1", started())
         lost = "SELECT pg_terminate_backend(pg_backend_pid())"
         with pytest.raises(StoreError, match="terminating connection"):
@@ -250,7 +250,7 @@ async def test_a_database_that_stays_away_is_an_error_after_a_while(postgres_url
 
 
 async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lose_nothing(
-    postgres_store: SqlContextStore, postgres_url: str, caplog: pytest.LogCaptureFixture
+    postgres_store: SqlContextStore, postgres_tables_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Writers, readers and followers ride it out; each event is there once."""
     store = postgres_store
@@ -258,7 +258,7 @@ async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lo
     over = asyncio.Event()
 
     async def disturb() -> None:
-        async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(postgres_tables_url, autocommit=True) as connection:
             for _ in range(12):
                 await connection.execute(
                     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
@@ -280,7 +280,7 @@ async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lo
     async with asyncio.timeout(60):
         while "canceling statement due to statement timeout; trying again" not in caplog.text:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+    with psycopg.connect(postgres_tables_url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
@@ -355,13 +355,15 @@ async def test_a_write_waits_for_a_stopped_process_and_names_it(
         assert reasons(await store.read("run-1")) == ["a"]
 
 
-async def test_connections_lost_while_idle_are_made_anew(postgres_store: SqlContextStore, postgres_url: str) -> None:
+async def test_connections_lost_while_idle_are_made_anew(
+    postgres_store: SqlContextStore, postgres_tables_url: str
+) -> None:
     store = postgres_store
     await store.create("run-1", started())
     following = store.follow("run-1", after=1)
     waiting = asyncio.ensure_future(anext(following))
     await store.cached("k")
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+    with psycopg.connect(postgres_tables_url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
@@ -372,7 +374,7 @@ async def test_connections_lost_while_idle_are_made_anew(postgres_store: SqlCont
         assert reasons(await store.read("run-1")) == ["a"]
     # The hold was taken again with the connection.
     assert (await store.run("run-1")).owner == store.host
-    async with aclosing(await open_store(postgres_url)) as other:
+    async with aclosing(await open_store(postgres_tables_url)) as other:
         assert (await other.run("run-1")).owner == store.host
         (entry,) = await other.append("run-1", pauses("b"))
         async with asyncio.timeout(60):  # the look-out, too, has found its way back
@@ -380,10 +382,10 @@ async def test_connections_lost_while_idle_are_made_anew(postgres_store: SqlCont
     await following.aclose()  # type: ignore[attr-defined]
 
 
-async def test_two_who_make_the_same_run_at_once_do_not_disturb_each_other(postgres_url: str) -> None:
+async def test_two_who_make_the_same_run_at_once_do_not_disturb_each_other(postgres_tables_url: str) -> None:
     async with (
-        aclosing(await open_store(postgres_url)) as store,
-        aclosing(await open_store(postgres_url)) as other,
+        aclosing(await open_store(postgres_tables_url)) as store,
+        aclosing(await open_store(postgres_tables_url)) as other,
     ):
         await store.create("run-0", started())
         for number in range(1, 20):
