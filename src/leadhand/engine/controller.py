@@ -42,6 +42,9 @@ from leadhand.ports import Clock, ContextStore, Dispatcher
 MAX_ROUNDS = 10_000
 """Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
 
+STARTED_AT_ONCE = 32
+"""Attempts submitted before those that were may begin."""
+
 LOGGER = logging.getLogger("leadhand.engine")
 
 OnState = Callable[[RunState], None]
@@ -93,7 +96,7 @@ class Controller:
             try:
                 carried_out = await self._dispatcher.carried_out(self._state, taking_over=True)
                 await self._decide(lost_attempts(self._state, carried_out, taking_over=True), batches)
-                self._start(self._state.live)
+                await self._start(self._state.live)
                 while True:
                     # Entries read back after a decision can include others, so decide until nothing is left to decide.
                     not_started, self._not_started = self._not_started, []
@@ -235,9 +238,9 @@ class Controller:
             )
         self._dispatcher.note(self._state, entries)
         if any(isinstance(entry.event, RunResumed) for entry in entries):
-            self._start(self._state.live)  # what was scheduled while the run was paused
+            await self._start(self._state.live)  # what was scheduled while the run was paused
         else:
-            self._start(
+            await self._start(
                 assignment_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
                 for entry in entries
                 if isinstance(entry.event, AttemptScheduled | AssignmentIssued)
@@ -245,10 +248,14 @@ class Controller:
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
 
-    def _start(self, assignments: Iterable[str]) -> None:
-        """Submit every scheduled attempt that has not started yet, once."""
+    async def _start(self, assignments: Iterable[str]) -> None:
+        """Submit every scheduled attempt that has not started yet, once.
+
+        After every few, those that are submitted may begin, so that they work while the others are prepared.
+        """
         if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
             return
+        submitted = 0
         for key in assignments:
             current = self._state.assignments[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
@@ -262,6 +269,9 @@ class Controller:
                     self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
+                submitted += 1
+                if submitted % STARTED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, or of an approval."""
