@@ -141,12 +141,10 @@ def test_thousands_of_places_are_planned_up_to_a_ceiling_that_is_named() -> None
     assert "up to 2000" in made.cannot[-1].reason
 
 
-def test_schemas_without_properties_take_the_usual_arguments() -> None:
-    bare = [{"name": name, "description": "", "parameters": {}} for name in ("weather_tool", "directions_tool")]
-    assert args_of("weather in Paris tomorrow, Paris to Lyon", bare) == [
-        {"location": "Paris", "day": "tomorrow"},
-        {"origin": "Paris", "destination": "Lyon", "mode": "drive"},
-    ]
+def test_a_tool_whose_schema_has_no_parameters_is_not_planned_with_any() -> None:
+    made = planned("weather in Paris tomorrow", [{"name": "weather_tool", "description": "", "parameters": {}}])
+    assert made.subtasks == ()
+    assert "no parameter that “in Paris tomorrow” could go into" in made.cannot[0].reason
 
 
 def test_modes_are_called_what_the_schema_calls_them() -> None:

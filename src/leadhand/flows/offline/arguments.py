@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from leadhand.domain.relevance import stem_of
 from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
 
-from . import words
 from .clauses import Clause
 from .tokens import Text, tokenize
+from .words import ALIASES, WORDS
 
 USUAL = {"weather": "weather_tool", "route": "directions_tool"}
 """The built-in tools for what a request asks for."""
-_USUAL = {"weather_tool": ("location", "day"), "directions_tool": ("origin", "destination", "mode")}
-_ROLE_OF = {name: role for role, names in words.PARAMETERS.items() for name in names}
+_PURPOSES = ("place", "day", "days", "units", "mode", "origin", "destination")
+_ROLE_OF = {name: role for role in _PURPOSES for name in WORDS[role]}
 
 
 class Offer(NamedTuple):
     """An available tool. ``topic`` are the word stems of its name; ``about`` those of its name and description.
 
-    ``properties`` are its parameters, each with its schema; a built-in tool without a schema has the usual ones.
+    ``properties`` are its parameters, each with its schema.
     """
 
     name: str
@@ -46,20 +47,18 @@ class Offer(NamedTuple):
 
 
 class Offers:
-    """The tools of a run, found by the words of a request; built-in tools are found by their full name only."""
+    """The tools of a run, found by the words of a request; built-in tools are found by their full name only.
+
+    ``topics`` are the stems of the words in the names of other tools.
+    """
 
     def __init__(self, tools: Iterable[Mapping[str, Any]]) -> None:
         self.by_name: dict[str, Offer] = {}
         for tool in tools:
             if name := text_of(tool.get("name")):
-                self.by_name.setdefault(name, _offer(name, tool))
-        self._by_folded_name = {name.casefold(): offer for name, offer in self.by_name.items()}
-        self._own = [offer for name, offer in self.by_name.items() if name not in USUAL.values()]
-
-    @property
-    def topics(self) -> frozenset[str]:
-        """The words of tool names, in singular and plural."""
-        return frozenset(f"{stem}{end}" for offer in self._own for stem in offer.topic for end in ("", "s", "es"))
+                self.by_name.setdefault(name.casefold(), _offer(name, tool))
+        self._own = [offer for offer in self.by_name.values() if offer.kind == "tool"]
+        self.topics = frozenset(stem for offer in self._own for stem in offer.topic)
 
     def match(self, text: Text, clause: Clause) -> tuple[Offer | None, int, int]:
         """Return the tool that a clause names, and the tokens of the name: its first, and where it stops.
@@ -68,8 +67,8 @@ class Offers:
         """
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
         for at, low in enumerate(lows, start=clause.start):
-            if low in self._by_folded_name:
-                return self._by_folded_name[low], at, at + 1
+            if low in self.by_name:
+                return self.by_name[low], at, at + 1
         best: tuple[Offer | None, int, int] = (None, 0, 0)
         stems, most = [stem_of(low) for low in lows], 0.5
         for offer in self._own:
@@ -84,21 +83,13 @@ class Offers:
 
 def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
     stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
-    topic = frozenset(stem for stem in stems if stem not in words.NOT_TOPICS) or frozenset(stems)
+    topic = frozenset(stem for stem in stems if stem not in WORDS["not-a-topic"]) or frozenset(stems)
     about = topic | {stem_of(token.low) for token in tokenize(text_of(tool.get("description"))[:2_000])}
     parameters = object_of(tool.get("parameters"))
     required = texts_of(parameters.get("required"))
-    usual = _USUAL.get(name, ()) if "properties" not in parameters else ()
     described = object_of(parameters.get("properties"))
-    properties = {each: object_of(described.get(each)) for each in (*described, *usual, *required)}
+    properties = {each: object_of(described.get(each)) for each in (*described, *required)}
     return Offer(name, properties, required, topic, about)
-
-
-def stem_of(low: str) -> str:
-    """Return the singular of a word, good enough to match "hotels" with ``hotel_tool``."""
-    if len(low) > 4 and low.endswith(("ies", "ses", "xes", "zes", "ches", "shes")):
-        return low[:-3] + "y" if low.endswith("ies") else low[:-2]
-    return low[:-1] if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) else low
 
 
 def fill(offer: Offer, facts: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -130,17 +121,16 @@ def role_of(name: str) -> str:
 def takes(schema: object, kind: str) -> bool:
     """Whether a JSON schema allows values of the type ``kind``; a schema without a type allows all."""
     described = object_of(schema)
-    kinds, options = described.get("type"), list_of(described.get("anyOf") or described.get("oneOf"))
-    if options and not kinds:
+    if options := list_of(described.get("anyOf") or described.get("oneOf")):
         return any(takes(option, kind) for option in options)
-    return kind == kinds if isinstance(kinds, str) else kind in (list_of(kinds) or [kind])
+    return kind in (list_of(described.get("type")) or [described.get("type", kind)])
 
 
 def _value(name: str, schema: Mapping[str, Any], facts: Mapping[str, Any], *, required: bool) -> Any:
     role, options, number = role_of(name), options_of(schema), text_of(facts.get("number"))
     said = facts.get(role)
     if role in ("units", "mode"):
-        names = words.ALIASES.get(text_of(said), frozenset())
+        names = ALIASES.get(text_of(said), frozenset())
         known = [option for option in options if isinstance(option, str) and option.casefold() in names]
         return min(known, key=lambda option: option.casefold() != said, default=None) if options else said or None
     if role == "days" and takes(schema, "integer"):

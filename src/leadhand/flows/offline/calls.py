@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from itertools import dropwhile, islice, product
 from typing import Any, TypeAlias
 
 from leadhand.domain.days import When
+from leadhand.domain.relevance import stem_of
 from leadhand.domain.value import list_of
+from leadhand.domain.view.texts import line
 
-from . import words
 from .arguments import USUAL, Offer, Offers, fill
-from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener, explains
-from .clauses import Clause
-from .rendering import short
+from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener
 from .tokens import tokenize
+from .words import ALIASES, FUNCTION, WORDS, slug
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
     "the request; set a model with --model for anything else"
 )
 _MOST_GAPS = 8
-_LONGEST_ITEM = 3  # words; a longer part belongs to one topic
+_LONGEST_ITEM = 3  # words
 
 
 _Look: TypeAlias = tuple[Mapping[str, Any], str, str]
@@ -43,16 +42,16 @@ class Calls:
         self._too_many = False
         for ask in heard.asks:
             said = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop)
-            if refused := self._plan(ask, said):
+            if refused := self._plan(ask, said) if ask.kind != "scene" else "":
                 self.gap(said, f"{refused}; {HOW}")
         every = [call["args"] for call in self.found.values()]
-        for clause in heard.background:
-            if left := self._left([clause], every, None):
+        for scene in (ask for ask in heard.asks if ask.kind == "scene"):
+            if left := self._left(scene, every):
                 self.gap(left, f"the request does not say what to do with it; {HOW}")
 
     def gap(self, what: str, reason: str) -> None:
         """Name a part that cannot be done."""
-        self.gaps.setdefault(short(what, 300) or "(an empty request)", short(reason, 900))
+        self.gaps.setdefault(line(what, 300) or "(an empty request)", line(reason, 900))
 
     def cannot(self) -> list[dict[str, str]]:
         """Return the gaps for a plan: the first few, and how many more there are."""
@@ -66,9 +65,11 @@ class Calls:
     def _plan(self, ask: Ask, said: str) -> str:
         """Add the calls for an ask, or return the reason why that is not possible."""
         offer = ask.offer
-        if ask.kind == "other" or offer is None:
-            if ask.kind in USUAL:
-                return f"no registered tool gives {ask.kind}: this run has no {USUAL[ask.kind]}"
+        if ask.kind == "unclear":
+            return "which day is for which place is not clear: ask for each place in a sentence of its own"
+        if offer is None and ask.kind in USUAL:
+            return f"no registered tool gives {ask.kind}: this run has no {USUAL[ask.kind]}"
+        if offer is None or ask.kind == "other":
             return "no registered tool covers it, as far as the built-in rules can tell"
         looks = self._routes(ask) if ask.kind == "route" else self._visits(ask, offer)
         if isinstance(looks, str):
@@ -84,29 +85,31 @@ class Calls:
             key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
             calls.setdefault(key, {"names": names, "tool": offer.name, "args": args})
         is_whole = len(calls) <= MOST_LOOKUPS
-        if is_whole and (left := self._left(ask.clauses, [call["args"] for call in calls.values()], ask)):
+        if is_whole and (left := self._left(ask, [call["args"] for call in calls.values()])):
             return f"{offer.name} has no parameter that “{left}” could go into, as far as the built-in rules can tell"
         new = {key: call for key, call in calls.items() if key not in self.found}
         self._too_many = self._too_many or len(self.found) + len(new) > MOST_LOOKUPS
         self.found |= islice(new.items(), MOST_LOOKUPS - len(self.found))
         return ""
 
-    def _left(self, clauses: list[Clause], made: list[dict[str, Any]], ask: Ask | None) -> str:
-        """Return the part of the clauses that calls with some arguments do not cover; "" if they cover all."""
+    def _left(self, ask: Ask, made: list[dict[str, Any]]) -> str:
+        """Return the part of an ask that calls with some arguments do not cover; "" if they cover all."""
         parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
         values = {f"{part:g}" if isinstance(part, float) else f"{part}".casefold() for part in parts}
-        joined, known = "\n".join(values), words.BACKGROUND if ask is None else KNOWN.get(ask.kind, frozenset())
-        if ask is not None and ask.kind == "tool":
-            known = (
-                values | {token.low for token in tokenize(joined)} | {name.casefold() for args in made for name in args}
-            )
+        joined, known = "\n".join(values), KNOWN.get(ask.kind, FUNCTION)
+        if ask.kind == "tool":
+            known = known.union(values, *(map(str.casefold, args) for args in made))
+            known |= {token.low for token in tokenize(joined)}
+
+        about = ask.offer.about | {ask.offer.name.casefold()} if ask.offer is not None else frozenset[str]()
 
         def is_open(at: int) -> bool:
             token = self.text.tokens[at]
-            return not explains(token.low, known, ask and ask.offer) and token.text.casefold() not in known
+            said = {token.low, token.text.casefold()}
+            return said.isdisjoint(known) and about.isdisjoint(said | {stem_of(token.low)})
 
         left: list[int] = []
-        for clause in clauses:
+        for clause in ask.clauses:
             left += [at for rest in clause.rest if is_open(rest) for at in (rest, rest + 1)]
             for phrase in clause.phrases:
                 if phrase.when is not None:
@@ -114,7 +117,7 @@ class Calls:
                 elif phrase.kind == "place":
                     used = phrase.value.casefold() in joined
                 else:
-                    names: Collection[str] = {phrase.value, *words.ALIASES.get(phrase.value, ())}
+                    names: Collection[str] = {phrase.value, *ALIASES.get(phrase.value, ())}
                     used = phrase.kind == "there" or not values.isdisjoint(names)
                 if not used and any(map(is_open, range(phrase.start, phrase.stop))):
                     left += [phrase.start, phrase.stop]
@@ -124,7 +127,7 @@ class Calls:
         transport = next((phrase.value for phrase in ask.of("transport")), "")
         looks: list[_Look] = []
         for way in ask.ways:
-            starts, goals = way.ends(starts=True) or [ask.start_at] * bool(ask.start_at), way.ends(starts=False)
+            starts, goals = way.starts or [ask.start_at] * bool(ask.start_at), way.goals
             if not starts or not goals:
                 return f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
             if transport and not way.mode:
@@ -138,7 +141,7 @@ class Calls:
         weather, items = ask.kind == "weather", self._items(ask, offer)
         entries = ask.entries()[: None if weather or "place" in offer.roles else 1]
         if weather and not entries:
-            return "no place was named; say where, for example “weather in Paris tomorrow”"
+            return "no place was found; write its name with a capital, for example “weather in Paris tomorrow”"
         if isinstance(items, str):
             return items
         rest = [self.text.tokens[at].text for clause in ask.clauses for at in clause.rest]
@@ -150,14 +153,14 @@ class Calls:
             "mode": next((phrase.value for phrase in ask.of("mode")), ""),
             "number": numbers[0] if len(numbers) == 1 else "",
         }
-        usual = next((day for group in ask.groups for day in group.days), When("today" if weather else ""))
+        lone = next((day for group in ask.groups for day in group.days), None)
         looks: list[_Look] = []
-        for (place, day), item in product(entries or [("", None)], items):
-            when = day or usual
+        for (place, day), item in product(entries or [("", lone)], items):
+            when = day or When("today" if weather else "")
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
             where = f" {place or known['destination']}" if not item or offer.roles & {"place", "day"} else ""
             label = item.get("text", "") + where
-            looks.append((facts, label, str(day or "" if weather else when)))
+            looks.append((facts, label, str(day or "")))
         return looks
 
     def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
@@ -167,7 +170,7 @@ class Calls:
         spans = (range(max(clause.start, ask.first), clause.stop) for clause in ask.clauses)
         given = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
         if ask.first and (
-            odd := next((each for tokens in given for each in tokens if each.low in words.CONDITIONS), None)
+            odd := next((each for tokens in given for each in tokens if each.low in WORDS["condition"]), None)
         ):
             return f"the built-in rules do not understand “{odd.text}”"
         quotes = [token.text for tokens in given for token in tokens if token.quoted]
@@ -178,30 +181,19 @@ class Calls:
         if len(offer.required) != 1 or not texts:
             return [{}]  # a message next to other arguments has to be quoted
         parts: list[str] = []
-        led = True
         for tokens in given:
             said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
-            item = list(dropwhile(lambda word: word.casefold() in words.LEADS, said))
-            if _is_code("".join(item[:1])) and not words.LEADS.isdisjoint(map(str.casefold, item)):
+            item = list(dropwhile(lambda word: word.casefold() in WORDS["lead"], said))
+            if _is_code("".join(item[:1])) and not WORDS["lead"].isdisjoint(map(str.casefold, item)):
                 item = item[:1]  # the rest fits no parameter
-            if item:
-                led = led and (item[0] != said[0] or not parts)
-                parts.append(" ".join(item))
-        listed = len(parts) > 2 and ask.clauses[-1].before == "and"
-        few = all(len(part.split()) <= _LONGEST_ITEM for part in parts)
-        if len(parts) < 2 or led or all(map(_is_code, parts)) or (listed and few):
+            parts.extend([" ".join(item)] * bool(item))
+        if len(parts) < 2 or all(map(_is_code, parts)):
             return [{"text": part} for part in parts] or [{}]
         both = f"{parts[0]} and {parts[-1]}"
-        return f"whether “{both}” is one thing or two is not clear: put each into quotation marks"
+        return f"whether “{both}” is one thing or several is not clear: put each into quotation marks"
 
 
 def _is_code(text: str) -> bool:
     """Whether this can only be one name: ``A-113``, ``iPhone 15``, ``AAPL``."""
     few = 0 < len(text.split()) <= _LONGEST_ITEM
     return few and (any(character.isdigit() for character in text) or (len(text) > 1 and text.isupper()))
-
-
-def slug(name: str, limit: int = 60) -> str:
-    """A name as part of an identifier: lower case, without accents, with other letters kept; cut at ``limit``."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")

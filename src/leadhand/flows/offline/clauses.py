@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from leadhand.domain.days import When
 
-from . import words
 from .places import read_place
 from .tokens import Text
+from .words import FUNCTION, MEANS, WORDS
 
 _LIST_MARKS = frozenset(",:()[]/&—–")
 _LINKS = {**dict.fromkeys(("from", "between"), "from"), **dict.fromkeys(("to", "towards", "toward", "and"), "to")}
@@ -71,29 +71,30 @@ def clauses(text: Text) -> Iterator[Clause]:
 
 
 def _clauses_of_sentence(text: Text, at: int, end: int, mark_before: str, mark: str) -> Iterator[Clause]:
-    begin, before, between = at, ".", False
+    begin, before, between, listing = at, ".", False, False
     clause: Clause | None = None
     while at < end:
         token = text.tokens[at]
         between = between or token.low == "between"
-        phrase = None if token.mark else _phrase_at(text, at, end, between=between)
+        phrase = None if token.mark else _phrase_at(text, at, end, between=between, listing=listing)
         separator = "" if phrase else _separator(text, at)
-        stop = phrase.stop if phrase is not None else at + 1
         if separator and clause is not None:
             clause.after = before = separator
             yield clause
-            clause = None
+            clause, between = None, False
         elif separator and (before in (".", ",") or separator == "then"):
             before = separator  # ", and" is an "and"
         elif phrase is not None or (not token.mark and not separator):
             clause = clause or Clause(at, before, begin, mark_before, mark)
-            clause.stop = stop
+            clause.stop = phrase.stop if phrase else at + 1
             if phrase is None:
                 clause.rest.append(at)
             else:
                 clause.phrases.append(phrase)
                 between = between and token.low != "and"
-        at = stop
+        goes_on = separator or (phrase and phrase.kind == "day")
+        listing = listing if goes_on else phrase is not None and phrase.kind == "place"
+        at = phrase.stop if phrase else at + 1
     if clause is not None:
         yield clause
 
@@ -104,26 +105,27 @@ def _separator(text: Text, index: int) -> str:
     if token.mark:
         parts = token.text in _LIST_MARKS or (token.text == "." and text.low(index - 1, index) == "vs")
         return {":": ":", "&": "and"}.get(token.text, ",") if parts else ""
-    return ("then" if token.low == "then" else "and") if token.low in words.SEPARATORS else ""
+    return ("then" if token.low == "then" else "and") if token.low in WORDS["separator"] else ""
 
 
-def _phrase_at(text: Text, index: int, end: int, *, between: bool) -> Phrase | None:
-    """Return the phrase that begins at ``index``. ``between``: the next "and" joins the two ends of a route."""
+def _phrase_at(text: Text, index: int, end: int, *, between: bool, listing: bool) -> Phrase | None:
+    """Return the phrase that begins at ``index``. ``between``: the next "and" joins the two ends of a route.
+
+    ``listing`` is whether a place comes before, with nothing but separators and days after it.
+    """
     low, following = text.low(index, end), text.low(index + 1, end)
     if (day := text.day_at(index, end)) is not None:
         return Phrase("day", index, index + day[1], str(day[0]), when=day[0])
     if (means := _means_at(text, index, end)) is not None:
         return means
-    linked = low in words.WHERE or low in words.WAY or (between and low == "and")
+    linked = low in WORDS["where"] or low in WORDS["way"] or (between and low == "and")
     link = _LINKS.get(low, "via" if low in ("via", "through") else "in") if linked else ""
-    # "is there rain" names no place.
-    beside = {text.low(index - 1, end), following} & words.BESIDE_THERE
-    if "there" in (low, following if linked else low) and not beside:
+    ends = not following or following in FUNCTION or text.day_at(index + 1, end) is not None
+    if (linked and following == "there") or (low == "there" and ends):  # "is there rain" names no place
         return Phrase("there", index, index + linked + 1, link=link)
-    begins = low not in words.KNOWN or low in words.NAMES_AFTER_ALL or (low == "the" and following not in text.topics)
-    if not linked and not (begins and (low == "the" or text.tokens[index].capital)):
-        return None
-    place = read_place(text, index + linked, end, small=linked)
+    # "lyon and nice" lists two places, "lyon and nice weather" does not.
+    listed = listing and ends and bool(_separator(text, index - 1))
+    place = read_place(text, index + linked, end, linked=linked or listed)
     return None if place is None else Phrase("place", index, place[1], place[0], link=link)
 
 
@@ -132,12 +134,8 @@ def _means_at(text: Text, index: int, end: int) -> Phrase | None:
     led = text.low(index, end) in ("by", "on", "with", "in", "via", "using")
     at = index + led
     at += text.low(at, end) in (("a", "my", "the", "degrees", "public") if led else ("degrees", "public"))
-    kind, value = words.MEANS.get(text.low(at, end), ("", ""))
+    kind, value = MEANS.get(text.low(at, end), ("", ""))
     following = text.low(at + 1, end)
-    begins = at == 0 or text.tokens[at - 1].mark
-    # "the bus station" and "Rodeo Drive" are places: a means is in lower case or follows a preposition.
-    if not kind or (kind == "transport" and not led and following in words.PLACE_NOUNS):
-        return None
-    if kind == "mode" and not led and not begins and text.tokens[at].capital:
-        return None
+    if not kind or (kind == "transport" and not led and following in WORDS["place-noun"]):
+        return None  # "the bus station" is a place
     return Phrase(kind, index, at + 1 + (following in ("units", "degrees")), value)

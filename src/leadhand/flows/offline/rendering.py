@@ -8,6 +8,7 @@ from typing import Any
 from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.passages import message_of
 from leadhand.domain.value import Json, is_object, object_of, text_of
+from leadhand.domain.view.texts import line
 
 from .rule import OfflineRequest, Reply
 
@@ -17,10 +18,10 @@ _MOST_FIELDS, _LONGEST = 8, 600
 def render(raw: Any) -> str:
     """Return a short text for JSON data: a text unchanged, an object as ``key: value``, anything else as JSON."""
     if not is_object(raw):
-        return short(_said(raw), _LONGEST)
-    shown = [f"{key.replace('_', ' ')}: {short(_said(value), 200)}" for key, value in list(raw.items())[:_MOST_FIELDS]]
+        return line(_said(raw), _LONGEST)
+    shown = [f"{key.replace('_', ' ')}: {line(_said(value), 200)}" for key, value in list(raw.items())[:_MOST_FIELDS]]
     more = [f"and {len(raw) - len(shown)} more fields"] if len(raw) > len(shown) else []
-    return short("; ".join([*shown, *more]) or "no data", _LONGEST)
+    return line("; ".join([*shown, *more]) or "no data", _LONGEST)
 
 
 def _said(value: Any) -> str:
@@ -29,12 +30,6 @@ def _said(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "yes", False: "no"}[value]
     return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def short(text: str, limit: int) -> str:
-    """Put text on one line of at most ``limit`` characters."""
-    line = " ".join(text[: limit * 4].split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def reported(request: OfflineRequest) -> Reply:
@@ -52,7 +47,7 @@ def _result_words(result: ToolMessage) -> str:
         raw = message_of(fields.get("raw", content))
         return text_of(fields.get("summary")) or f"{result.name} returned {render(raw)}"
     error = fields.get("error", content)
-    said = short(text_of(error) or text_of(object_of(error).get("message")), 800)
+    said = line(text_of(error) or text_of(object_of(error).get("message")), 800)
     return said or render(content) or "it returned nothing"
 
 

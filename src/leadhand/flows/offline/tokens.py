@@ -47,7 +47,7 @@ _ABBREVIATIONS = word_set("st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr v
 
 
 class Text(NamedTuple):
-    """A request split into tokens; ``topics`` are the words of the names of the run's tools."""
+    """A request split into tokens; ``topics`` are the stems of the words of the run's tools."""
 
     source: str
     tokens: list[Token]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from importlib.resources import files
 
 from leadhand.domain.days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
@@ -20,42 +21,25 @@ def read_words(file: str) -> dict[str, frozenset[str]]:
     return {name: word_set(words) for name, _, words in parts}
 
 
-_WORDS = read_words("words.txt")
-FUNCTION = _WORDS["function"]
-SALUTATIONS = _WORDS["salutation"]
-GREETINGS = SALUTATIONS | _WORDS["greeting"]
-STATEMENTS = _WORDS["statement"]
-WEATHER, WEATHER_IF_ALONE = _WORDS["weather"], _WORDS["weather-if-alone"]
-WEATHER_DETAILS = _WORDS["weather-details"]
-ROUTE = _WORDS["route"]
-ROUTE_DETAILS = _WORDS["route-details"] | NUMBERS.keys()
-MOVEMENT = _WORDS["movement"]
-BACKGROUND = MOVEMENT | _WORDS["background"]
-ALIASES = {name: _WORDS[name] for name in ("drive", "walk", "bicycle", "imperial", "metric")}
+def slug(name: str, limit: int = 60) -> str:
+    """A name as part of an identifier: lower case, without accents, with other letters kept; cut at ``limit``."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")
+
+
+WORDS = read_words("words.txt")
+FUNCTION = WORDS["function"]
+GREETINGS = WORDS["salutation"] | WORDS["greeting"]
+BACKGROUND = WORDS["movement"] | WORDS["background"]
+_KINDS = {"drive": "mode", "walk": "mode", "bicycle": "mode", "imperial": "units", "metric": "units"}
+ALIASES = {value: WORDS[value] for value in _KINDS}
 """What means of transport and units are called, in requests and in the schemas of tools."""
-_MEANS = {"mode": ("drive", "walk", "bicycle"), "units": ("imperial", "metric")}
-MEANS = {name: ("transport", name) for name in _WORDS["other-transport"]} | {
-    name: (kind, value)
-    for kind, values in _MEANS.items()
-    for value in values
-    for name in ALIASES[value] - _WORDS["schema-only"]
-}
+MEANS = {name: (kind, value) for value, kind in _KINDS.items() for name in ALIASES[value] - WORDS["schema-only"]}
+MEANS.update({name: ("transport", name) for name in WORDS["other-transport"]})
 """The kinds and values of phrases by their names in requests."""
-BESIDE_THERE = _WORDS["beside-there"]
-SEPARATORS = _WORDS["separator"]
-WHERE = _WORDS["where"]
-WAY = _WORDS["way"]
-CONDITIONS = _WORDS["condition"]
-LEADS = _WORDS["lead"]
-PLACE_NOUNS = _WORDS["place-noun"]
-PARTICLES = _WORDS["particle"]
-NAMES_AFTER_ALL = _WORDS["name-after-all"]
-NAME_STARTS = _WORDS["name-start"]
-VERBS = _WORDS["verb"]
-NOT_TOPICS = _WORDS["not-a-topic"]
-PARAMETERS = {name: _WORDS[name] for name in ("place", "day", "days", "units", "mode", "origin", "destination")}
 KNOWN: frozenset[str] = FUNCTION.union(
-    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, DAY_PARTS, SEPARATORS, CONDITIONS, WHERE, WAY),
-    *(MEANS, NUMBERS, [name.lower() for name in (*WEEKDAYS, *MONTHS)], _WORDS["no-place"]),
+    *(WORDS[name] for name in ("weather", "weather-if-alone", "weather-details", "route", "movement", "no-place")),
+    *(WORDS[name] for name in ("separator", "condition", "where", "way")),
+    *(MEANS, NUMBERS, DAY_PARTS, [name.lower() for name in (*WEEKDAYS, *MONTHS)]),
 )
-"""A place cannot begin with one of these, and a place in lower case ends before one."""
+"""A place cannot begin with one of these."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from leadhand.domain.artifact import MEMORY
 from leadhand.domain.conversation import AssistantMessage, Message, ToolMessage
 from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.flows.offline.rendering import decoded, short
+from leadhand.domain.view.texts import line
+from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.report import offline as report
 from leadhand.flows.report.sentences import Kind
@@ -258,14 +259,14 @@ def _sources(chosen: Chosen) -> str:
 
 def _heading(question: str) -> str:
     """A question as a heading or a todo: it cites nothing."""
-    return short(question.translate(str.maketrans("[]", "()")), 200)
+    return line(question.translate(str.maketrans("[]", "()")), 200)
 
 
 def _without_repeats(text: str, seen: set[str]) -> str:
     """Return a text without the cited sentences and lines that were seen before."""
     kept: list[str] = []
-    for line in text.split("\n"):
-        said = [each for each in re.split(r"(?<=\]) (?=\S)", line) if not each.strip() or each not in seen]
+    for row in text.split("\n"):
+        said = [each for each in re.split(r"(?<=\]) (?=\S)", row) if not each.strip() or each not in seen]
         seen.update(each for each in said if each.strip())
         kept.append(" ".join(said))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,9 +10,10 @@ from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
+from leadhand.domain.view.texts import line
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
-from leadhand.flows.offline.rendering import render, reported, short
+from leadhand.flows.offline.rendering import render, reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
@@ -21,9 +21,6 @@ from .repair import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
-
-_BULLET = re.compile("^- ", re.MULTILINE)
-_DIGEST = re.compile(r"(\d+) results")
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
@@ -44,7 +41,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     page = object_of(facts.get("page"))
     first, most = (given if isinstance(given := page.get(name), int) else 0 for name in ("first_index", "most"))
     return {
-        "goal": short(asked, 200) or "(an empty request)",
+        "goal": line(asked, 200) or "(an empty request)",
         "subtasks": subtasks[first : first + most] if most else subtasks,
         "cannot": [] if first else planned.cannot(),  # what cannot be done is on the first page
         "more": 0 < most < len(subtasks) - first,
@@ -149,23 +146,12 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
         return _list(_points(results, facts))
     if part not in ("digest", "opening"):
         return _write(results, facts)
-    sections = [text_of(section) for section in list_of(facts.get("sections"))]
-    sample = any("sample data" in section.casefold() for section in sections)
-    counts = list(map(_count, sections))
-    count = sum(counts) if all(counts) else 0
+    sample = any("sample data" in text_of(section).casefold() for section in list_of(facts.get("sections")))
     if part == "digest":
-        return f"{count or 'Some'} results{', sample data among them' if sample else ''}"
+        return f"Results{', sample data among them' if sample else ''}"
     byline = BYLINE + (SAMPLE_NOTE if sample else "")
-    if not gaps:
-        return f"{byline}\n\n{count or 'The'} results, in the order of the request:"
-    found = f"{count} results were found" if count else "The results were found"
-    return f"{byline}\n\n{found}; they follow in the order of the request.\n\n{_not_answered(gaps)}"
-
-
-def _count(section: str) -> int:
-    """Return how many results a section or its digest contains; 0 if it was cut."""
-    digest = _DIGEST.match(section)
-    return int(digest[1]) if digest else len(_BULLET.findall(section)) * (not section.endswith(" …"))
+    missing = [_not_answered(gaps)] if gaps else []
+    return "\n\n".join([byline, *missing, "The results, in the order of the request:"])
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
