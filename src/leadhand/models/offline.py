@@ -59,8 +59,7 @@ class OfflineModels:
         said = next((reply for reply in found if reply is not None), None)
         if said is None:
             message = f"the built-in rule-based model has no rule for the role {seen.role!r}"
-            advice = "choose a model with --model"
-            raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, advice))
+            raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, "choose a model with --model"))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
             calls = sum(isinstance(message, ToolMessage) for message in request.messages)

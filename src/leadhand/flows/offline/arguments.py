@@ -49,7 +49,7 @@ class Offer(NamedTuple):
 class Offers:
     """The tools of a run, found by the words of a request; built-in tools are found by their full name only.
 
-    ``topics`` are the stems of the words in the names of other tools.
+    ``topics`` are the stems of the words in the names of the others.
     """
 
     def __init__(self, tools: Iterable[Mapping[str, Any]]) -> None:
@@ -57,8 +57,7 @@ class Offers:
         for tool in tools:
             if name := text_of(tool.get("name")):
                 self.by_name.setdefault(name.casefold(), _offer(name, tool))
-        self._own = [offer for offer in self.by_name.values() if offer.kind == "tool"]
-        self.topics = frozenset(stem for offer in self._own for stem in offer.topic)
+        self.topics = frozenset(stem for offer in self.by_name.values() for stem in offer.topic)
 
     def match(self, text: Text, clause: Clause) -> tuple[Offer | None, int, int]:
         """Return the tool that a clause names, and the tokens of the name: its first, and where it stops.
@@ -66,15 +65,13 @@ class Offers:
         A clause names a tool by its name, or by at least half of the words of its name.
         """
         lows = [text.tokens[index].low for index in range(clause.start, clause.stop)]
-        for at, low in enumerate(lows, start=clause.start):
-            if low in self.by_name:
-                return self.by_name[low], at, at + 1
+        stems, most = [stem_of(low) for low in lows], 0.49
         best: tuple[Offer | None, int, int] = (None, 0, 0)
-        stems, most = [stem_of(low) for low in lows], 0.5
-        for offer in self._own:
-            hits = [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
-            share = min(1.0, len(hits) / len(offer.topic))
-            if hits and share >= most and (best[0] is None or share > most):
+        for name, offer in self.by_name.items():
+            named = [at for at, low in enumerate(lows, start=clause.start) if low == name]
+            hits = named or [at for at, stem in enumerate(stems, start=clause.start) if stem in offer.topic]
+            share = 2.0 if named else len(hits) / max(len(hits), len(offer.topic), 1)
+            if share > most:
                 # The words of a name are close together; a later mention is part of the question.
                 last = max(at for n, at in enumerate(hits) if n == 0 or at <= hits[n - 1] + 2)
                 best, most = (offer, hits[0], last + 1), share
@@ -83,7 +80,8 @@ class Offers:
 
 def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
     stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
-    topic = frozenset(stem for stem in stems if stem not in WORDS["not-a-topic"]) or frozenset(stems)
+    kept = [stem for stem in stems if stem not in WORDS["not-a-topic"]] or stems
+    topic = frozenset(kept if name not in USUAL.values() else ())
     about = topic | {stem_of(token.low) for token in tokenize(text_of(tool.get("description"))[:2_000])}
     parameters = object_of(tool.get("parameters"))
     required = texts_of(parameters.get("required"))
@@ -101,10 +99,9 @@ def fill(offer: Offer, facts: Mapping[str, Any]) -> tuple[dict[str, Any], list[s
     """
     args: dict[str, Any] = {}
     named = object_of(facts.get("named"))
-    lone = [name for name in offer.texts() if name not in named]
     for name, schema in offer.properties.items():
         value = named.get(name) or _value(name, schema, facts, required=name in offer.required)
-        if value is None and lone == [name] and not options_of(schema):
+        if value is None and offer.texts() == [name] and not options_of(schema):
             value = facts.get("text") or None
         if value is not None:
             args[name] = value
@@ -131,8 +128,8 @@ def _value(name: str, schema: Mapping[str, Any], facts: Mapping[str, Any], *, re
     said = facts.get(role)
     if role in ("units", "mode"):
         names = ALIASES.get(text_of(said), frozenset())
-        known = [option for option in options if isinstance(option, str) and option.casefold() in names]
-        return min(known, key=lambda option: option.casefold() != said, default=None) if options else said or None
+        known = (option for option in options if str(option).casefold() in names)
+        return next(known, None) if options else said or None
     if role == "days" and takes(schema, "integer"):
         return said if required or said != 1 else None
     if role == "destination" and required and not facts.get("origin"):
@@ -141,9 +138,8 @@ def _value(name: str, schema: Mapping[str, Any], facts: Mapping[str, Any], *, re
         return said if said and takes(schema, "string") and (not options or said in options) else None
     if options or not required or not number or takes(schema, "string"):
         return next((option for option in options if str(option).casefold() in facts["words"]), None)
-    if takes(schema, "integer") and number.isdigit():
-        return int(number)
-    return float(number) if takes(schema, "number") else None
+    as_float = float(number) if takes(schema, "number") else None
+    return int(number) if takes(schema, "integer") and number.isdigit() else as_float
 
 
 def options_of(schema: object) -> list[Any]:

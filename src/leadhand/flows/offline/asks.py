@@ -98,7 +98,8 @@ class Ask:
         named = [phrase for phrase in clause.of("place") if phrase.link in links]
         places, group = [phrase for phrase in named if phrase.link] or named, self.groups[-1] if self.groups else None
         trailing = bool(places) and any(phrase.start > places[-1].start for phrase in clause.of("day"))
-        names, days = [phrase.value for phrase in places], clause.days
+        names = [phrase.value for phrase in places]
+        days = list(dict.fromkeys(phrase.when for phrase in clause.of("day") if phrase.when is not None))
         if group is None or (names and days and group.places and (group.days or not trailing)):
             self.groups.append(Group(names, list(days)))
             self.order.clear()
@@ -111,34 +112,30 @@ class Ask:
 
     def walk(self, clause: Clause, there: str) -> None:
         """Add the ends of routes that a clause names, in order, and the means of transport."""
-        places = [
-            phrase if phrase.value else phrase._replace(value=there, link=phrase.link or "to")
-            for phrase in clause.of("place", "there" if there else "")
-            if phrase.link not in ("in", "via")
-        ]
-        modes, links, reached = clause.of("mode"), {phrase.link for phrase in places}, clause.before == "then"
-        leads = bool(modes and places) and modes[0].start < places[0].start
-        mode = modes[0].value if leads else ""
+        named = clause.of("place", "there" if there else "")
+        places = [phrase for phrase in named if phrase.link not in ("in", "via")]
+        links, reached = {phrase.link for phrase in places}, clause.before == "then"
         for phrase, following in zip(places, [*places[1:], None], strict=False):
-            link = phrase.link
+            name, link = phrase.value or there, phrase.link or "to" * (phrase.kind == "there")
             if not link and following is not None and following.link == "to" and following.start == phrase.stop:
                 link = "from"  # "Paris to Lyon"
             elif not link and (clause.before == "then" or ("from" in links and "to" not in links)):
                 link = "to"  # "how far is Versailles from Paris", "then Lyon"
             if not self.ways or (link == "from" and self.ways[-1].goals and (self.ways[-1].starts or not reached)):
-                self.ways.append(Way([], mode))
+                self.ways.append(Way([]))
             elif link == "to" and self.ways[-1].goals and reached:
-                self.ways.append(Way([self.ways[-1].goals[-1]], mode))
+                self.ways.append(Way([self.ways[-1].goals[-1]]))
             way = self.ways[-1]
             starts = link == "from" or (not link and bool(way.starts) and not way.goals)
             names = way.starts if starts else way.goals
             if clause.before == "," and not phrase.link and names and kind_of_name(names[-1]) in ("", "sight"):
-                names[-1] = f"{names[-1]}, {phrase.value}"  # "10 Downing Street, London"
+                names[-1] = f"{names[-1]}, {name}"  # "10 Downing Street, London"
             else:
-                names.append(phrase.value)
+                names.append(name)
             reached = reached or not starts
-        for way in takewhile(lambda way: not way.mode, reversed(self.ways if modes and not leads else [])):
-            way.mode = modes[-1].value
+        for mode in clause.of("mode")[-1:]:
+            for way in takewhile(lambda way: not way.mode, reversed(self.ways)):
+                way.mode = mode.value
 
 
 class Listener:
@@ -218,8 +215,7 @@ class Listener:
     def _without_topic(self, clause: Clause) -> None:
         """Read a clause without a topic: part of the ask before it, a scene, or something unknown."""
         last = self.asks[-1] if self.asks else None
-        goes_on = clause.before == "and" or clause.mark == "?" or clause.mark_before in ("\n", ";")
-        if last is not None and last.sentence != clause.sentence and not goes_on:
+        if last is not None and last.sentence != clause.sentence and not (clause.goes_on or clause.before == "and"):
             last = None
         if last is not None and last.kind == "tool" and last.offer and last.offer.texts() and self._is_item(clause):
             return self._add(last, clause)
@@ -250,7 +246,7 @@ class Listener:
             self.asks.append(Ask("other", [], self.context))
         self.asks[-1].clauses.append(clause)
         if names:
-            self.context = [Group(names[-_MOST_THERE:], clause.days)]
+            self.context = [Group(names, [])]
 
     def _is_item(self, clause: Clause) -> bool:
         """Whether a clause can be one more item of a list: "of B-7", "butter", not "book me a table"."""

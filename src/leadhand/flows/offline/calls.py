@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from itertools import dropwhile, islice, product
-from typing import Any, TypeAlias
+from typing import Any
 
 from leadhand.domain.days import When
 from leadhand.domain.relevance import stem_of
@@ -24,11 +24,6 @@ HOW = (
     "the request; set a model with --model for anything else"
 )
 _MOST_GAPS = 8
-_LONGEST_ITEM = 3  # words
-
-
-_Look: TypeAlias = tuple[Mapping[str, Any], str, str]
-"""One call to make: what the request says for its arguments, and what makes its name distinct: place and day."""
 
 
 class Calls:
@@ -39,14 +34,16 @@ class Calls:
         self.text, self.units = heard.text, heard.units
         self.found: dict[str, dict[str, Any]] = {}
         self.gaps: dict[str, str] = {}
-        self._too_many = False
         for ask in heard.asks:
             said = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop)
             if refused := self._plan(ask, said) if ask.kind != "scene" else "":
                 self.gap(said, f"{refused}; {HOW}")
+        if len(self.found) > MOST_LOOKUPS:
+            self.found = dict(islice(self.found.items(), MOST_LOOKUPS))
+            self.gap("more look-ups", f"one request is planned up to {MOST_LOOKUPS} look-ups")
         every = [call["args"] for call in self.found.values()]
-        for scene in (ask for ask in heard.asks if ask.kind == "scene"):
-            if left := self._left(scene, every):
+        for ask in heard.asks:
+            if ask.kind == "scene" and (left := self._left(ask, every)):
                 self.gap(left, f"the request does not say what to do with it; {HOW}")
 
     def gap(self, what: str, reason: str) -> None:
@@ -58,8 +55,6 @@ class Calls:
         listed = list(self.gaps.items())
         if more := len(listed[_MOST_GAPS:]):
             listed[_MOST_GAPS:] = [(f"{more} more parts of the request", f"they are not covered; {HOW}")]
-        if self._too_many:
-            listed.append(("more look-ups", f"one request is planned up to {MOST_LOOKUPS} look-ups"))
         return [{"what": what, "reason": reason} for what, reason in listed]
 
     def _plan(self, ask: Ask, said: str) -> str:
@@ -67,10 +62,9 @@ class Calls:
         offer = ask.offer
         if ask.kind == "unclear":
             return "which day is for which place is not clear: ask for each place in a sentence of its own"
-        if offer is None and ask.kind in USUAL:
-            return f"no registered tool gives {ask.kind}: this run has no {USUAL[ask.kind]}"
         if offer is None or ask.kind == "other":
-            return "no registered tool covers it, as far as the built-in rules can tell"
+            none = f"no registered tool gives {ask.kind}: this run has no {USUAL.get(ask.kind)}"
+            return none if ask.kind in USUAL else "no registered tool covers it, as far as the built-in rules can tell"
         looks = self._routes(ask) if ask.kind == "route" else self._visits(ask, offer)
         if isinstance(looks, str):
             return looks
@@ -80,16 +74,14 @@ class Calls:
             args, missing = fill(offer, {"words": folded, "units": self.units, **facts})
             if missing:
                 return f"{offer.name} needs {', '.join(missing)}, and the built-in rules do not find it in the request"
-            longer = slug(f"{ask.name} {slug(place)}", 120)
-            names = [ask.name, longer, slug(f"{longer} {detail}", 180)]
+            longer = slug(f"{ask.name} {slug(place)} {detail}", 180)
             key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
-            calls.setdefault(key, {"names": names, "tool": offer.name, "args": args})
+            calls.setdefault(key, {"name": ask.name, "longer": longer, "tool": offer.name, "args": args})
         is_whole = len(calls) <= MOST_LOOKUPS
         if is_whole and (left := self._left(ask, [call["args"] for call in calls.values()])):
             return f"{offer.name} has no parameter that “{left}” could go into, as far as the built-in rules can tell"
-        new = {key: call for key, call in calls.items() if key not in self.found}
-        self._too_many = self._too_many or len(self.found) + len(new) > MOST_LOOKUPS
-        self.found |= islice(new.items(), MOST_LOOKUPS - len(self.found))
+        if len(self.found) <= MOST_LOOKUPS:
+            self.found |= calls
         return ""
 
     def _left(self, ask: Ask, made: list[dict[str, Any]]) -> str:
@@ -100,7 +92,6 @@ class Calls:
         if ask.kind == "tool":
             known = known.union(values, *(map(str.casefold, args) for args in made))
             known |= {token.low for token in tokenize(joined)}
-
         about = ask.offer.about | {ask.offer.name.casefold()} if ask.offer is not None else frozenset[str]()
 
         def is_open(at: int) -> bool:
@@ -117,15 +108,14 @@ class Calls:
                 elif phrase.kind == "place":
                     used = phrase.value.casefold() in joined
                 else:
-                    names: Collection[str] = {phrase.value, *ALIASES.get(phrase.value, ())}
-                    used = phrase.kind == "there" or not values.isdisjoint(names)
+                    used = phrase.kind == "there" or not values.isdisjoint(ALIASES.get(phrase.value, (phrase.value,)))
                 if not used and any(map(is_open, range(phrase.start, phrase.stop))):
                     left += [phrase.start, phrase.stop]
         return self.text.said(min(left), max(left)) if left else ""
 
-    def _routes(self, ask: Ask) -> list[_Look] | str:
+    def _routes(self, ask: Ask) -> list[tuple[Mapping[str, Any], str, str]] | str:
         transport = next((phrase.value for phrase in ask.of("transport")), "")
-        looks: list[_Look] = []
+        looks: list[tuple[Mapping[str, Any], str, str]] = []
         for way in ask.ways:
             starts, goals = way.starts or [ask.start_at] * bool(ask.start_at), way.goals
             if not starts or not goals:
@@ -133,18 +123,18 @@ class Calls:
             if transport and not way.mode:
                 return f"the built-in rules plan routes by car, by bicycle and on foot, but not by {transport}"
             for start, goal in islice(product(starts, goals), MOST_LOOKUPS + 1):
-                facts = {"origin": start, "destination": goal, "mode": way.mode or "drive"}
-                looks.append((facts, f"{start} {goal}", way.mode))
+                ends = {"origin": start, "destination": goal}
+                looks.append(({**ends, "mode": way.mode or "drive"}, f"{start} {goal}", ""))
         return looks or "no two places were named; say “from … to …”"
 
-    def _visits(self, ask: Ask, offer: Offer) -> list[_Look] | str:
+    def _visits(self, ask: Ask, offer: Offer) -> list[tuple[Mapping[str, Any], str, str]] | str:
         weather, items = ask.kind == "weather", self._items(ask, offer)
         entries = ask.entries()[: None if weather or "place" in offer.roles else 1]
         if weather and not entries:
             return "no place was found; write its name with a capital, for example “weather in Paris tomorrow”"
         if isinstance(items, str):
             return items
-        rest = [self.text.tokens[at].text for clause in ask.clauses for at in clause.rest]
+        rest = (self.text.tokens[at].text for clause in ask.clauses for at in clause.rest)
         numbers = [word for word in rest if re.fullmatch(r"\d+(?:\.\d+)?", word)]
         links = {phrase.link: phrase.value for phrase in ask.of("place")}
         known = {
@@ -154,7 +144,7 @@ class Calls:
             "number": numbers[0] if len(numbers) == 1 else "",
         }
         lone = next((day for group in ask.groups for day in group.days), None)
-        looks: list[_Look] = []
+        looks: list[tuple[Mapping[str, Any], str, str]] = []
         for (place, day), item in product(entries or [("", lone)], items):
             when = day or When("today" if weather else "")
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
@@ -195,5 +185,6 @@ class Calls:
 
 def _is_code(text: str) -> bool:
     """Whether this can only be one name: ``A-113``, ``iPhone 15``, ``AAPL``."""
-    few = 0 < len(text.split()) <= _LONGEST_ITEM
-    return few and (any(character.isdigit() for character in text) or (len(text) > 1 and text.isupper()))
+    return 0 < len(text.split()) <= 3 and (
+        any(character.isdigit() for character in text) or (len(text) > 1 and text.isupper())
+    )

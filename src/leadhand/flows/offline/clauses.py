@@ -36,15 +36,14 @@ class Clause:
     """The tokens from ``start`` to before ``stop``, between two separators.
 
     ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
-    ``"then"``, or ``"."`` where a sentence begins or ends. ``mark`` is what ends the sentence ("" at the end of the
-    text), ``mark_before`` what ended the one before; ``rest`` are the tokens that are in no phrase.
+    ``"then"``, or ``"."`` where a sentence begins or ends. ``goes_on`` is whether the sentence can go on with the one
+    before: it is a question, or follows a line or ";". ``rest`` are the tokens that are in no phrase.
     """
 
     start: int
     before: str
     sentence: int
-    mark_before: str
-    mark: str
+    goes_on: bool
     stop: int = 0
     after: str = "."
     phrases: list[Phrase] = field(default_factory=list[Phrase])
@@ -54,11 +53,6 @@ class Clause:
         """The phrases of some kinds, in order."""
         return [phrase for phrase in self.phrases if phrase.kind in kinds]
 
-    @property
-    def days(self) -> list[When]:
-        """The days in the clause, without duplicates."""
-        return list(dict.fromkeys(phrase.when for phrase in self.phrases if phrase.when is not None))
-
 
 def clauses(text: Text) -> Iterator[Clause]:
     """Read the clauses of a request, in order."""
@@ -66,11 +60,11 @@ def clauses(text: Text) -> Iterator[Clause]:
     for index in range(count + 1):
         if index == count or text.ends_sentence(index):
             mark = text.tokens[index].text if index < count else ""
-            yield from _clauses_of_sentence(text, begin, index, mark_before, mark)
+            yield from _clauses_of_sentence(text, begin, index, mark == "?" or mark_before in ("\n", ";"))
             begin, mark_before = index + 1, mark if begin < index else mark_before
 
 
-def _clauses_of_sentence(text: Text, at: int, end: int, mark_before: str, mark: str) -> Iterator[Clause]:
+def _clauses_of_sentence(text: Text, at: int, end: int, goes_on: bool) -> Iterator[Clause]:
     begin, before, between, listing = at, ".", False, False
     clause: Clause | None = None
     while at < end:
@@ -85,15 +79,15 @@ def _clauses_of_sentence(text: Text, at: int, end: int, mark_before: str, mark: 
         elif separator and (before in (".", ",") or separator == "then"):
             before = separator  # ", and" is an "and"
         elif phrase is not None or (not token.mark and not separator):
-            clause = clause or Clause(at, before, begin, mark_before, mark)
+            clause = clause or Clause(at, before, begin, goes_on)
             clause.stop = phrase.stop if phrase else at + 1
             if phrase is None:
                 clause.rest.append(at)
             else:
                 clause.phrases.append(phrase)
                 between = between and token.low != "and"
-        goes_on = separator or (phrase and phrase.kind == "day")
-        listing = listing if goes_on else phrase is not None and phrase.kind == "place"
+        stays = separator or (phrase and phrase.kind == "day")
+        listing = listing if stays else phrase is not None and phrase.kind == "place"
         at = phrase.stop if phrase else at + 1
     if clause is not None:
         yield clause

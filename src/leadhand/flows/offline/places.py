@@ -72,16 +72,12 @@ def _large_end(text: Text, index: int, end: int) -> int:
         later = tokens[at + 1 : min(at + 3, end)]
         after = next((each for each in later if each.low not in WORDS["particle"]), token)
         goes_on = token.capital or token.text[0].isdigit() or token.low in WORDS["place-noun"]
-        if token.mark:
-            if token.text != "." or text.ends_sentence(at):
-                break
-        elif token.quoted or text.day_at(at, end) is not None or (before.possessive and not token.capital):
-            break
-        elif token.low in WORDS["particle"] and after.capital and after.low not in KNOWN:
-            pass  # "Rio de Janeiro"
-        elif token.low == "and" and _level(f"{before.low}_and_{after.low}"):
-            pass  # "Trinidad and Tobago"
-        elif token.low in _ENDS_NAME or not goes_on:
+        # "Rio de Janeiro", "Trinidad and Tobago"
+        joins = token.low in WORDS["particle"] and after.capital and after.low not in KNOWN
+        joins = joins or (token.low == "and" and _level(f"{before.low}_and_{after.low}") > 0)
+        ends = token.quoted or text.day_at(at, end) is not None or (before.possessive and not token.capital)
+        ends = ends or token.mark or (not joins and (token.low in _ENDS_NAME or not goes_on))
+        if text.ends_sentence(at) if token.text == "." else ends:
             break
         at += 1
     return at

@@ -66,12 +66,11 @@ class Text(NamedTuple):
     def said(self, start: int, stop: int) -> str:
         """Return the source text of the tokens from ``start`` to before ``stop``, with the brackets around or in it."""
         begin, end = self.tokens[start].start, self.tokens[stop - 1].end
-        for left, right in ("()", "[]"):
-            open_ = self.source.count(left, begin, end) - self.source.count(right, begin, end)
-            if open_ > 0 and self.source.startswith(right * open_, end):
-                end += open_
-            elif open_ < 0 and self.source.endswith(left * -open_, 0, begin):
-                begin += open_
+        open_ = self.source.count("(", begin, end) - self.source.count(")", begin, end)
+        if open_ > 0 and self.source.startswith(")" * open_, end):
+            end += open_
+        elif open_ < 0 and self.source.endswith("(" * -open_, 0, begin):
+            begin += open_
         return self.source[begin:end]
 
     def ends_sentence(self, index: int) -> bool:

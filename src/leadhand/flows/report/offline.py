@@ -52,8 +52,7 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not question or "today" not in facts:
         return None
     if not request.results:
-        call = search_call(question, request)
-        return call if call is not None else request.give_up("no tool takes a query")
+        return search_call(question, request) or request.give_up("no tool takes a query")
     found = [passage for result in request.results for passage in passages_from(result.name, result.content)]
     subject = _words(topic)
     wanted = _words(question) - subject or subject

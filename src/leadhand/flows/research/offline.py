@@ -52,17 +52,11 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 
 class _Part(NamedTuple):
-    """A part of the question: the name of its task, the words of the part, and the prompt of its subagent."""
+    """A part of the question: the name of its task, the words of the part, and the task of its subagent."""
 
     name: str
     question: str
-    prompt: str
-
-    @property
-    def task(self) -> dict[str, Any]:
-        """The task of its subagent."""
-        description = f"Find sentences of sources that answer: {self.question}"[:2_000]
-        return {"task_name": self.name, "prompt": self.prompt, "description": description, "tool_budget": BUDGET}
+    task: dict[str, Any]
 
 
 class _Research:
@@ -76,7 +70,11 @@ class _Research:
         made = list(calls_made(request.messages))
         tasks = [(object_of(each.args.get("task")), each) for each in made if each.tool == RUN]
         self._results = {text_of(task.get("task_name")): each for task, each in tasks}
-        self._files = {text_of(each.args.get("path")): text_of(each.message) for each in made if each.tool == READ}
+        self._files = {
+            text_of(each.args.get("path")): text_of(decoded(object_of(each.said).get("message")))
+            for each in made
+            if each.tool == READ
+        }
         self._todos = next((each.args for each in reversed(made) if each.tool == TODOS), None)
         asked = parts(whole) if not (before and refers_back(whole)) else [whole]
         self._parts: list[_Part] = []
@@ -84,7 +82,9 @@ class _Research:
             is_rest = len(asked) > 1 and part.rstrip("?").casefold() in whole.casefold()
             about = [f"About: {each[:LONGEST]}" for each in (whole * is_rest, before) if each]
             name = "_".join(content(part)[:6])[:60] or f"part_{len(self._parts) + 1}"
-            self._parts.append(_Part(name, part, "\n\n".join([part[:LONGEST], *about])))
+            task = {"task_name": name, "prompt": "\n\n".join([part[:LONGEST], *about]), "tool_budget": BUDGET}
+            task["description"] = f"Find sentences of sources that answer: {part}"[:2_000]
+            self._parts.append(_Part(name, part, task))
 
     def wanted(self) -> list[Call]:
         """Return the next calls; none when all is done that can be done."""
@@ -191,11 +191,6 @@ class Made(NamedTuple):
         """Why it failed; "" if it did not."""
         said = object_of(self.said)
         return (text_of(said.get("message")) or "it failed") if said.get("isError") is True else ""
-
-    @property
-    def message(self) -> Json:
-        """What a tool of this flow returned: text or JSON."""
-        return decoded(object_of(self.said).get("message"))
 
 
 def calls_made(messages: Sequence[Message]) -> Iterator[Made]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.domain.view.texts import line
 from leadhand.domain.work_order import result_reference
@@ -50,18 +49,15 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
 
 def _asks_for(request: OfflineRequest, field: str) -> bool:
     """Whether an answer can have this field; another flow may have a role of the same name."""
-    if request.schema is None:
-        return True
-    shapes = [request.schema, *objects_of(request.schema.get("anyOf"))]
-    return any(field in object_of(shape.get("properties")) for shape in shapes)
+    shapes = [request.schema, *objects_of(object_of(request.schema).get("anyOf"))]
+    return request.schema is None or any(field in object_of(object_of(each).get("properties")) for each in shapes)
 
 
 def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The subtasks with distinct names: the shortest of its names that no other call has, else the longest numbered."""
-    alike = Counter(name for call in calls for name in set(call["names"]))
-    taken: Counter[str] = Counter()
+    """The subtasks with distinct names, with what they are about if several have the same name."""
+    alike, taken = Counter(call["name"] for call in calls), Counter[str]()
     for call in calls:
-        name = next((name for name in call["names"] if alike[name] == 1), call["names"][-1])
+        name = call["longer"] if alike[call["name"]] > 1 else call["name"]
         taken[name] += 1
         own = name if taken[name] == 1 else f"{name}_{taken[name]}"
         yield {"name": own, "tool": call["tool"], "args": call["args"]}
@@ -74,15 +70,10 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     subtask = object_of(facts.get("subtask"))
     given = object_of(subtask.get("args"))
     name = text_of(subtask.get("tool"))
-    tools = [tool for tool in request.tools if tool.name == name]
-    if not name:  # the only tool that matches its arguments
-        offered = [tool for tool in request.tools if tool.name != GIVE_UP and given]
-        known = [object_of(tool.parameters.get("properties")).keys() for tool in offered]
-        tools = [tool for tool, names in zip(offered, known, strict=True) if tool.required <= given.keys() <= names]
-    if len(tools) != 1:
+    tool = next((tool for tool in request.tools if tool.name == name), None)
+    if tool is None:
         only = "the built-in rule-based model only carries out subtasks that name a tool"
         return request.give_up(f"there is no tool {name} here" if name else only)
-    (tool,) = tools
     args = {key: value for key, value in given.items() if result_reference(value) is None}
     for result in object_of(facts.get("needs")).values():
         raw = object_of(object_of(result).get("raw"))
