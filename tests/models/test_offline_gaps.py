@@ -166,6 +166,7 @@ NORTH = offer("stock_tool", "item", warehouse={"type": "string", "default": "mai
         ("Stock of A-113, B-7 and C-9", STOCK, [{"item": "A-113"}, {"item": "B-7"}, {"item": "C-9"}]),
         ("stock of A-113 & B-7, please", STOCK, [{"item": "A-113"}, {"item": "B-7"}]),
         ("What is the stock of A-113? And of B-7?", STOCK, [{"item": "A-113"}, {"item": "B-7"}]),
+        ("stock of bread, butter and jam", STOCK, [{"item": "bread"}, {"item": "butter"}, {"item": "jam"}]),
         ('stock of "red shoes" and of "blue socks"', STOCK, [{"item": "red shoes"}, {"item": "blue socks"}]),
         ('stock of "salt and pepper" and "oil"', STOCK, [{"item": "salt and pepper"}, {"item": "oil"}]),
         ('stock of "salt and pepper"', STOCK, [{"item": "salt and pepper"}]),

@@ -36,11 +36,6 @@ class Offer(NamedTuple):
         """What it is asked for: ``weather``, ``route`` or, for any tool that is not built in, ``tool``."""
         return next((kind for kind, name in USUAL.items() if name == self.name), "tool")
 
-    @property
-    def roles(self) -> set[str]:
-        """The purposes of its parameters."""
-        return {role_of(name) for name in self.properties}
-
     def texts(self) -> list[str]:
         """The required parameters that take free text."""
         return [name for name in self.required if not role_of(name) and takes(self.properties.get(name), "string")]

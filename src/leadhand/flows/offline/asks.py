@@ -109,6 +109,7 @@ class Ask:
         self.order = [kind for kind, _ in groupby([*self.order, *(each.kind for each in clause.of("place", "day"))])]
         if len(self.order) > 3:  # "Paris today Lyon tomorrow"
             self.kind = "unclear"
+            self.groups[-1].places.clear()
 
     def walk(self, clause: Clause, there: str) -> None:
         """Add the ends of routes that a clause names, in order, and the means of transport."""
@@ -160,7 +161,7 @@ class Listener:
 
     def _kind(self, clause: Clause) -> str:
         """Return whether a clause without the name of a tool is about a route or the weather."""
-        lows, places = self._lows(clause), clause.of("place", "there")
+        lows, places = clause.lows, clause.of("place", "there")
         if lows & WORDS["route"] or {"how", "far"} <= lows:
             return "route"
         if lows & WORDS["weather"] or (lows & WORDS["weather-if-alone"] and lows <= KNOWN["weather"]):
@@ -174,9 +175,6 @@ class Listener:
         asks = pairs or whole or ("to" in links and ("from" in links or moves))
         return "route" if asks and not self._tells(clause) else ""
 
-    def _lows(self, clause: Clause) -> set[str]:
-        return {self.text.tokens[index].low for index in clause.rest}
-
     def _tells(self, clause: Clause) -> bool:
         """Whether a clause is a statement and not a question: "I'm in Paris"."""
         first, second = (self.text.low(clause.start + at, clause.stop) for at in (0, 1))
@@ -184,10 +182,10 @@ class Listener:
 
     def _with_topic(self, clause: Clause, kind: str, offer: Offer | None, at: int, stop: int) -> None:
         """Add what a clause asks for; it names its tool, if at all, at the tokens from ``at`` to before ``stop``."""
-        last, lows = self.asks[-1] if self.asks else None, self._lows(clause)
+        last = self.asks[-1] if self.asks else None
         follows = last is not None and last.kind == kind != "tool" and last.sentence == clause.sentence
         if kind == "route" and clause.phrases:
-            follows = follows and not lows & WORDS["route"] and clause.phrases[0].kind != "mode"
+            follows = follows and not clause.lows & WORDS["route"] and clause.phrases[0].kind != "mode"
         if last is None or not follows:
             goes_on = clause.before == "then" and last is not None and last.kind == "route"
             mentioned = (phrase for ask in reversed(self.asks) if ask.kind == "scene" for phrase in ask.of("place"))
@@ -222,7 +220,7 @@ class Listener:
         kind = "scene" if last is None or self._tells(clause) or clause.after == ":" else last.kind
         greetings = GREETINGS if last is None else GREETINGS.difference(DAY_PARTS)
         known = KNOWN.get(kind, FUNCTION) if clause.phrases else FUNCTION | greetings
-        if not self._lows(clause) <= known or (clause.phrases and kind == "other"):
+        if not clause.lows <= known or (clause.phrases and kind == "other"):
             return self._other(clause)
         if last is None or (kind == "scene" and (last.kind != "scene" or last.sentence != clause.sentence)):
             last = Ask(kind, [], self.context)

@@ -14,7 +14,7 @@ from leadhand.domain.relevance import stem_of
 from leadhand.domain.value import list_of
 from leadhand.domain.view.texts import line
 
-from .arguments import USUAL, Offer, Offers, fill
+from .arguments import USUAL, Offer, Offers, fill, role_of
 from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener
 from .tokens import tokenize
 from .words import ALIASES, FUNCTION, WORDS, slug
@@ -129,7 +129,8 @@ class Calls:
 
     def _visits(self, ask: Ask, offer: Offer) -> list[tuple[Mapping[str, Any], str, str]] | str:
         weather, items = ask.kind == "weather", self._items(ask, offer)
-        entries = ask.entries()[: None if weather or "place" in offer.roles else 1]
+        roles = set(map(role_of, offer.properties))
+        entries = ask.entries()[: None if weather or "place" in roles else 1]
         if weather and not entries:
             return "no place was found; write its name with a capital, for example “weather in Paris tomorrow”"
         if isinstance(items, str):
@@ -148,7 +149,7 @@ class Calls:
         for (place, day), item in product(entries or [("", lone)], items):
             when = day or When("today" if weather else "")
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
-            where = f" {place or known['destination']}" if not item or offer.roles & {"place", "day"} else ""
+            where = f" {place or known['destination']}" if not item or roles & {"place", "day"} else ""
             label = item.get("text", "") + where
             looks.append((facts, label, str(day or "")))
         return looks
@@ -177,7 +178,8 @@ class Calls:
             if _is_code("".join(item[:1])) and not WORDS["lead"].isdisjoint(map(str.casefold, item)):
                 item = item[:1]  # the rest fits no parameter
             parts.extend([" ".join(item)] * bool(item))
-        if len(parts) < 2 or all(map(_is_code, parts)):
+        listed = len(parts) > 2 and all(len(part.split()) <= 3 for part in parts)
+        if len(parts) < 2 or listed or all(map(_is_code, parts)):
             return [{"text": part} for part in parts] or [{}]
         both = f"{parts[0]} and {parts[-1]}"
         return f"whether “{both}” is one thing or several is not clear: put each into quotation marks"

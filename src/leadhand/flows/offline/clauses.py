@@ -37,7 +37,7 @@ class Clause:
 
     ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
     ``"then"``, or ``"."`` where a sentence begins or ends. ``goes_on`` is whether the sentence can go on with the one
-    before: it is a question, or follows a line or ";". ``rest`` are the tokens that are in no phrase.
+    before: a question, or after a line or ";". ``rest`` are the tokens that are in no phrase, ``lows`` their words.
     """
 
     start: int
@@ -48,6 +48,7 @@ class Clause:
     after: str = "."
     phrases: list[Phrase] = field(default_factory=list[Phrase])
     rest: list[int] = field(default_factory=list[int])
+    lows: set[str] = field(default_factory=set[str])
 
     def of(self, *kinds: str) -> list[Phrase]:
         """The phrases of some kinds, in order."""
@@ -83,6 +84,7 @@ def _clauses_of_sentence(text: Text, at: int, end: int, goes_on: bool) -> Iterat
             clause.stop = phrase.stop if phrase else at + 1
             if phrase is None:
                 clause.rest.append(at)
+                clause.lows.add(token.low)
             else:
                 clause.phrases.append(phrase)
                 between = between and token.low != "and"

@@ -85,9 +85,8 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     for heading, statements in _spread(objects_of(list_of(facts["findings"]))):
         lines = [f"{text_of(each['statement'])} [{statements[0]['passages'][0]}]" for each in statements]
         written += [f"## {heading}", " ".join(lines) or NOTHING_ELSE]
-    for question in texts_of(facts.get("missing")):
-        written.append(f"No source answered this question: {question}")
-    return "\n\n".join(written)
+    missing = (f"No source answered this question: {question}" for question in texts_of(facts.get("missing")))
+    return "\n\n".join([*written, *missing])
 
 
 def _spread(findings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -171,8 +171,8 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
             heading = f"## {text_of(finding.get('task')).replace('_', ' ').capitalize()}"
             blocks += [heading, text] if len(findings) > 1 else [text]
     blocks += [f"No source answered this: {each}" for each in texts_of(facts.get("missing"))]
-    for each in objects_of(facts.get("unfinished")):
-        blocks.append(f"Not finished: {text_of(each.get('task'))}: {text_of(each.get('reason'))}")
+    late = objects_of(facts.get("unfinished"))
+    blocks += [f"Not finished: {text_of(each.get('task'))}: {text_of(each.get('reason'))}" for each in late]
     return "\n\n".join([*(blocks or [UNANSWERED]), report.BYLINE])
 
 
@@ -198,8 +198,7 @@ def calls_made(messages: Sequence[Message]) -> Iterator[Made]:
     results = {each.call_id: each for each in messages if isinstance(each, ToolMessage)}
     for message in messages:
         for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
-            result = results.get(call.id)
-            if result is None:
+            if (result := results.get(call.id)) is None:
                 continue
             said, args = decoded(result.content), object_of(call.arguments)
             if call.name == PARALLEL:
