@@ -132,7 +132,7 @@ class Calls:
         roles = set(map(role_of, offer.properties))
         entries = ask.entries()[: None if weather or "place" in roles else 1]
         if weather and not entries:
-            return "no place was found; write its name with a capital, for example “weather in Paris tomorrow”"
+            return "no place was found; say “in …” and give small towns a capital: “weather in Blois tomorrow”"
         if isinstance(items, str):
             return items
         rest = (self.text.tokens[at].text for clause in ask.clauses for at in clause.rest)
