@@ -72,6 +72,7 @@ def test_routes_in_lower_case(request_text: str, expected: list[tuple[str, str, 
         ("weather paris (today), london (tomorrow)", "which day is for which place is not clear"),
         ("weather in springfield il", "give small towns a capital"),
         ("weather in oslo quickly please", "“quickly”"),
+        ("weather in oslo and nice weather", "“nice”"),
         ("distance between lyon, nice and monaco", "no destination was named"),
     ],
 )
