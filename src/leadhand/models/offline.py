@@ -33,7 +33,6 @@ from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
 _WORD = re.compile(r"\s*\S+\s*")
-TYPED: Rules = {SHAPE: shape}
 # The facts that can describe the task in words.
 _TEXTS = ("title", "question", "topic", "text", "input", "request")
 
@@ -54,7 +53,7 @@ class OfflineModels:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        rules = [rules[seen.role] for rules in (RULES, *self._rules, TYPED) if seen.role in rules]
+        rules = [rules[seen.role] for rules in (RULES, *self._rules, {SHAPE: shape}) if seen.role in rules]
         found = (_ruled(rule, facts, seen) for rule in (*rules, _answer))
         said = next((reply for reply in found if reply is not None), None)
         if said is None:

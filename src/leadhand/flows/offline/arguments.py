@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.domain.relevance import stem_of
 from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
 
 from .clauses import Clause
 from .tokens import Text, tokenize
-from .words import ALIASES, WORDS
+from .words import ALIASES, WORDS, stem_of
 
 USUAL = {"weather": "weather_tool", "route": "directions_tool"}
 """The built-in tools for what a request asks for."""
@@ -30,11 +29,6 @@ class Offer(NamedTuple):
     required: list[str]
     topic: frozenset[str]
     about: frozenset[str]
-
-    @property
-    def kind(self) -> str:
-        """What it is asked for: ``weather``, ``route`` or, for any tool that is not built in, ``tool``."""
-        return next((kind for kind, name in USUAL.items() if name == self.name), "tool")
 
     def texts(self) -> list[str]:
         """The required parameters that take free text."""

@@ -25,6 +25,7 @@ KNOWN = {
     "scene": FUNCTION | BACKGROUND,
 }
 """The words of a clause that its topic explains. For other kinds, words without content are explained."""
+_KINDS = {name: kind for kind, name in USUAL.items()}
 _CALLS = {"weather": "check_weather", "route": "get_directions"}
 _MODIFIERS = ("day", "mode", "transport", "units")
 _MOST_DAYS, _MOST_THERE = 31, 50  # "there" can mean several places
@@ -154,7 +155,7 @@ class Listener:
         for clause in clauses(self.text):
             self.units = next((phrase.value for phrase in clause.of("units")), self.units)
             offer, at, last = self.offers.match(self.text, clause)
-            if kind := offer.kind if offer is not None else self._kind(clause):
+            if kind := self._kind(clause) if offer is None else _KINDS.get(offer.name, "tool"):
                 self._with_topic(clause, kind, offer or self.offers.by_name.get(USUAL[kind]), at, last)
             else:
                 self._without_topic(clause)

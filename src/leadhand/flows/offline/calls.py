@@ -10,14 +10,13 @@ from itertools import dropwhile, islice, product
 from typing import Any
 
 from leadhand.domain.days import When
-from leadhand.domain.relevance import stem_of
 from leadhand.domain.value import list_of
 from leadhand.domain.view.texts import line
 
 from .arguments import USUAL, Offer, Offers, fill, role_of
 from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener
 from .tokens import tokenize
-from .words import ALIASES, FUNCTION, WORDS, slug
+from .words import ALIASES, FUNCTION, WORDS, slug, stem_of
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
@@ -123,8 +122,9 @@ class Calls:
             if transport and not way.mode:
                 return f"the built-in rules plan routes by car, by bicycle and on foot, but not by {transport}"
             for start, goal in islice(product(starts, goals), MOST_LOOKUPS + 1):
-                ends = {"origin": start, "destination": goal}
-                looks.append(({**ends, "mode": way.mode or "drive"}, f"{start} {goal}", ""))
+                looks.append(
+                    ({"origin": start, "destination": goal, "mode": way.mode or "drive"}, f"{start} {goal}", "")
+                )
         return looks or "no two places were named; say “from … to …”"
 
     def _visits(self, ask: Ask, offer: Offer) -> list[tuple[Mapping[str, Any], str, str]] | str:
@@ -151,7 +151,7 @@ class Calls:
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
             where = f" {place or known['destination']}" if not item or roles & {"place", "day"} else ""
             label = item.get("text", "") + where
-            looks.append((facts, label, str(day or "")))
+            looks.append((facts, label, str(day or "") if len({day for _, day in entries}) > 1 else ""))
         return looks
 
     def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
@@ -171,14 +171,16 @@ class Calls:
             return [{"text": quote} for quote in quotes]
         if len(offer.required) != 1 or not texts:
             return [{}]  # a message next to other arguments has to be quoted
-        parts: list[str] = []
+        parts, led = list[str](), True
         for tokens in given:
             said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
             item = list(dropwhile(lambda word: word.casefold() in WORDS["lead"], said))
             if _is_code("".join(item[:1])) and not WORDS["lead"].isdisjoint(map(str.casefold, item)):
                 item = item[:1]  # the rest fits no parameter
-            parts.extend([" ".join(item)] * bool(item))
-        listed = len(parts) > 2 and all(len(part.split()) <= 3 for part in parts)
+            if item:
+                led = led and (item[0] != said[0] or not parts)
+                parts.append(" ".join(item))
+        listed = led or (len(parts) > 2 and all(len(part.split()) <= 3 for part in parts))
         if len(parts) < 2 or listed or all(map(_is_code, parts)):
             return [{"text": part} for part in parts] or [{}]
         both = f"{parts[0]} and {parts[-1]}"

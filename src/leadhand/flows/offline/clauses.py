@@ -36,7 +36,7 @@ class Clause:
     """The tokens from ``start`` to before ``stop``, between two separators.
 
     ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
-    ``"then"``, or ``"."`` where a sentence begins or ends. ``goes_on`` is whether the sentence can go on with the one
+    ``"then"``, or ``"."`` where a sentence begins or ends. ``goes_on`` is whether the sentence can continue the one
     before: a question, or after a line or ";". ``rest`` are the tokens that are in no phrase, ``lows`` their words.
     """
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from leadhand.domain.relevance import stem_of
-
 from .tokens import Text, Token
-from .words import FUNCTION, KNOWN, WORDS, read_words, slug
+from .words import FUNCTION, KNOWN, WORDS, read_words, slug, stem_of
 
 _MOST_CHARACTERS, _LONGEST_NAME, _LONGEST_SMALL_NAME = 150, 12, 4
 _REGIONS, _SMALL = read_words("regions.txt"), read_words("cities.txt")

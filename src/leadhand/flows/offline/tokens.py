@@ -39,8 +39,6 @@ _TOKEN = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`"
     r"|[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b|[,;:?!.()\[\]/\n\"“”&—–]"
 )
-_POSSESSIVE = ("'s", "’s", "'S", "’S")
-_SENTENCE_MARKS = frozenset(";?!.\n")
 
 # A dot after these does not end a sentence.
 _ABBREVIATIONS = word_set("st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
@@ -76,7 +74,7 @@ class Text(NamedTuple):
     def ends_sentence(self, index: int) -> bool:
         """Whether the token at ``index`` ends a sentence: not the dot of ``St. Louis`` or ``J. F. Kennedy``."""
         token = self.tokens[index]
-        if not token.mark or token.text not in _SENTENCE_MARKS:
+        if not token.mark or token.text not in ";?!.\n":
             return False
         before = self.tokens[index - 1]
         if token.text != "." or index == 0 or before.end != token.start:
@@ -103,7 +101,7 @@ def tokenize(text: str) -> list[Token]:
         elif not word[-1].isalnum():
             tokens.append(Token(word[:1], "", start, end, mark=True))
         else:
-            possessive = len(word) > 2 and word.endswith(_POSSESSIVE)
+            possessive = len(word) > 2 and word.endswith(("'s", "’s", "'S", "’S"))
             word = word[:-2] if possessive else word
             tokens.append(Token(word, word.casefold().replace("’", "'"), start, end, possessive=possessive))
     return tokens

@@ -27,6 +27,11 @@ def slug(name: str, limit: int = 60) -> str:
     return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")
 
 
+def stem_of(low: str) -> str:
+    """Return a word without its plural ending, to find ``hotel_tool`` by "hotels"."""
+    return low.removesuffix("s") if len(low) > 3 else low
+
+
 WORDS = read_words("words.txt")
 FUNCTION = WORDS["function"]
 GREETINGS = WORDS["salutation"] | WORDS["greeting"]
