@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli import background
+
 
 def damage(home: Path, run_id: str, seq: int) -> None:
     with sqlite3.connect(home / "leadhand.db") as database:
@@ -53,6 +55,8 @@ def test_all_other_runs_are_resumed_beside_a_damaged_one(leadhand: Any) -> None:
     leadhand.wait(
         lambda: all(each["status"] == "succeeded" for each in leadhand("runs", "list", "--json").json), "both"
     )
+    for process in background.STARTED:  # each lets go of its run after it has finished it
+        process.wait(timeout=90)
     bad, good = runs
     with sqlite3.connect(leadhand.home / "leadhand.db") as database:  # as if their processes had died half-way
         database.execute("UPDATE runs SET status = 'running', finished_at = NULL, owner = 'gone', head_seq = 5")
