@@ -416,3 +416,44 @@ def test_no_part_of_a_secret_in_a_url_is_left_where_a_text_is_cut(url: str, end:
 )
 def test_a_port_at_the_end_of_a_text_is_not_a_password(text: str) -> None:
     assert Redactor.of_environment(URLS).text(text) == text
+
+
+@pytest.mark.parametrize("name", ["pa\u017f\u017fword", "ap\u0131_key", "APİ_KEY", "\u017fecret"])
+def test_a_name_is_found_with_every_letter_that_a_pattern_takes_for_its_own(name: str) -> None:
+    text = f"{name}=hunter22"
+    assert "hunter22" not in Redactor().text(text)
+    assert "hunter22" not in Redactor().value(NoteEmitted(attempt="w/a1", message=text)).message
+
+
+class _Thorough(Redactor):
+    """Looks for secrets with its patterns in every text."""
+
+    def _may_hold_secret(self, written: str) -> bool:
+        return True
+
+
+PARTS = (
+    *LOOKS_LIKE_ONE,
+    *(
+        "password=",
+        "pwd: '",
+        'api_key="',
+        "Basic ",
+        "bearer\t",
+        "://",
+        "ada:",
+        "@",
+        "ΟΔΟΣ",
+        "\\u0070assword=",
+        "\n",
+        "…",
+    ),
+    *("sk-", "the weather ", "é", "token ", "1234567890abcdef", "secret", '"', "'", FROM_ENVIRONMENT, "ΟΔΟΣ-1234 x"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS) | st.text(max_size=12), max_size=6))
+def test_looking_for_marks_first_hides_no_secret_from_the_patterns(parts: list[str]) -> None:
+    text, secrets = "".join(parts), [FROM_ENVIRONMENT, "ΟΔΟΣ-1234"]
+    assert Redactor(secrets).text(text) == _Thorough(secrets).text(text)
+    assert Redactor(secrets).unfinished(text) == _Thorough(secrets).unfinished(text)

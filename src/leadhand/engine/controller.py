@@ -42,9 +42,6 @@ from leadhand.ports import Clock, ContextStore, Dispatcher
 MAX_ROUNDS = 10_000
 """Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
 
-STARTED_AT_ONCE = 32
-"""Attempts submitted before those that were may begin."""
-
 LOGGER = logging.getLogger("leadhand.engine")
 
 OnState = Callable[[RunState], None]
@@ -96,7 +93,7 @@ class Controller:
             try:
                 carried_out = await self._dispatcher.carried_out(self._state, taking_over=True)
                 await self._decide(lost_attempts(self._state, carried_out, taking_over=True), batches)
-                await self._start(self._state.live)
+                self._start(self._state.live)
                 while True:
                     # Entries read back after a decision can include others, so decide until nothing is left to decide.
                     not_started, self._not_started = self._not_started, []
@@ -238,9 +235,9 @@ class Controller:
             )
         self._dispatcher.note(self._state, entries)
         if any(isinstance(entry.event, RunResumed) for entry in entries):
-            await self._start(self._state.live)  # what was scheduled while the run was paused
+            self._start(self._state.live)  # what was scheduled while the run was paused
         else:
-            await self._start(
+            self._start(
                 assignment_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
                 for entry in entries
                 if isinstance(entry.event, AttemptScheduled | AssignmentIssued)
@@ -248,14 +245,10 @@ class Controller:
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
 
-    async def _start(self, assignments: Iterable[str]) -> None:
-        """Submit every scheduled attempt that has not started yet, once.
-
-        After every few, those that are submitted may begin, so that they work while the others are prepared.
-        """
+    def _start(self, assignments: Iterable[str]) -> None:
+        """Submit every scheduled attempt that has not started yet, once."""
         if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
             return
-        submitted = 0
         for key in assignments:
             current = self._state.assignments[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
@@ -269,9 +262,6 @@ class Controller:
                     self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
-                submitted += 1
-                if submitted % STARTED_AT_ONCE == 0:
-                    await asyncio.sleep(0)
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, or of an approval."""

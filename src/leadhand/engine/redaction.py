@@ -61,6 +61,7 @@ _MARKS = (
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
     r"\\",  # an escape inside a text
+    *("\u017f", "\u0131", "i\u0307"),  # letters that a pattern takes for s and i, whatever their case
 )
 """One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern.
 No event field has such a name."""
@@ -100,9 +101,8 @@ class Redactor:
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
         begun = [re.escape(beginning) for _, beginning in self._beginnings]
         self._secret = late_pattern("|".join([*values, *begun, *_PATTERNS, *more]))
-        # Looked for first, as plain text: on events without a secret this is all that redaction costs.
         marks = (*known, *(beginning for _, beginning in self._beginnings))
-        self._marks = (*_MARKS, *(json.dumps(mark, ensure_ascii=False)[1:-1].lower() for mark in marks))
+        self._known_marks = [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in marks]
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
@@ -120,6 +120,8 @@ class Redactor:
     def _redacted(self, text: str, stop: int) -> str:
         """``text`` up to ``stop``, with every secret in it redacted, also those that end later."""
         if len(text) < SHORTEST_SECRET and "@" not in text:
+            return text[:stop]
+        if not self._may_hold_secret(json.dumps(text, ensure_ascii=False)):
             return text[:stop]
         spans = list(self._spans(text)) if self._secret.search(text) is not None else []
         decoded, places = _decoded(text) if "\\" in text else ("", [])
@@ -162,10 +164,18 @@ class Redactor:
             end = min(end, len(written) - part)
         return end
 
+    def _may_hold_secret(self, written: str) -> bool:
+        """Whether a text or event, as JSON, has anything that every secret has. Where not, this is all that redaction
+        costs: plain text is found several times faster than patterns.
+        """
+        if any(map(written.__contains__, self._known_marks)):
+            return True
+        lower = written.lower()
+        return any(map(lower.__contains__, _MARKS)) or bool(_SK.search(lower) or _URL_CUT.search(lower))
+
     def value(self, value: _V) -> _V:
         """Return the value without secrets; the same object if it contains none."""
-        written = value.model_dump_json().lower()
-        if not any(map(written.__contains__, self._marks)) and not (_SK.search(written) or _URL_CUT.search(written)):
+        if not self._may_hold_secret(value.model_dump_json()):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
