@@ -150,8 +150,8 @@ async def test_a_suspended_holder_on_a_server_loses_its_places_and_does_not_free
         await asyncio.gather(*calls)
 
 
-async def has(held: list[int], count: int) -> bool:
-    return len(held) == count
+async def has(held: list[int], count: int, *, first: int | None = None) -> bool:
+    return len(held) == count and first in (None, held[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -242,8 +242,9 @@ async def test_a_call_of_a_higher_priority_is_next_on_whatever_process_it_waits(
         calls += [asyncio.ensure_future(call(others, "high", 10)) for _ in range(3)]
         await until(lambda: waits(store, 6))
         calls += [asyncio.ensure_future(call(limits, "highest", 20))]
-        await until(lambda: waits(store, 6))  # in place of one of low priority, as a process queues for three places
-        await asyncio.sleep(0.2)
+        # In place of one of low priority, as a process queues for three places.
+        await until(lambda: has(limits._queues[THREE.scope]._queued, 3, first=20))
+        assert await waits(store, 6)
         free.set()
         await asyncio.gather(*calls)
     assert set(order[3:6]) == {"highest", "high"}, order
