@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from .geography import Place, fold
 
@@ -56,14 +55,16 @@ def _sights() -> bytes:
         return file.read()
 
 
-def _lines(text: bytes, part: str) -> Iterator[str]:
+@lru_cache(maxsize=64)
+def _lines(text: bytes, part: str) -> tuple[str, ...]:
     """Return the lines that contain ``part``, without duplicates."""
-    wanted = part.encode()
+    wanted, lines = part.encode(), list[str]()
     found = text.find(wanted)
     while found >= 0:
         end = text.find(b"\n", found)
-        yield text[text.rfind(b"\n", 0, found) + 1 : end].decode()
+        lines.append(text[text.rfind(b"\n", 0, found) + 1 : end].decode())
         found = text.find(wanted, end)
+    return tuple(lines)
 
 
 def _towns(part: str) -> list[Place]:
