@@ -232,10 +232,11 @@ class ToolLimits:
                         await waiting.enter_async_context(without_slot())
                     async with queue.turns:
                         wait_s = await self._store.pass_gate(f"rate of the tool {tool.name}", seconds)
+                        queue.due = self._clock.now() + timedelta(seconds=max(0.0, wait_s))
                         if wait_s > 0:
-                            queue.due = self._clock.now() + timedelta(seconds=wait_s)
                             await waiting.enter_async_context(without_slot())
                             await self._clock.sleep(wait_s)
+                        queue.due += timedelta(seconds=seconds)  # of the next one, until the store says it
         finally:
             queue.begun += 1
 
