@@ -52,6 +52,7 @@ BAD = [
     (2, "invalid JSON in --args: ", "Quote it: --args", "approvals approve x --args {a"),
     (2, "invalid JSON in --result: ", "Quote it: --result", "approvals settle x --happened --result oops"),
     (2, "--model needs a value", "See: leadhand run --help", "run x --model"),
+    (2, "unknown flag: --not-happened", "See: leadhand approvals settle --help", "approvals settle x --not-happened"),
     (2, "unknown flag: --budjet", "Did you mean --budget?", "run x --budjet 3"),
     (2, "too many arguments: b", 'Put a request of several words in quotes: leadhand run "…"', "run a b"),
     (

@@ -34,6 +34,8 @@ from leadhand.tools.gazetteer import sights_named, towns_named
         ("I'm in Rome on Friday and in Oslo on Sunday. What's the weather?", [("Rome", "friday"), ("Oslo", "sunday")]),
         ("in rome on friday and oslo on sunday: weather", [("Rome", "friday"), ("Oslo", "sunday")]),
         ("I'm flying to Oslo on Friday, will it snow?", [("Oslo", "friday")]),
+        ("tell me if it will rain in oslo tomorrow", [("Oslo", "tomorrow")]),
+        ("do you know whether it rains in Paris", [("Paris", "today")]),
     ],
 )
 def test_places_in_lower_case_have_their_days(request_text: str, expected: list[tuple[str, str]]) -> None:
@@ -64,6 +66,9 @@ def test_routes_in_lower_case(request_text: str, expected: list[tuple[str, str, 
     ("request_text", "reason"),
     [
         ("weather in paris, but not today, tomorrow", "no registered tool covers it"),
+        ("weather in rome if it is sunny", "“if” could go into"),
+        ("if it is sunny in rome, weather in paris", "“if” could go into"),
+        ("humidity in paris", "no registered tool covers it"),
         ("weather in paris, xyzzy and nantes tomorrow", "no registered tool covers it"),
         ("from paris to lyon and nice by train", "not by train"),
         ("from paris to lyon and xyzzy by train", "no registered tool covers it"),

@@ -239,6 +239,8 @@ def _unknown_flag(command: Command, flags: Iterable[str], word: str) -> UsageErr
         return UsageError(f"unknown flag: {word}", f"Put a request that begins with a dash last, after --: {request}")
     name = word.partition("=")[0]
     near = difflib.get_close_matches(name, flags, 1, cutoff=0.7)
+    if near and re.sub(r"-(not?|dont|never)(?=-)", "", name) == near[0]:
+        near = []  # it is the opposite: nobody should settle a call as the reverse of what happened
     return UsageError(f"unknown flag: {name}", f"Did you mean {near[0]}?" if near else _see_help(command))
 
 

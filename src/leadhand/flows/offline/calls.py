@@ -121,10 +121,8 @@ class Calls:
                 return f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
             if transport and not way.mode:
                 return f"the built-in rules plan routes by car, by bicycle and on foot, but not by {transport}"
-            for start, goal in islice(product(starts, goals), MOST_LOOKUPS + 1):
-                looks.append(
-                    ({"origin": start, "destination": goal, "mode": way.mode or "drive"}, f"{start} {goal}", "")
-                )
+            ends = islice(product(starts, goals), MOST_LOOKUPS + 1)
+            looks += [({"origin": a, "destination": b, "mode": way.mode or "drive"}, f"{a} {b}", "") for a, b in ends]
         return looks or "no two places were named; say “from … to …”"
 
     def _visits(self, ask: Ask, offer: Offer) -> list[tuple[Mapping[str, Any], str, str]] | str:
@@ -160,10 +158,9 @@ class Calls:
         days = {at for phrase in ask.of("day") for at in range(phrase.start, phrase.stop)}
         spans = (range(max(clause.start, ask.first), clause.stop) for clause in ask.clauses)
         given = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
-        if ask.first and (
-            odd := next((each for tokens in given for each in tokens if each.low in WORDS["condition"]), None)
-        ):
-            return f"the built-in rules do not understand “{odd.text}”"
+        odd = [token.text for tokens in given for token in tokens if token.low in WORDS["condition"]]
+        if ask.first and odd:
+            return f"the built-in rules do not understand “{odd[0]}”"
         quotes = [token.text for tokens in given for token in tokens if token.quoted]
         if len(texts) > 1 and len(quotes) == len(texts):
             return [{"named": dict(zip(texts, quotes, strict=True))}]
@@ -189,6 +186,4 @@ class Calls:
 
 def _is_code(text: str) -> bool:
     """Whether this can only be one name: ``A-113``, ``iPhone 15``, ``AAPL``."""
-    return 0 < len(text.split()) <= 3 and (
-        any(character.isdigit() for character in text) or (len(text) > 1 and text.isupper())
-    )
+    return 0 < len(text.split()) <= 3 and (any(map(str.isdigit, text)) or (len(text) > 1 and text.isupper()))

@@ -82,10 +82,10 @@ def _clauses_of_sentence(text: Text, at: int, end: int, goes_on: bool) -> Iterat
         elif phrase is not None or (not token.mark and not separator):
             clause = clause or Clause(at, before, begin, goes_on)
             clause.stop = phrase.stop if phrase else at + 1
-            if phrase is None:
+            if phrase is None and (token.low not in WORDS["whether"] or text.low(at - 1, end) not in WORDS["asks-if"]):
                 clause.rest.append(at)
                 clause.lows.add(token.low)
-            else:
+            elif phrase is not None:
                 clause.phrases.append(phrase)
                 between = between and token.low != "and"
         stays = separator or (phrase and phrase.kind == "day")
