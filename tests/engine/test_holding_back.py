@@ -18,6 +18,7 @@ from leadhand.domain.events import LimitsChanged, ProcessSlept, RetryRequested
 from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
+from leadhand.engine.controller import Controller
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 
@@ -102,6 +103,36 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
     assert (gap.class_, gap.assignment) == (FailureClass.EXHAUSTED, "wo-001.2")
     assert "the time for subtasks (80 of 100 s) is used up" in gap.reason
     assert "--timeout" in gap.next_action
+
+
+async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_missed(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run would wait for the end of all its time, and have none for the review of what was done."""
+    hanging, seconds_left, waits = asyncio.Event(), Controller._seconds_left, list[float | None]()
+
+    async def hold(request: Any) -> None:
+        if len(request.messages) > 2:  # the first call of the worker was made
+            hanging.set()
+            await asyncio.Event().wait()
+
+    def creeping(controller: Controller) -> float | None:
+        if hanging.is_set() and not waits:
+            world.clock.advance(81.0)  # of 100, of which 20 are held back
+            waits.append(seconds_left(controller))
+            return waits[0]
+        return seconds_left(controller)
+
+    monkeypatch.setattr(Controller, "_seconds_left", creeping)
+    world: World = open_world(FakeModels(many(1), hold=hold), [Bench().measure], **limited(Limits(timeout_s=100.0)))
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await asyncio.wait_for(hanging.wait(), 60)
+    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.9",)))  # wakes the controller
+    state = await driving
+    assert waits == [0.0]
+    (gap,) = state.finished.gaps
+    assert "the time for subtasks (80 of 100 s) is used up" in gap.reason
 
 
 async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_open(open_world: Any) -> None:

@@ -80,6 +80,7 @@ class Controller:
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
         self._check_at = 0.0
+        self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
 
     async def drive(self) -> RunState:
@@ -194,6 +195,7 @@ class Controller:
 
     def _commands(self, state: RunState) -> list[do.Command]:
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
+        self._decided_at = now
         if running and state.deadline is not None and now >= state.deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
@@ -272,7 +274,8 @@ class Controller:
         ]
         state, now = self._state, self._clock.now()
         if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
-            ends.append(state.work_deadline if now < state.work_deadline else state.deadline)
+            # One that passes between the last decision and this line is still to be decided on.
+            ends.append(state.work_deadline if self._decided_at < state.work_deadline else state.deadline)
         left = max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None
         check_s = self._dispatcher.check_s
         return left if check_s is None or not state.live else min(check_s, check_s if left is None else left)
