@@ -11,7 +11,8 @@ from typing import Any
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.domain.value import list_of, object_of, objects_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.flows.work_order.briefs import chosen_results
 from leadhand.models.answers import decode_object
 from leadhand.models.failures import unfinished
 from leadhand.ports import ModelError
@@ -200,9 +201,7 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     found: dict[str, dict[str, Any] | None] = {
         key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in verified.items()
     }
-    for key, listed in object_of(brief.get("chosen")).items():
-        _, _, raw, text, *more = list_of(listed)
-        found[key] = {"summary": text, "raw": raw, **object_of(next(iter(more), None))}
+    found |= {key: result for key, _, result in chosen_results(brief)}
     for shown in objects_of(brief.get("subtasks")):
         completed = shown.get("status") == "completed"
         found[text_of(shown.get("subtask"))] = object_of(shown.get("result")) if completed else None

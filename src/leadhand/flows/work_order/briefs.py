@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.domain.advice import next_action
@@ -13,7 +13,7 @@ from leadhand.domain.outcome import source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json, compact_json, is_object, lean_schema
+from leadhand.domain.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
 from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.domain.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
@@ -276,9 +276,16 @@ def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None 
         "sample": data.sample,
         "sources": [numbers[source.title, source.url] for source in data.sources] if numbers else [],
     }
-    calls = [{call.tool: given.args if call.args is None else call.args} for call in subtask.made]
+    calls = [{call.tool: _args(call, given.args)} for call in subtask.made]
     rest = {name: value for name, value in more.items() if value}
     return [given.name, calls, returned, as_data(data.summary), *([rest] if rest else [])]
+
+
+def chosen_results(brief: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Return the results that the brief of a review has as lists, which :func:`listed` made: key, name and result."""
+    for key, each in object_of(brief.get("chosen")).items():
+        name, _, raw, text, *more = list_of(each)
+        yield key, text_of(name), {"summary": text, "raw": raw, **object_of(next(iter(more), None))}
 
 
 def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
@@ -339,8 +346,12 @@ def judged(
 
 def _made(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
     """A call that was made, as a review is shown it."""
-    shown = {"tool": call.tool, "args": ordered if call.args is None else call.args, "ok": call.ok}
+    shown = {"tool": call.tool, "args": _args(call, ordered), "ok": call.ok}
     return shown if call.ok else {**shown, "error": call.error}
+
+
+def _args(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
+    return ordered if call.args is None else call.args
 
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:

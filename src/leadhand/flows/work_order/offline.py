@@ -16,6 +16,7 @@ from leadhand.flows.offline.rendering import render, reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
+from .briefs import chosen_results
 from .repair import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
@@ -87,7 +88,11 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
     if not _asks_for(request, "verdicts"):
         return None
-    subtasks = [*_chosen(facts), *objects_of(facts.get("subtasks"))]
+    chosen = [
+        {"subtask": key, "name": name, "status": "completed", "result": result}
+        for key, name, result in chosen_results(facts)
+    ]
+    subtasks = [*chosen, *objects_of(facts.get("subtasks"))]
     verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
@@ -106,14 +111,6 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
         ordered = [results[key] for key in sorted(results, key=lambda key: (len(key), key))]
         judged["answer"] = _write(ordered, {**facts, "gaps": gaps})
     return judged
-
-
-def _chosen(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the results whose calls a worker chose as those that are shown in full."""
-    for key, listed in object_of(facts.get("chosen")).items():
-        name, _, raw, text, *more = list_of(listed)
-        result = {"summary": text, "raw": raw, **object_of(next(iter(more), None))}
-        yield {"subtask": key, "name": name, "status": "completed", "result": result}
 
 
 def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:

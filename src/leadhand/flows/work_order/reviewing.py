@@ -8,6 +8,7 @@ from itertools import count
 from leadhand.domain import commands as do
 from leadhand.domain.ids import event_number
 from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.value import Json, is_object
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import (
     TOKENS_PER_SUBTASK,
@@ -67,14 +68,15 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
         return []
     request = tokens(briefs.asked(state))
     most = max(space - request, space // 2)
-    shown = {key: tokens(briefs.shown(state, each)) for key, each in subtasks.items()}
+    shown = {key: briefs.shown(state, each) for key, each in subtasks.items()}
+    sizes = {key: tokens(each) for key, each in shown.items()}
     # Each takes at least its share of a review, so that a model has few to judge.
-    sizes = [(key, max(size, most // _most_like(state, subtasks[key]))) for key, size in shown.items()]
-    groups = grouped(sizes, most, LINES)
+    shares = [(key, max(size, most // _most_like(state, subtasks[key], shown[key]))) for key, size in sizes.items()]
+    groups = grouped(shares, most, LINES)
     around = request + sum(tokens(subtask.name) for subtask in order.order.subtasks)
     alone = len(groups) == 1 and not reviews_
     whole = not order.open and not any(review_.assignment.input.get("whole") for review_ in reviews_)
-    apart = whole and not alone and around + sum(shown[key] for key in groups[0]) > space
+    apart = whole and not alone and around + sum(sizes[key] for key in groups[0]) > space
     composing = whole and alone and _is_short(state, order)
     first = next(n for n in count() if f"review-{order.order.work_order_id}-{n}" not in state.assignments)
     shards = [
@@ -84,11 +86,11 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
     return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
 
 
-def _most_like(state: RunState, subtask: AssignmentState) -> int:
-    """Return how many subtasks that are shown like this one a review judges at most."""
-    if is_verified(subtask):
-        return LINES
-    return SHARD if briefs.listed(subtask) is None else max(SHARD, min(LINES, page_size(state)))
+def _most_like(state: RunState, subtask: AssignmentState, shown: Json) -> int:
+    """Return how many subtasks that are shown like this one a review judges at most: those in full are objects."""
+    if is_object(shown):
+        return SHARD
+    return LINES if is_verified(subtask) else max(SHARD, min(LINES, page_size(state)))
 
 
 def _is_short(state: RunState, order: OrderState) -> bool:
