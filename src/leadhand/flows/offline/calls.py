@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from itertools import dropwhile, islice, product
-from typing import Any
+from typing import Any, TypeAlias
 
 from leadhand.domain.days import When
 from leadhand.domain.value import list_of
@@ -23,6 +23,7 @@ HOW = (
     "the request; set a model with --model for anything else"
 )
 _MOST_GAPS = 8
+_Look: TypeAlias = tuple[Mapping[str, Any], str, str]  # facts of a call; what it is about and its day, for its name
 
 
 class Calls:
@@ -112,9 +113,9 @@ class Calls:
                     left += [phrase.start, phrase.stop]
         return self.text.said(min(left), max(left)) if left else ""
 
-    def _routes(self, ask: Ask) -> list[tuple[Mapping[str, Any], str, str]] | str:
+    def _routes(self, ask: Ask) -> list[_Look] | str:
         transport = next((phrase.value for phrase in ask.of("transport")), "")
-        looks: list[tuple[Mapping[str, Any], str, str]] = []
+        looks: list[_Look] = []
         for way in ask.ways:
             starts, goals = way.starts or [ask.start_at] * bool(ask.start_at), way.goals
             if not starts or not goals:
@@ -125,7 +126,7 @@ class Calls:
             looks += [({"origin": a, "destination": b, "mode": way.mode or "drive"}, f"{a} {b}", "") for a, b in ends]
         return looks or "no two places were named; say “from … to …”"
 
-    def _visits(self, ask: Ask, offer: Offer) -> list[tuple[Mapping[str, Any], str, str]] | str:
+    def _visits(self, ask: Ask, offer: Offer) -> list[_Look] | str:
         weather, items = ask.kind == "weather", self._items(ask, offer)
         roles = set(map(role_of, offer.properties))
         entries = ask.entries()[: None if weather or "place" in roles else 1]
@@ -143,7 +144,7 @@ class Calls:
             "number": numbers[0] if len(numbers) == 1 else "",
         }
         lone = next((day for group in ask.groups for day in group.days), None)
-        looks: list[tuple[Mapping[str, Any], str, str]] = []
+        looks: list[_Look] = []
         for (place, day), item in product(entries or [("", lone)], items):
             when = day or When("today" if weather else "")
             facts = {**known, "place": place, "day": when.day, "days": when.days, **item}

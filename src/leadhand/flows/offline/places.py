@@ -8,14 +8,15 @@ from .tokens import Text, Token
 from .words import FUNCTION, KNOWN, WORDS, read_words, slug, stem_of
 
 _MOST_CHARACTERS, _LONGEST_NAME, _LONGEST_SMALL_NAME = 150, 12, 4
-_REGIONS, _SMALL = read_words("regions.txt"), read_words("cities.txt")
+_REGIONS = read_words("regions.txt")
+_SMALL = {name: kind for kind, names in read_words("cities.txt").items() for name in names}
 """Names and codes of regions, and places in lower case; ``word-too`` are codes and names that are also words."""
 _ENDS_NAME = FUNCTION.union(*(WORDS[name] for name in ("weather", "separator", "where", "way")))
 
 
 def kind_of_name(name: str) -> str:
     """Return ``city``, ``sight`` or ``word-too`` for the name of a well-known place, in any case; else ""."""
-    return next((kind for kind, names in _SMALL.items() if slug(name) in names), "")
+    return _SMALL.get(slug(name), "")
 
 
 def read_place(text: Text, index: int, end: int, *, linked: bool) -> tuple[str, int] | None:
