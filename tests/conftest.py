@@ -56,6 +56,18 @@ pytest.register_assert_rewrite(
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave slow tests out of ``uv run pytest``. They run where a folder, a file or ``-m`` is given, as CI does."""
+    chosen = config.option.markexpr or config.option.keyword
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen:
+        config.option.markexpr = "not slow"
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say that slow tests are left out, and how to run them."""
+    return "slow tests are left out: uv run pytest tests" if config.option.markexpr == "not slow" else None
+
+
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """Use one process more than there are cores: tests wait for processes, pages and timers."""

@@ -17,6 +17,7 @@ def wire() -> dict[str, Any]:
     return runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "wire.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "times", "most_calls"), [("", 1.0, 102), ("asking", 1.5, 202)])
 async def test_a_run_of_a_hundred_subtasks_sends_few_bytes_most_of_which_a_cache_can_reuse(
     wire: dict[str, Any], variant: str, times: float, most_calls: int

@@ -52,6 +52,7 @@ def pay(amount: int) -> ToolReturn:
     return ToolReturn(raw=amount, summary=f"paid {amount}")
 
 
+@pytest.mark.slow
 async def test_after_the_end_a_run_goes_on_here_and_has_another_answer(home: Path, lead_of: Any, url: str) -> None:
     shop = Shop(1)
     models = lead_of("shop", [{"n": 1}, {"n": 2}])

@@ -56,6 +56,7 @@ async def _hello(_desk: Desk) -> str:
     return "hello"
 
 
+@pytest.mark.slow
 async def test_every_prompt_of_the_built_in_flows_is_as_it_was_sent(home: Path) -> None:
     async with Leadhand(offline=True, home=home) as lead:
         runs: list[Any] = [

@@ -59,6 +59,7 @@ async def test_the_rest_of_a_run_fits_the_limits_that_are_proposed(
     assert len({each.assignment.name for each in state.assignments.values() if each.counts and each.ok}) == 15
 
 
+@pytest.mark.slow
 async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path: Path, lead_of: Any) -> None:
     @tool
     async def wait_tool(n: int) -> str:

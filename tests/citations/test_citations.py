@@ -37,17 +37,20 @@ def test_false_sentences_are_caught_and_true_ones_are_not_refused():
     assert refused <= 0.02 * true
 
 
+@pytest.mark.slow
 def test_further_sources_change_nothing():
     few, many = (beside("known", size) for size in SIZES)
     assert [each.refused for each in few] == [each.refused for each in many]
 
 
+@pytest.mark.slow
 def test_a_draft_that_cites_150_sources_is_checked_as_well_as_one_that_cites_two():
     false, caught, true, refused = shares(citing_all("known", SIZES[-1]))
     assert caught >= 0.95 * false
     assert refused <= 0.02 * true
 
 
+@pytest.mark.slow
 def test_the_documented_shares_are_those_that_are_measured():
     documented = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     assert documented.strip() == tables().strip(), "run uv run python -m benchmarks.citations --write"

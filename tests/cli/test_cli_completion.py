@@ -59,6 +59,7 @@ def test_bash_completes_commands_flags_values_files_and_directories(bash_script:
     assert completed(bash_script, "run", "--name-of-nothing", "x") == []
 
 
+@pytest.mark.slow
 def test_bash_completes_the_short_ids_of_runs(bash_script: Path, leadhand: Any) -> None:
     assert leadhand("run", "--offline", "What is the weather in Paris?").code == 0
     short = leadhand.listing()["run_id"][4:16]

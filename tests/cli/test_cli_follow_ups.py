@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from cli.power import Power
 
 from leadhand.cli.commands.run import run
@@ -56,6 +57,7 @@ def test_a_run_that_has_not_ended_is_not_followed_up(leadhand: Any, power: Power
     assert (missing.code, missing.err.splitlines()[0]) == (2, "leadhand: no run matches 'run_zz'")
 
 
+@pytest.mark.slow
 def test_a_follow_up_may_have_another_flow_and_keeps_stages(leadhand: Any) -> None:
     report = leadhand("report", "--offline", "--stage", "writer.max_requests=7", "How to brew coffee")
     first = leadhand.listing()["run_id"]

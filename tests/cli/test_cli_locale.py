@@ -7,6 +7,8 @@ import json
 import os
 from typing import Any
 
+import pytest
+
 REQUEST = "Weather in Zürich – 🎈?"
 ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
 ENDED = "--- ended ---\n"
@@ -22,6 +24,7 @@ for arguments in json.loads(sys.argv[1]):
 """Commands one after another in a process, since starting one takes longer than they do."""
 
 
+@pytest.mark.slow
 def test_text_beyond_ascii_survives_an_ascii_locale(leadhand: Any) -> None:
     env = {**os.environ, **ASCII}
     ran = leadhand.process("run", "--offline", REQUEST, env=env)

@@ -42,6 +42,7 @@ def mounted(home: Any, *commands: tuple[str, ...]) -> list[Ended]:
     return [Ended(int(out[-1]), out[:-1], err[:-1]) for out, err in zip(outs, errs, strict=True)]
 
 
+@pytest.mark.slow
 def test_a_home_that_is_read_only_can_be_read(leadhand: Any) -> None:
     probe = ["unshare", "--mount", "sh", "-c", MOUNT + "true", "/tmp"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0:

@@ -40,6 +40,7 @@ def test_what_needs_no_source_exits_with_success(leadhand: Any) -> None:
     assert (wrong.code, wrong.err.splitlines()[1]) == (2, "  Give a number from 1 to 1,000.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["resume", "retry"])
 def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb: str) -> None:
     first = leadhand("research", "--offline", "--max-turns", "1", "--json", "What is a fork?")
@@ -104,6 +105,7 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
     assert f"raise {limit[0]} (it was {limit[1]}), and" in result.out
 
 
+@pytest.mark.slow
 def test_the_command_that_continues_a_run_names_the_limit_to_raise_and_works_as_it_is(leadhand: Any) -> None:
     first = leadhand("research", "--offline", "--max-turns", "1", "What is a fork?")
     assert first.code == 5

@@ -227,6 +227,7 @@ def test_a_run_in_a_pipe_imports_only_what_it_uses(leadhand: Any) -> None:
     assert "leadhand.tools.weather" in modules
 
 
+@pytest.mark.slow
 def test_a_command_rarely_collects_garbage_while_it_imports_and_ends(leadhand: Any) -> None:
     code = (
         "import gc, sys; from leadhand.cli.app import main; sys.argv = ['leadhand', 'tools', 'list'];"

@@ -207,6 +207,7 @@ def test_the_command_line_prints_the_documents_that_the_routes_return(leadhand: 
     assert leadhand("runs", "show", run_id, "--json").json == server.run(run_id)
 
 
+@pytest.mark.slow
 def test_a_question_that_expires_while_no_server_is_there_is_a_no(leadhand: Any, serve: Serve) -> None:
     server = serve("--approval-timeout", "1")
     run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
@@ -471,6 +472,7 @@ def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
     leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")
 
 
+@pytest.mark.slow
 def test_an_answer_on_the_command_line_says_which_server_continues_a_run_with_hooks(
     leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_line_of_progress_is_a_line(leadhand: Any, strange: str) -> None:
     assert max(len(line) for line in before if "gap" not in line) < 500
 
 
+@pytest.mark.slow
 def test_a_detached_run_prints_its_document(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "subprocess", subprocess)  # a new interpreter takes the run, as outside of tests
     document = leadhand("run", "--offline", "--detach", "--json", "Weather in Paris?").json

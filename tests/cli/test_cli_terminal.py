@@ -132,6 +132,7 @@ def test_no_color_is_kept(leadhand: Any, terminal: Terminal) -> None:
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
 
 
+@pytest.mark.slow
 def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> None:
     process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")

@@ -51,6 +51,7 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_model_server_that_is_away_is_announced_and_so_is_its_return(
     leadhand: Any, monkeypatch: pytest.MonkeyPatch, start: Start, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_directory_that_cannot_be_written_is_named(leadhand: Any, tmp_path: Pa
 # --- promotion -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(leadhand: Any, example: Path) -> None:
     run_id = evaluated(leadhand)
     listed = [line.split() for line in leadhand("workers", "list").out.splitlines()[1:]]
@@ -188,6 +189,7 @@ def test_a_command_reads_the_project_once(leadhand: Any, example: Path, monkeypa
     assert [file.name for file in read] == ["orchestrator.worker"]
 
 
+@pytest.mark.slow
 def test_a_run_in_the_background_has_the_project_of_its_command(
     leadhand: Any, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

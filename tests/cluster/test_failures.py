@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from crashes.restarting import Server
 
 from cluster.machines import Cluster, Machine, finished_by, started_detached, until
@@ -48,6 +49,7 @@ def jobs(cluster: Cluster) -> Counter[str]:
         return Counter(status for (status,) in connection.execute("SELECT status FROM procrastinate_jobs").fetchall())
 
 
+@pytest.mark.slow
 async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cluster) -> None:
     words = ("--concurrency", "2")
     async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
@@ -62,6 +64,7 @@ async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cl
         await until(lambda: not jobs(cluster))
 
 
+@pytest.mark.slow
 async def test_a_host_that_was_stopped_finds_its_jobs_removed_and_takes_others(cluster: Cluster) -> None:
     words = ("--concurrency", "2")
     async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
@@ -82,6 +85,7 @@ async def test_a_host_that_was_stopped_finds_its_jobs_removed_and_takes_others(c
         assert "Traceback" not in stopped.log.read_text() + other.log.read_text(), stopped.log.read_text()
 
 
+@pytest.mark.slow
 async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cluster) -> None:
     async with cluster.host("one") as one, cluster.run(count=6, held=0) as driver:
         await until(lambda: cluster.by_process("began").total() == 6)
@@ -110,6 +114,7 @@ async def driver_of(cluster: Cluster, run_id: str, *wanted: str) -> str:
         return run.owner
 
 
+@pytest.mark.slow
 async def test_a_detached_run_goes_on_when_the_host_that_drives_it_is_killed(cluster: Cluster) -> None:
     async with cluster.host("one") as one, cluster.host("two") as two:
         machines: dict[str, Machine] = {one.host: one, two.host: two}
@@ -144,6 +149,7 @@ async def test_a_run_is_cancelled_on_every_host_at_once(cluster: Cluster) -> Non
         assert cluster.by_process("ended").total() == 0
 
 
+@pytest.mark.slow
 async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_over(cluster: Cluster) -> None:
     async with cluster.host("one") as one, cluster.host("two") as two:
         machines: dict[str, Machine] = {one.host: one, two.host: two}
@@ -163,6 +169,7 @@ async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_ov
         assert first.pid in cluster.by_process("ended")
 
 
+@pytest.mark.slow
 async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cluster) -> None:
     async with cluster.host("one", "--grace", "0") as one, cluster.host("two") as two:
         run_id = await started_detached(cluster, count=6, held=0)

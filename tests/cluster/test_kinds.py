@@ -22,6 +22,7 @@ async def shared_by(cluster: Cluster, run_id: str) -> set[str | None]:
         return {*finished_by(await store.read(run_id)).values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -45,6 +46,7 @@ async def test_a_run_of_each_kind_is_shared_by_two_hosts(cluster: Cluster, words
         assert not any(FailureClass.LOST in each.failures for each in state.assignments.values())
 
 
+@pytest.mark.slow
 async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> None:
     left = shutil.ignore_patterns("generated", "__pycache__")
     manifest = str(shutil.copytree(EXAMPLE, cluster.folder / "project", ignore=left) / "leadhand.toml")

@@ -45,6 +45,7 @@ async def writing(cluster: Cluster, model: ScriptedServer) -> str:
     return said.strip()
 
 
+@pytest.mark.slow
 async def test_text_of_a_host_is_streamed_by_a_server_elsewhere(cluster: Cluster, model: ScriptedServer) -> None:
     cluster.environment |= {"LEADHAND_BASE_URL": model.base_url, "BANK_PASSWORD": SECRET}
     async with cluster.process("work", "--flows", FLOWS, "--model", "openai_compatible:m", name="host") as host:

@@ -95,6 +95,7 @@ async def host_in(namespace: str, cluster: Cluster, url: str) -> AsyncIterator[M
         await machine.kill()
 
 
+@pytest.mark.slow
 async def test_a_host_whose_network_is_cut_is_replaced_and_changes_nothing_when_it_is_back(
     cluster: Cluster, namespace: str
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from cluster.machines import Cluster, until
 from leadhand.domain.limits import Concurrency, SharedLimit
 from leadhand.domain.run import RunStatus
@@ -36,6 +38,7 @@ def most_at_once(notes: list[tuple[int, str, int]]) -> int:
     return most
 
 
+@pytest.mark.slow
 async def test_the_runs_of_a_key_share_its_limit_on_two_hosts(cluster: Cluster) -> None:
     async with cluster.host("one"), cluster.host("two"):
         ids = await started(cluster, 3, count=12, seconds=0.05)

@@ -34,6 +34,7 @@ def sum_of(hosts: list[object]) -> int:
     return sum(len(line.attempts) for line in hosts)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 4])
 async def test_hosts_share_a_run_of_200(cluster: Cluster, count: int) -> None:
     async with AsyncExitStack() as stack:
@@ -54,6 +55,7 @@ async def test_hosts_share_a_run_of_200(cluster: Cluster, count: int) -> None:
         assert await store_queue(cluster) == 0
 
 
+@pytest.mark.slow
 async def test_a_host_that_drives_a_run_leaves_the_others_their_share_of_what_it_offers(cluster: Cluster) -> None:
     """It takes jobs from the queue, too: of its own run no more than it has slots for."""
     words = ("--concurrency", "4")
@@ -77,6 +79,7 @@ async def store_queue(cluster: Cluster) -> int:
         return (await until(store.queue, lambda queue: queue.depth == 0)).depth
 
 
+@pytest.mark.slow
 async def test_no_more_attempts_run_on_all_hosts_than_the_run_allows(cluster: Cluster) -> None:
     async with cluster.host("one"), cluster.host("two"):
         run_id = await started_detached(cluster, "--max-workers", "5", count=40, seconds=0.02)
@@ -90,6 +93,7 @@ async def test_no_more_attempts_run_on_all_hosts_than_the_run_allows(cluster: Cl
         assert len(cluster.by_process()) == 2
 
 
+@pytest.mark.slow
 async def test_many_runs_at_once_need_few_connections(cluster: Cluster) -> None:
     async with cluster.host("one") as one, cluster.host("two") as two:
         async with cluster.lead() as lead:
@@ -109,6 +113,7 @@ async def test_many_runs_at_once_need_few_connections(cluster: Cluster) -> None:
         assert cluster.most_connections() <= 2 * 12
 
 
+@pytest.mark.slow
 async def test_a_host_without_the_flow_of_a_run_leaves_it_to_others(cluster: Cluster) -> None:
     async with cluster.process("work", "--offline", name="other") as other:
         await other.line()
@@ -137,6 +142,7 @@ async def test_a_job_of_a_newer_release_is_left_to_its_own_processes(cluster: Cl
         assert host.log.read_text().count("\n") == 4, host.log.read_text()
 
 
+@pytest.mark.slow
 async def test_requests_are_counted_over_all_hosts(cluster: Cluster) -> None:
     async with AsyncExitStack() as stack:
         for n in range(4):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from cluster.machines import Cluster, started_detached, until
 from leadhand.app.host_waits import waiting_runs
@@ -35,6 +36,7 @@ async def queued(cluster: Cluster, *words: str, **options: object) -> str:
         return run.run_id
 
 
+@pytest.mark.slow
 async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster: Cluster) -> None:
     last, first = await queued(cluster, "-1", count=1), await queued(cluster, "5", count=1)
     second = await queued(cluster, count=1)
@@ -86,6 +88,7 @@ async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_pr
         assert finished[high] < finished[low]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cluster) -> None:
     run_id = await queued(cluster, count=2)
 
@@ -109,6 +112,7 @@ async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cl
         assert cluster.by_process().keys() == {later.pid}
 
 
+@pytest.mark.slow
 async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: Cluster) -> None:
     words = ("work", "--offline", "--flows", NEXT, "--concurrency", "4")
     async with cluster.host("earlier") as earlier:

@@ -96,6 +96,7 @@ def stories(draw: st.DrawFn) -> Story:
     return Story(subtasks=tuple(subtasks), limits=limits, slip=draw(st.booleans()))
 
 
+@pytest.mark.slow
 @given(story=stories(), cuts=st.lists(st.floats(0, 1), min_size=1, max_size=3))
 @settings(max_examples=settings().max_examples // 2)
 def test_any_story_cut_again_and_again_comes_to_the_same_end(story: Story, cuts: list[float]):

@@ -170,6 +170,7 @@ async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
     assert set(Counter(disk.calls)) == {f"wo-001.{n}/t0/c0" for n in range(COUNT)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disk", [limited_files, small_disk], indirect=True, ids=lambda disk: disk.__name__)
 async def test_a_run_that_could_not_be_let_go_of_is_free_once_there_is_room(disk: Disk) -> None:
     """The process lives on, and writes nothing more: others must not have to wait for its end."""
@@ -203,6 +204,7 @@ async def test_the_work_order_for_people_may_be_impossible_to_write(
     assert "No space left on device" in warning
 
 
+@pytest.mark.slow
 async def test_nothing_is_said_of_it_behind_the_back_of_who_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

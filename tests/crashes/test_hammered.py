@@ -7,6 +7,8 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from crashes.killing import Theatre
 from leadhand.domain.errors import RunOwned, UsageError
 from leadhand.domain.events import ToolCallReturned
@@ -31,6 +33,7 @@ async def steals(store: ContextStore, refusals: Counter[str]) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_nothing_is_locked_lost_or_stolen(sqlite_url: str, tmp_path: Path) -> None:
     theatre = Theatre(sqlite_url, tmp_path, [("piece", n) for n in range(10)])
     refusals: Counter[str] = Counter()

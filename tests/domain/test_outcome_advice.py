@@ -133,6 +133,7 @@ def test_a_model_that_does_not_follow_schemas_is_to_be_replaced() -> None:
         assert failure("invalid", type_).next_action == usual_action(FailureClass.INVALID, type_)
 
 
+@pytest.mark.slow
 def test_a_summary_of_megabytes_is_told_in_part_and_says_where_the_rest_is() -> None:
     history = ordered(1)
     subtask = history.state.assignments["wo-001.0"]

@@ -6,6 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +203,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
     return [ev.Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(each, 1)]
 
 
+@pytest.mark.slow
 def test_an_entry_changes_as_much_in_a_run_of_a_thousand_assignments_as_in_one_of_ten():
     longest: list[int] = []
     for subtasks in (10, 1_000):

@@ -66,6 +66,7 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
             assert following in made.subtasks[split_key(key)[1]].needs
 
 
+@pytest.mark.slow
 def test_a_circle_among_thousands_is_found_without_deep_recursion():
     chain = [[subtask_key("wo-001", index + 1)] for index in range(4_999)]
 

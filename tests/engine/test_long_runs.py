@@ -65,6 +65,7 @@ def in_parts(request: ModelRequest, facts: dict[str, Any]) -> str:
             return composed(request, facts)
 
 
+@pytest.mark.slow
 async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_window(open_world: Any):
     bench = Bench()
     models = Narrow(planned_in_pages, compose=in_parts)

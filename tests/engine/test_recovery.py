@@ -111,6 +111,7 @@ async def test_a_log_cut_anywhere_is_resumed_to_the_same_answer(length: int):
     assert sum(bench.counts.values()) <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", range(1, len(LOG)))
 async def test_a_log_cut_twice_is_resumed_to_the_same_answer_too(length: int):
     world, _ = await cut(LOG[: after_a_commit(LOG, length)])

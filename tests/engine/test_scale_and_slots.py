@@ -183,6 +183,7 @@ async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():
     assert max(most) <= 2
 
 
+@pytest.mark.slow
 async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
     wide = ModelProfile(name="fake", free=True, window=200_000)
     models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(330))), profile=wide)

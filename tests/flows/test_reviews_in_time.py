@@ -72,6 +72,7 @@ def test_what_an_early_review_wants_again_is_done_once_all_is_judged():
     assert [each.repairs_subtask for each in script.state.order.order.subtasks] == [keys[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 25, 100])
 def test_nothing_is_reviewed_early_that_fits_one_shard(count: int):
     """Not even the hundred results that code has verified: one review judges them and writes the answer."""

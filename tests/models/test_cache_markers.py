@@ -38,6 +38,7 @@ def marked(body: dict[str, Any]) -> list[str]:
 
 
 class TestMarkers:
+    @pytest.mark.slow
     async def test_what_repeats_is_marked_from_the_second_call_on(self) -> None:
         async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
             router = ModelRouter(env=server.env)

@@ -263,6 +263,7 @@ _NAMES = ("request", "subtasks", "accepted", "results", "gaps", "sources", "comp
 _FIELDS = st.dictionaries(st.sampled_from([*_NAMES, "task", "plan_cannot"]), _JSON)
 
 
+@pytest.mark.slow
 @given(_FIELDS)
 async def test_a_brief_of_any_shape_is_answered(brief: dict[str, Any]) -> None:
     models = OfflineModels()

@@ -94,6 +94,7 @@ def _steps(request: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -123,6 +124,7 @@ def test_the_work_grows_no_faster_than_the_request(piece: str) -> None:
     assert long <= 2.6 * short + 2_000
 
 
+@pytest.mark.slow
 def test_a_hundred_kilobytes_are_read_to_the_end() -> None:
     made = planned("Tell me everything. " * 5_000 + "What is the weather in Paris?")
     assert [s.args["location"] for s in made.subtasks] == ["Paris"]
@@ -135,6 +137,7 @@ def test_an_endless_word_is_no_place() -> None:
     assert len(made.cannot[0].what) <= 500
 
 
+@pytest.mark.slow
 def test_thousands_of_places_are_planned_up_to_a_ceiling_that_is_named() -> None:
     made = planned("weather in " + ", ".join(f"Town{n}" for n in range(2_500)))
     assert len(made.subtasks) == 2_000

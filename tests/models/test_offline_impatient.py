@@ -103,6 +103,7 @@ def test_a_word_in_lower_case_is_a_place_only_if_it_is_well_known(request_text: 
     assert [part.what for part in planned(request_text).cannot] == [left]
 
 
+@pytest.mark.slow
 def test_the_sample_places_know_every_place_in_lower_case_by_exactly_its_name() -> None:
     names = [name.replace("_", " ") for names in read_words("cities.txt").values() for name in names]
     assert len(names) > 800

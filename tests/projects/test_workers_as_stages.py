@@ -51,6 +51,7 @@ async def roles_of(project: Path, *agents: dict[str, Any]) -> dict[str, Any]:
         return {role.name: role for role in state.definition.roles}
 
 
+@pytest.mark.slow
 async def test_a_built_in_stage_keeps_its_instructions_and_its_output(project: Path) -> None:
     plain = (await roles_of(project))["writer"]
     role = (await roles_of(project, {"name": "writer", "worker": "stylist"}))["writer"]

@@ -151,6 +151,7 @@ async def test_a_question_is_named_whole_so_that_an_answer_is_bound_to_what_was_
     assert await api.asked(run_id) == [card]
 
 
+@pytest.mark.slow
 async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: OpenDoor, office: Office) -> None:
     api = await open_door(approval_timeout=4.0)
     run_id = await api.started("pay Ann")

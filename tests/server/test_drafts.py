@@ -122,6 +122,7 @@ def test_who_comes_late_gets_the_text_so_far_in_one_piece() -> None:
     assert Reading().news({"a": Draft()}) == []
 
 
+@pytest.mark.slow
 def test_a_text_without_end_is_shown_no_further_than_it_can_be() -> None:
     text = Watched()
     for _ in range(100):

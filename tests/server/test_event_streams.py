@@ -132,6 +132,7 @@ async def test_a_run_that_another_process_drives_is_watched_like_ones_own(serve:
     check_end(seen, "succeeded", numbers(seen)[-1])
 
 
+@pytest.mark.slow
 async def test_who_is_more_than_a_thousand_events_behind_reads_the_log(served: Served) -> None:
     """One client watches all the time, so that the newest events are at hand; the others come late, or read slowly."""
     run_id = await served.door.started(MANY)

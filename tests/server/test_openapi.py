@@ -199,6 +199,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_whatever_is_sent_is_answered_as_the_document_says(method: str, path: str, server: Elsewhere) -> None:
     """Schemathesis takes a while to import and to make cases: only a process that runs these tests does either."""

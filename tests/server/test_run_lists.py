@@ -153,6 +153,7 @@ async def test_filters_on_time(api: Door) -> None:
     assert await listed(api, since=elsewhere) == ["measure Lyon"]
 
 
+@pytest.mark.slow
 async def test_pages_hold_every_run_once_while_others_are_started(api: Door, office: Office) -> None:
     made = [await api.started(f"measure place_{number}") for number in range(7)]
     seen: list[str] = []

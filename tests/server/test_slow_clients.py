@@ -52,6 +52,7 @@ def streams(served: Served) -> int:
     return served.door.service.feeds.clients
 
 
+@pytest.mark.slow
 async def test_a_client_that_stops_reading_is_cut_off_and_costs_nobody_else(
     serve: OpenServer, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ async def _clients(served: Served) -> int:
     return streams(served)
 
 
+@pytest.mark.slow
 async def test_a_client_that_reads_slowly_is_not_cut_off(serve: OpenServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is whether it goes on reading, and not how long it takes for everything."""
     monkeypatch.setattr(pages, "CHUNK", 2 * SMALL)

@@ -274,6 +274,7 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
     assert (fork.status_code, fork.json()["limits"]["max_requests"]) == (202, 500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["resume", "retry"])
 async def test_research_that_ran_out_of_turns_continues_with_more(open_door: OpenDoor, verb: str) -> None:
     api = await open_door(model="offline", models=None, offline=True, tools=None)

@@ -23,6 +23,7 @@ def database(request: pytest.FixtureRequest) -> str:
     return request.param and request.getfixturevalue(request.param)
 
 
+@pytest.mark.slow
 async def test_a_server_that_dies_while_it_begins_a_run_leaves_the_turn_to_the_next(
     database: str, serve: OpenServer, home: Path
 ) -> None:

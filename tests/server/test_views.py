@@ -66,6 +66,7 @@ async def test_a_snapshot_is_the_fold_of_the_log(served: Served) -> None:
     assert [lane["status"] for lane in view["assignments"].values() if lane["counts"]] == ["completed", "dropped"]
 
 
+@pytest.mark.slow
 async def test_a_finished_run_of_three_hundred_subtasks_is_shown_whole_by_one_snapshot(served: Served) -> None:
     run_id = await served.door.started(MANY)
     head = (await served.door.over(run_id))["last_seq"]
@@ -166,6 +167,7 @@ async def test_a_run_is_folded_once_for_all_who_watch_it(
     assert folds == list(range(1, whole["last_seq"] + 1))
 
 
+@pytest.mark.slow
 async def test_a_view_that_nobody_watches_costs_only_what_is_new(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from leadhand import Leadhand, tool
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.limits import Usage
@@ -54,6 +56,7 @@ async def send(text: str) -> str:
     return f"sent: {text}"
 
 
+@pytest.mark.slow
 async def test_large_arguments_results_and_answers_are_stored_once(tmp_path: Path) -> None:
     models: Any = LetterLead()
     async with Leadhand(models=models, tools=[send], home=tmp_path, budget=1.0) as lead:

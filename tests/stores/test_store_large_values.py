@@ -46,6 +46,7 @@ def test_every_value_comes_back_as_it_was(value: Any) -> None:
     assert len(packed) <= len(body)
 
 
+@pytest.mark.slow
 async def test_equal_values_of_many_events_and_runs_are_stored_once(url: str, run_sql: RunSql) -> None:
     text, rows = "long " * 4_000, [{"n": number, "name": f"row {number}"} for number in range(1_000)]
     async with aclosing(await open_store(url)) as store:

@@ -83,6 +83,7 @@ def most_at_once(spans: list[tuple[float, float]]) -> int:
     return most
 
 
+@pytest.mark.slow
 async def test_a_thousand_calls_of_two_processes_are_never_more_than_three_at_once_and_none_starves(url: str):
     async with process(url, CALLS) as one, process(url, CALLS) as other:
         assert await one.heard() == await other.heard() == ["ready"]

@@ -54,6 +54,7 @@ async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(
     assert "searches do not find run run-2 by its words: the row is too large" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["x", "\N{DESERET SMALL LETTER LONG I}"], ids=["one byte", "four bytes"])
 async def test_a_run_with_many_long_words_is_found(url: str, letter: str, caplog: pytest.LogCaptureFixture) -> None:
     """PostgreSQL indexes at most 1 MB of words in a row."""

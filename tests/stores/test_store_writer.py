@@ -249,6 +249,7 @@ async def test_a_database_that_stays_away_is_an_error_after_a_while(postgres_tab
         assert reasons(await store.read("run-1")) == ["b"]
 
 
+@pytest.mark.slow
 async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lose_nothing(
     postgres_store: SqlContextStore, postgres_tables_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -65,6 +65,7 @@ def python(code: str, home: Path, **environment: str) -> subprocess.CompletedPro
 # --- nothing set up --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{}, {ENDPOINT: "http://127.0.0.1:9", "OTEL_SDK_DISABLED": "true"}])
 def test_without_a_place_for_traces_nothing_of_opentelemetry_is_imported(
     environment: dict[str, str], tmp_path: Path
@@ -98,6 +99,7 @@ def test_nobody_takes_traces_who_is_not_named_or_is_switched_off(environment: di
 # --- over HTTP -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_spans_of_a_command_reach_a_collector_over_http(tmp_path: Path) -> None:
     with collecting() as collector:
         ran = python(COMMAND.format(["run", "--offline", ASK]), tmp_path, **{ENDPOINT: collector.url + "/"})
@@ -210,6 +212,7 @@ assert "after" in {span.name for span in exporter.get_finished_spans()}, "the pr
 """
 
 
+@pytest.mark.slow
 def test_a_provider_that_the_program_has_set_is_used_and_left_alone(tmp_path: Path) -> None:
     """The span it was in when it started the run is linked; an endpoint in the environment does not come before it."""
     ran = python(OWN, tmp_path, **{ENDPOINT: "http://127.0.0.1:9"})

@@ -74,6 +74,7 @@ def test_killed_between_the_parts_of_a_draft(tmp_path: Path) -> None:
     assert asked(tmp_path).count("draft-1") == 3, "the first part was not written again"
 
 
+@pytest.mark.slow
 def test_a_run_that_another_process_resumes_searches_the_documents_that_it_was_started_with(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()

@@ -27,6 +27,7 @@ from .reports import (
 )
 
 
+@pytest.mark.slow
 def test_offline_the_check_finds_wrong_citations_and_the_revision_corrects_them(home: Path) -> None:
     answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report")
 

@@ -64,6 +64,7 @@ def size(request: ModelRequest) -> int:
     return sum(len(message.model_dump_json()) for message in request.messages)
 
 
+@pytest.mark.slow
 def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None:
     asked = 0
 

@@ -102,6 +102,7 @@ def test_a_revision_after_the_continuation_is_of_the_new_answer(home: Path) -> N
     assert again == ["lead-3", "lead-4", "reviewer-1", "writer-1", "reviewer-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high"),
     [
@@ -127,6 +128,7 @@ def test_a_larger_allowance_continues_every_worker_where_it_stopped(
     assert len(asked) == 8
 
 
+@pytest.mark.slow
 def test_many_subagents_that_a_limit_stopped_at_once_continue_together(home: Path) -> None:
     ten = [{"tool": "subagent_run", "args": task(f"size {number}")} for number in range(10)]
     scripted = priced(model(lead=lead(calls("parallel_tool_call", calls=ten), SOUND.split(" The")[0]), writer=WRITTEN))

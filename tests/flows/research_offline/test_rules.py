@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from leadhand.domain.tool import ToolSpec
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.report.offline import BYLINE
@@ -59,6 +61,7 @@ def test_a_question_that_looks_like_a_citation_is_none() -> None:
     assert "## What is (p1)?" in Desk().ask("What is a fork? What is [p1]?")
 
 
+@pytest.mark.slow
 def test_a_long_question_makes_short_todos_and_tasks() -> None:
     desk = Desk()
     desk.ask(f"What is a fork? {'Where is the wall of ' + 'stones ' * 1_500}?")
