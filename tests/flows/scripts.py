@@ -7,10 +7,11 @@ from typing import Any
 from domain.histories import History, definition
 
 from leadhand.domain import events as ev
-from leadhand.domain.errors import FailureClass
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.state import AssignmentState, AttemptState
 from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_result import WorkResult
 from leadhand.flows.work_order.roles import RoleName
 
 
@@ -74,6 +75,13 @@ class Script(History):
         """A thought cannot be had, however often it is tried."""
         while assignment in self.under_way:
             self.fails(self.attempt(assignment), FailureClass(class_), "http_401")
+            self.decide_all()
+
+    def unusable(self, assignment: str, message: str) -> None:
+        """What a thought answers cannot be used, however often it is asked for."""
+        while assignment in self.under_way:
+            failure = Failure.of(message, "malformed_answer", FailureClass.INVALID)
+            self.returns(self.attempt(assignment), WorkResult.failed("thought", failure))
             self.decide_all()
 
     def done(self, *keys: str) -> None:

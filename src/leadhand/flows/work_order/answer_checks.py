@@ -32,6 +32,7 @@ from .results import (
     is_verified,
     section_numbers,
     subtasks,
+    without_verdict,
 )
 from .roles import RoleName
 
@@ -92,8 +93,9 @@ def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | N
         review, _ = parse(Review, value)
         if review is None or not review.complete or review.missing or review.cannot:
             return False
-        accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
-        return accepts and not _review_problems(state, assignment, value)
+        if not all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts):
+            return False
+        return not _review_problems(state, assignment, value, strict=True)
 
     return accepted
 
@@ -154,15 +156,18 @@ def _call(subtask: ProposedSubtask) -> str:
     return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
 
 
-def _review_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+def _review_problems(state: RunState, assignment: Assignment, value: Json, *, strict: bool = False) -> list[str]:
+    """Return the problems of a review. Unless ``strict``, it may leave out verdicts: another review is asked for them.
+
+    If none of those that are needed is there, or something else has to be corrected, the missing ones are problems too.
+    """
     review, found = parse(Review, value)
     if review is None:
         return found
     covers: tuple[str, ...] = tuple(assignment.input.get("covers", ()))
     judged = [verdict.subtask for verdict in review.verdicts]
-    open_ = [key for key in covers if not is_verified(state.assignments[key])]
-    found = [f"no verdict for {key}" for key in open_ if key not in judged]
-    found += [f"{key} is not among the subtasks to review" for key in judged if key not in covers]
+    left_out = [f"no verdict for {key}" for key in without_verdict(state, covers, judged)]
+    found = [f"{key} is not among the subtasks to review" for key in judged if key not in covers]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
     for verdict in review.verdicts:
         subtask = state.assignments.get(verdict.subtask)
@@ -183,7 +188,8 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
-    return found
+    useful = any(key in covers and not is_verified(state.assignments[key]) for key in judged)
+    return [*left_out, *found] if found or strict or not useful else []
 
 
 def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from leadhand.domain import outcome
 from leadhand.domain.advice import ASK_AGAIN, more_steps, next_action
@@ -19,6 +19,7 @@ from leadhand.domain.work_order import Assignment
 
 from .roles import RoleName
 
+NO_VERDICT = "the review gave no usable verdict"
 UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 """What a person can do about a part that no tool can do."""
 
@@ -72,6 +73,11 @@ def is_exact(subtask: AssignmentState) -> bool:
     """Whether exactly the ordered call was made."""
     made = subtask.made
     return len(made) == 1 and made[0].args is None and made[0].tool == subtask.subtask.tool
+
+
+def without_verdict(state: RunState, covers: Iterable[str], judged: Collection[str]) -> list[str]:
+    """Return the subtasks that a review covers, and that need a verdict, but are not among those it ``judged``."""
+    return [key for key in covers if key not in judged and not is_verified(state.assignments[key])]
 
 
 def unverified(subtask: AssignmentState) -> bool:
@@ -169,11 +175,18 @@ def _part(name: str, reason: str, action: str, class_: FailureClass = FailureCla
 
 
 def _failed_reviews(state: RunState) -> dict[str, Failure]:
-    """Return the failures of reviews by the keys of the subtasks that they should have judged."""
+    """Return the failures of reviews by the keys of the subtasks that they should have judged.
+
+    A failure that names subtasks tells the model what to correct; it is not the reason for every subtask.
+    """
     found: dict[str, Failure] = {}
     for assignment in state.assignments.values():
-        if assignment.assignment.role == RoleName.REVIEW and assignment.failure is not None:
-            found |= dict.fromkeys(assignment.assignment.input.get("covers", ()), assignment.failure)
+        failure = assignment.failure
+        if assignment.assignment.role == RoleName.REVIEW and failure is not None:
+            covers: list[str] = assignment.assignment.input.get("covers", [])
+            if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in covers):
+                failure = failure.evolve(message=NO_VERDICT)
+            found |= dict.fromkeys(covers, failure)
     return found
 
 
@@ -184,7 +197,8 @@ def _unreviewed(state: RunState, subtask: AssignmentState, review: Failure | Non
         reason = f"{passed}, and the run was cancelled by {state.cancel_by} before its review: unverified"
         return gap(subtask, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = review or used_up(state)
-    if cause is None:
-        return gap(subtask, FailureClass.INSUFFICIENT, f"{passed} but could not be reviewed: unverified", ASK_AGAIN)
-    reason = f"{passed} but could not be reviewed: unverified ({cause.message})"
-    return gap(subtask, FailureClass.INSUFFICIENT, reason, next_action(state, cause))
+    order = state.orders.get(subtask.order)
+    why = cause.message if cause is not None else NO_VERDICT if order is not None and order.review is not None else ""
+    reason = f"{passed} but could not be reviewed: unverified{f' ({why})' if why else ''}"
+    action = ASK_AGAIN if cause is None else next_action(state, cause)
+    return gap(subtask, FailureClass.INSUFFICIENT, reason, action)

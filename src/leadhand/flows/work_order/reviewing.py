@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
 from leadhand.domain import commands as do
 from leadhand.domain.ids import event_number
 from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.value import Json, is_object
+from leadhand.domain.value import Json, is_object, list_of, object_of, text_of
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import (
     TOKENS_PER_SUBTASK,
@@ -21,7 +22,7 @@ from leadhand.flows.context_budget import (
 
 from . import briefs
 from .answer_checks import answer_problems
-from .results import is_verified, ran_out
+from .results import is_verified, ran_out, without_verdict
 from .roles import RoleName, with_role
 
 SHARD, LINES = 25, 100
@@ -35,7 +36,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
 
     While its last subtasks run, the shards that are full are assigned. One shard also judges the request as a whole,
     once all subtasks are done; if that is too much for one shard, a separate review does so. A shard that was too large
-    for its model is halved. What changed after its review began is reviewed again.
+    for its model is halved. What changed after its review began is reviewed again, and so is, once, what it left out.
     """
     name = order.order.work_order_id
     if order.open > min(SHARD, 1 + len(order.order.subtasks) // 10):
@@ -59,7 +60,9 @@ def _is_outdated(state: RunState, review_: AssignmentState) -> bool:
 def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState]) -> list[do.Assign]:
     """Return the reviews of what is done and not under review; those that are full, while others still run."""
     space = context_budget(state, RoleName.REVIEW)
-    reviewed = {key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_)}
+    asked = Counter(key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_))
+    left_out = {key for review_ in reviews_ if review_.ok for key in _left_out(state, review_)}
+    reviewed = {key for key, times in asked.items() if times > 1 or key not in left_out}
     found = [state.assignments[key] for key in order.order.subtask_keys() if key not in reviewed]
     if ran_out(state, order):  # nothing is repaired any more: only what was done needs a verdict
         found = [each for each in found if each.ok]
@@ -150,6 +153,12 @@ def _covers(review: AssignmentState) -> list[str]:
     return list(review.assignment.input.get("covers", ()))
 
 
+def _left_out(state: RunState, review_: AssignmentState) -> list[str]:
+    """Return the subtasks on which a finished review should have given a verdict, and did not."""
+    verdicts = list_of(object_of(review_.value).get("verdicts"))
+    return without_verdict(state, _covers(review_), {text_of(object_of(each).get("subtask")) for each in verdicts})
+
+
 def _halves(shard: AssignmentState) -> list[do.Assign]:
     covers, given = _covers(shard), shard.assignment.input
     middle = len(covers) // 2
@@ -173,18 +182,20 @@ def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
     whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
     verdicts = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
-    covered = [key for review_, _ in reviews for key in _covers(review_)]
+    covered = dict.fromkeys(key for review_, _ in reviews for key in _covers(review_))
+    left_out = without_verdict(state, covered, verdicts)
+    # Another result without a verdict was verified by code, and the review had nothing against it.
+    presumed = {key: Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in covered if key not in left_out}
     return Review(
-        # The result of a missing verdict was verified by code, and the review had nothing against it.
-        verdicts=tuple(verdicts.get(key) or Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in covered),
-        complete=len(reviews) == len(reviews_) and whole is not None and whole.complete,
+        verdicts=tuple(verdicts.get(key, verdict) for key, verdict in presumed.items()),
+        complete=len(reviews) == len(reviews_) and not left_out and whole is not None and whole.complete,
         missing=whole.missing if whole is not None else (),
         cannot=whole.cannot if whole is not None else (),
-        answer=_sound_answer(state, reviews_, whole) if whole is not None else None,
+        answer=_sound_answer(state, reviews_[0], whole) if whole is not None else None,
     )
 
 
-def _sound_answer(state: RunState, reviews_: list[AssignmentState], review: Review) -> str | None:
-    if len(reviews_) > 1 or not review.answer or not review.complete:
+def _sound_answer(state: RunState, review_: AssignmentState, review: Review) -> str | None:
+    if not review_.assignment.input.get("compose") or not review.answer or not review.complete:
         return None
-    return None if answer_problems(state, review.answer, tuple(_covers(reviews_[0]))) else review.answer
+    return None if answer_problems(state, review.answer, tuple(_covers(review_))) else review.answer

@@ -1,0 +1,125 @@
+"""A review that leaves out a verdict counts for the others; what it left out is reviewed once more, by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flows.scripts import Script, accept, drop, judged
+from leadhand.domain.run import RunStatus
+from leadhand.flows.work_order.answer_checks import draft, output_problems
+
+
+def reviewed(count: int, *left_out: int, **more: Any) -> tuple[Script, list[str]]:
+    """A run whose first review accepts all subtasks but those ``left_out``."""
+    script = Script(*(judged(f"s{number}", number) for number in range(count)))
+    keys = script.under_way
+    script.done(*keys)
+    given = [key for number, key in enumerate(keys) if number not in left_out]
+    script.reviewed(accept(*given), **more)
+    return script, keys
+
+
+def verdicts(script: Script) -> dict[str, bool]:
+    return {key: each.accepted for key, each in script.state.assignments.items() if each.order}
+
+
+def test_what_a_review_left_out_is_reviewed_by_itself_and_the_answer_that_it_wrote_is_released():
+    said = "; ".join(f"wo-001.{number} is done" for number in range(3)) + " [1]."
+    script, keys = reviewed(3, 1, answer=said)
+    assert script.under_way == ["review-wo-001-1"]
+    facts = script.facts("review-wo-001-1")
+    assert [each["subtask"] for each in facts["subtasks"]] == [keys[1]]
+    assert facts["judge_only"]
+    assert "compose" not in facts
+
+    script.think("review-wo-001-1", {"verdicts": accept(keys[1])})
+    assert all(verdicts(script).values())
+    assert script.finished.status is RunStatus.SUCCEEDED
+    assert script.finished.answer == said
+    assert "compose" not in script.state.assignments
+
+
+def test_an_answer_is_not_released_if_the_second_review_rejects_what_the_first_left_out():
+    script, keys = reviewed(3, 1, answer="wo-001.0 is done; wo-001.1 is done; wo-001.2 is done.")
+    script.think("review-wo-001-1", {"verdicts": drop(keys[1])})
+    assert script.under_way == ["compose"]
+
+
+def test_no_draft_is_shown_of_an_answer_whose_review_lacks_a_verdict():
+    script = Script(*(judged(f"s{number}", number) for number in range(2)))
+    keys = script.under_way
+    script.done(*keys)
+    may_show = draft(script.state, script.state.assignments["review-wo-001-0"].assignment)
+    assert may_show is not None
+    assert may_show({"verdicts": accept(*keys)})
+    assert not may_show({"verdicts": accept(keys[0])})
+
+
+@pytest.mark.parametrize("again", ["fails", "leaves one out"])
+def test_only_what_is_left_out_twice_is_unverified_with_a_reason_of_its_own(again: str):
+    script, keys = reviewed(4, 1, 2)
+    if again == "fails":
+        script.unusable("review-wo-001-1", f"no verdict for {keys[1]}; no verdict for {keys[2]}")
+    else:
+        script.think("review-wo-001-1", {"verdicts": accept(keys[2])})
+    left = [keys[1], keys[2]] if again == "fails" else [keys[1]]
+    assert script.under_way == ["compose"], "it was asked for more than once more"
+    assert verdicts(script) == {key: key not in left for key in keys}
+
+    script.think("compose")
+    assert script.finished.status is RunStatus.PARTIAL
+    assert [gap.name for gap in script.finished.gaps] == [f"s{keys.index(key)}" for key in left]
+    assert {gap.reason for gap in script.finished.gaps} == {
+        "its result passed the code checks but could not be reviewed: unverified (the review gave no usable verdict)"
+    }
+    order = script.state.orders["wo-001"]
+    assert order.review is not None
+    assert not order.review.complete
+
+
+def test_a_reason_of_a_review_that_names_no_subtask_is_kept():
+    script = Script(judged("a"), judged("b", 2))
+    script.done("wo-001.0", "wo-001.1")
+    script.unusable("review-wo-001-0", "the model answered with text instead of a JSON object (review): 'Sure!'")
+    script.think("compose")
+    assert all(gap.reason.endswith("(review): 'Sure!')") for gap in script.finished.gaps)
+
+
+def test_a_large_order_is_reviewed_again_only_where_a_shard_left_something_out():
+    script = Script(*(judged(f"s{number}", number) for number in range(60)))
+    keys = script.under_way
+    script.done(*keys)
+    script.think("review-wo-001-0", {"verdicts": accept(*keys[:24]), "complete": True})
+    assert script.under_way == ["review-wo-001-1", "review-wo-001-2", "review-wo-001-3"]
+    script.think("review-wo-001-1", {"verdicts": accept(*keys[25:50])})
+    script.think("review-wo-001-2", {"verdicts": accept(*keys[50:])})
+    assert [each["subtask"] for each in script.facts("review-wo-001-3")["subtasks"]] == [keys[24]]
+    script.think("review-wo-001-3", {"verdicts": accept(keys[24])})
+    script.think("compose")
+    assert script.finished.status is RunStatus.SUCCEEDED
+
+
+def test_a_review_that_has_to_be_corrected_is_told_what_it_left_out_too():
+    script = Script(judged("a"), judged("b", 2))
+    script.done("wo-001.0", "wo-001.1")
+    review = script.state.assignments["review-wo-001-0"].assignment
+    answer = {"verdicts": accept("wo-001.0", "wo-009.0"), "complete": True}
+    assert output_problems(script.state, review, answer, "") == [
+        "no verdict for wo-001.1",
+        "wo-009.0 is not among the subtasks to review",
+    ]
+    nothing = {"verdicts": accept("wo-009.0"), "complete": True}
+    assert "no verdict for wo-001.0" in output_problems(script.state, review, nothing, "")
+
+
+def test_an_answer_that_a_shard_writes_unasked_is_not_released():
+    """It saw a part of the results only."""
+    script = Script(*(judged(f"s{number}", number) for number in range(30)))
+    keys = script.under_way
+    script.done(*keys)
+    answer = "; ".join(f"{key} is done" for key in keys) + " [1]."
+    script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True, "answer": answer})
+    script.think("review-wo-001-1", {"verdicts": accept(*keys[25:])})
+    assert script.under_way == ["compose"]
