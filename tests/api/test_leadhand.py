@@ -11,6 +11,8 @@ import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
 from leadhand.domain.document.run_document import run_document
+from leadhand.testing.scripted_model import ScriptedModel
+from leadhand.testing.steps import plans, reviews, says, subtask
 
 QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louvre to Orly airport?"
 
@@ -218,6 +220,30 @@ async def test_a_secret_of_the_environment_never_reaches_the_log(
     assert b"[redacted]" in kept
     assert b"canary-value-4711-hidden" not in kept
     assert b"hunter2-hunter2" not in kept
+
+
+async def test_no_part_of_a_secret_of_the_environment_reaches_on_text(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY_API_KEY", "canary-value-4711-hidden")
+    model = ScriptedModel(
+        plan=[plans(subtask("look", "look", n=1))],
+        review=[reviews(accept=["wo-001.0"])],
+        compose=[says("Saw canary-value-4711-hidden, and 1")],
+        lenient=True,
+    )
+
+    @tool
+    async def look(n: int) -> str:
+        """Look at a thing."""
+        return f"Saw canary-value-4711-hidden, and {n}"
+
+    pieces: list[str] = []
+    async with Leadhand(models=model, tools=[look], home=home, on_text=lambda *said: pieces.append(said[2])) as lead:
+        answer = await lead.run("look")
+    assert "".join(pieces) == "Saw [redacted], and 1"
+    assert len(pieces) > 1, "it came as one piece"
+    assert "".join(pieces) in answer.text
 
 
 async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:

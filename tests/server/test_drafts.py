@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server.streams import Streamed, Text
 
+from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.server.drafts import Draft, Piece, Reading
 
@@ -17,8 +18,9 @@ TOKEN = "Bearer abcdefghijklmnopqrstuvwxyz012345"
 OWN = "lh_0123456789abcdefghijklmnopqrstuvwxyz"
 URL = "https://app:zanzibar@db.example/x"
 BASIC = "Basic YXBwOnphbnppYmFy"
+QUOTED = "password: 'zanzibar'"
 MEMBER = '"password": "swordfish and chips"'
-SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN, URL, BASIC, MEMBER)
+SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN, URL, BASIC, MEMBER, QUOTED)
 TELLING = (
     *("hunter2", "correct horse", "horse battery", "MIIEowIBAAKCAQEA", "q83vEjRWeJ", "abcdefghij", "lh_0123456789"),
     *("zanzibar", "YXBwOn", "swordfish", "and chips"),
@@ -158,3 +160,46 @@ def test_however_a_text_is_cut_no_part_of_a_secret_shows_and_all_the_rest_does(d
             shown = text.write(whole[start:end])
             assert not [telling for telling in TELLING if telling in shown], shown
     assert text.draft.shown == REDACTOR.text(whole)
+
+
+def said(*pieces: str) -> list[str]:
+    """What is passed on of pieces that a model writes, joined, after each of them and at the end."""
+    passed: list[str] = []
+    writer = DraftWriter(REDACTOR, passed.append)
+    found: list[str] = []
+    for piece in pieces:
+        writer.write(piece)
+        found.append("".join(passed))
+    writer.end()
+    return [*found, "".join(passed)]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("end", ["", ".", " and more"])
+def test_no_part_of_a_secret_is_passed_on_and_the_rest_is_to_its_last_word(secret: str, end: str) -> None:
+    whole = f"He said: {secret}{end}"
+    for size in (1, 3, 7, len(whole)):
+        each = said(*(whole[at : at + size] for at in range(0, len(whole), size)))
+        assert not [telling for telling in TELLING if any(telling in shown for shown in each)], each
+        assert each[-1] == REDACTOR.text(whole)
+
+
+@pytest.mark.parametrize(("first", "shown"), [("", ""), (f"{KNOWN} ", f"{REDACTED} "), (f"{PEM}\n", f"{REDACTED}\n")])
+def test_a_long_text_is_passed_on_word_by_word_and_each_word_is_read_once(first: str, shown: str) -> None:
+    words = [f"word{number} " for number in range(2_000)]
+    each = said(first, *words) if first else said(*words)
+    assert each[-2001:-1] == [shown + "".join(words[: number + 1]) for number in range(2_000)]
+
+    settled = REDACTOR.unfinished(first + "".join(words))[1]
+    assert settled == "", "all of it is read again with the next word"
+
+
+def test_a_text_that_starts_again_is_passed_on_from_its_start() -> None:
+    passed: list[str] = []
+    writer = DraftWriter(REDACTOR, passed.append)
+    for piece in ("hunter2", "", "one ", "two", "", "three"):
+        writer.write(piece)
+    writer.end()
+    assert passed == ["", "one ", "", "three"]
+    writer.end()
+    assert passed[4:] == []

@@ -15,6 +15,7 @@ from leadhand.domain.limits import SharedLimit
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation, Kept
+from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.endings import Parked
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
@@ -124,8 +125,10 @@ class Host:
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
         work = await with_payloads(work, log)
-        on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
-        turns = Turns(work, log, self._models, self._tools, on_text)
+        draft = None
+        if self._on_text is not None:
+            draft = DraftWriter(self._redactor, partial(self._on_text, work.run_id, work.attempt.attempt))
+        turns = Turns(work, log, self._models, self._tools, draft)
         if work.code is not None:
             from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
 

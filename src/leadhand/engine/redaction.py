@@ -46,11 +46,11 @@ _PATTERNS = (
 _NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
 _QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
 _ASSIGNED = late_pattern(
-    rf"{_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))",
+    rf"(?={_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}})))",
 )
 """``password=…``, or with the value in quotes, such as in JSON that is part of a text; a group is the value."""
-_BASIC = late_pattern(r"\b(?i:basic)\s+([A-Za-z0-9+/_\-]{4,}={0,2})")
-"""Perhaps the credentials of HTTP; the group is what must decode to them."""
+_BASIC = late_pattern(r"\b(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
+"""Perhaps the credentials of HTTP; the group is what must decode to them, or may be the same word again."""
 _KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _KEY_END = late_pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
 _KEY_LINES = late_pattern(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
@@ -68,7 +68,7 @@ No event field has such a name."""
 _SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
-_BEGUN = late_pattern(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
+_BEGUN = late_pattern(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*(?:\"\S*)?|'[^'\n]*(?:'\S*)?)?)\Z")
 _KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
 _URL_CUT = late_pattern(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
@@ -111,18 +111,25 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
-        return self._redacted(text, len(text))
-
-    def unfinished(self, written: str) -> str:
-        """What can be shown of a text that is still being written: no secret, and nothing that may yet become one."""
-        return self._redacted(written, self._safe_prefix(written))
-
-    def _redacted(self, text: str, stop: int) -> str:
-        """``text`` up to ``stop``, with every secret in it redacted, also those that end later."""
         if len(text) < SHORTEST_SECRET and "@" not in text:
-            return text[:stop]
-        if not self._may_hold_secret(json.dumps(text, ensure_ascii=False)):
-            return text[:stop]
+            return text
+        return self._redacted(text, len(text))[0] if self._is_marked(text) else text
+
+    def unfinished(self, written: str) -> tuple[str, str]:
+        """Return what can be shown of a text that is still being written, and what of it has to be read again.
+
+        No secret is shown, and nothing that may yet become one. What follows belongs to what has to be read again.
+        """
+        is_marked = self._is_marked(written)
+        stop = self._safe_prefix(written, _BEGUN.search(written) if is_marked else None)
+        shown, end = self._redacted(written, stop) if is_marked else (written[:stop], stop)
+        return shown, written[stop:] if end <= stop and written[:stop][-1:].isspace() else written
+
+    def _is_marked(self, text: str) -> bool:
+        return self._may_hold_secret(json.dumps(text, ensure_ascii=False))
+
+    def _redacted(self, text: str, stop: int) -> tuple[str, int]:
+        """Return ``text`` up to ``stop`` with every secret in it redacted, and where the last of them ends."""
         spans = list(self._spans(text)) if self._secret.search(text) is not None else []
         decoded, places = _decoded(text) if "\\" in text else ("", [])
         if self._secret.search(decoded) is not None:
@@ -135,21 +142,21 @@ class Redactor:
             if first >= end:
                 parts += (text[end:first], REDACTED)
             end = max(end, last)
-        return "".join([*parts, text[end:stop]])
+        return "".join([*parts, text[end:stop]]), end
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where the secrets of a text begin and end, in any order."""
         for pattern in (*self._each, _ASSIGNED):
             yield from (found.span(found.lastindex or 0) for found in pattern.finditer(text))
-        yield from (found.span() for found in _BASIC.finditer(text) if _are_credentials(found[1]))
+        yield from ((found.start(), found.end(1)) for found in _BASIC.finditer(text) if _are_credentials(found[1]))
         yield from _private_keys(text)
         for secret, beginning in self._beginnings:
             yield from _cut_off(text, secret, beginning)
 
-    def _safe_prefix(self, written: str) -> int:
+    def _safe_prefix(self, written: str, begun: re.Match[str] | None) -> int:
         """Return where the unfinished word begins, or what of several words may yet become a secret."""
-        end = max((space.end() for space in _SPACE.finditer(written)), default=0)
-        begun = _BEGUN.search(written)
+        last = "" if written[-1:].isspace() else "".join(written.rsplit(None, 1)[-1:])
+        end = len(written) - len(last)
         if begun is not None:
             end = min(end, begun.start())
         header = written.rfind("-----BEGIN ")

@@ -23,6 +23,7 @@ from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
+from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
 from leadhand.engine.gate import OF_A_SECRET, argument_problems, schema_problems
@@ -68,13 +69,14 @@ class Turns:
         log: RunLog,
         models: ModelCalls,
         tools: ToolCalls,
-        on_text: Callable[[str], None] | None = None,
+        draft: DraftWriter | None = None,
     ) -> None:
         self._work = work
         self._log = log
         self._models = models
         self._tools = tools
-        self._on_text = on_text
+        self._draft = draft
+        self._on_text = draft.write if draft is not None else None
         self._is_shown = False
         self.rules = CallRules(work, self._unfit)
 
@@ -235,7 +237,10 @@ class Turns:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
                 on_text(f"{before}\n")
-        return await self._models.ask(self._log, call, on_text)
+        reply = await self._models.ask(self._log, call, on_text)
+        if self._draft is not None:
+            self._draft.end()
+        return reply
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
