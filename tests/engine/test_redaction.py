@@ -328,6 +328,68 @@ def test_credentials_in_a_text_are_redacted_and_the_rest_is_not(text: str, shown
 
 
 @pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password: hunter2", "hunter2"),
+        ("The admin's Password: `hunter2`, which", "hunter2"),
+        ("**Password:** hunter2!", "hunter2!"),
+        ("db_password = correct-h0rse", "correct-h0rse"),
+        ("api_key: 0123456789abcdef", "0123456789abcdef"),
+        ("api-key:k3y0f4nn", "k3y0f4nn"),
+        ("- secret: aB3dE6gH9", "aB3dE6gH9"),
+        ("access_token:\tabc123def", "abc123def"),
+        ("refresh_token: abc123def", "abc123def"),
+        ("GET /x?token=abc123def&n=1", "abc123def"),
+        ("TOKEN=abc123def", "abc123def"),
+        ("auth_token=abc123def", "abc123def"),
+        ("export SMTP_PASS=zanzibar", "zanzibar"),
+        ("db-pass=zanzibar;", "zanzibar"),
+    ],
+)
+def test_what_follows_a_usual_name_is_redacted_if_it_looks_like_a_secret(text: str, secret: str):
+    shown = text.replace(secret, REDACTED)
+    assert Redactor().text(text) == shown
+    assert Redactor().text(shown) == shown
+    assert Redactor().payload({"note": text}) == {"note": shown}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password: policy says that it has eight characters",
+        "Password: required. Secret: none.",
+        "password: 8-character minimum, 12characters at most",
+        "password: https://example.com/reset/v2",
+        "password:\nhunter2 is an example",
+        "secret: SHA-256 or sha512sum; token: OAuth2.0",
+        "api_key: base64-encoded, password: Argon2id",
+        "token = 5 units",
+        "The price per token: 1.5e-06 USD, per access token: 0.00015USD",
+        "token=42 next_page_token=abc123def max_token=4096k",
+        "secret: 2026-11-24, 10:30",
+        "the secret = 7pm",
+        "bypass=everything1 compass=north12",
+        "a password is required, and a secret 4711abcd is another",
+    ],
+)
+def test_ordinary_text_after_a_usual_name_is_left_alone(text: str):
+    assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize(
+    "written", ["KEY+/4711 ÄÖ-HIDDEN", "key%2B%2F4711%20%C3%A4%C3%B6-hidden", "a2V5Ky80NzExIMOkw7YtaGlkZGVu"]
+)
+def test_a_known_secret_is_found_in_capitals_percent_encoded_and_in_base64(written: str):
+    redactor = Redactor.of_environment({"MY_KEY": "key+/4711 äö-hidden"})
+    assert redactor.text(f"it is <{written}>") == f"it is <{REDACTED}>"
+    assert redactor.payload({"note": f"<{written}>"}) == {"note": f"<{REDACTED}>"}
+
+
+def test_a_secret_that_is_no_text_is_known_too():
+    assert Redactor.of_environment({"MY_KEY": "hidden\udcff4711"}).text("<hidden%FF4711>") == f"<{REDACTED}>"
+
+
+@pytest.mark.parametrize(
     ("name", "value", "secret"),
     [
         ("DATABASE_URL", "postgres://app:hunter2hunter2@db/x", "hunter2hunter2"),
@@ -436,6 +498,10 @@ PARTS = (
     *LOOKS_LIKE_ONE,
     *(
         "password=",
+        "password: ",
+        "token=",
+        "db_pass=",
+        "hunter2 ",
         "pwd: '",
         'api_key="',
         "Basic ",

@@ -19,11 +19,12 @@ OWN = "lh_0123456789abcdefghijklmnopqrstuvwxyz"
 URL = "https://app:zanzibar@db.example/x"
 BASIC = "Basic YXBwOnphbnppYmFy"
 QUOTED = "password: 'zanzibar'"
+UNQUOTED = "**Password**: zanz1bar"
 MEMBER = '"password": "swordfish and chips"'
-SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN, URL, BASIC, MEMBER, QUOTED)
+SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN, URL, BASIC, MEMBER, QUOTED, UNQUOTED)
 TELLING = (
     *("hunter2", "correct horse", "horse battery", "MIIEowIBAAKCAQEA", "q83vEjRWeJ", "abcdefghij", "lh_0123456789"),
-    *("zanzibar", "YXBwOn", "swordfish", "and chips"),
+    *("zanzibar", "zanz1bar", "YXBwOn", "swordfish", "and chips"),
 )
 REDACTOR = Redactor([KNOWN, WORDS])
 

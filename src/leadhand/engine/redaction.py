@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, TypeVar, cast
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from leadhand.domain.text import late_pattern
 from leadhand.domain.value import Json, Value
@@ -45,10 +45,24 @@ _PATTERNS = (
 )
 _NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
 _QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
-_ASSIGNED = late_pattern(
-    rf"(?={_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}})))",
+_WORD = r"[^\s\"'`&;,<>]"
+_ORDINARY = (
+    r"(?i:(?:sha|md|aes|base|oauth|utf|pbkdf|argon|rsa|[hre]s|ed|tls|ssl|erc|bep)[-_]?\d|[a-z]+://"
+    r"|\d[\d.,]{0,7}(?:e[-+]?\d+)?[-/]?[a-z/%]*(?![^\s.,;:!?)]))"
 )
-"""``password=…``, or with the value in quotes, such as in JSON that is part of a text; a group is the value."""
+"""What people write after ``secret:`` and ``token:`` besides words: an algorithm, a URL, a number with its unit."""
+_MIXED = rf"(?={_WORD}*\d)(?={_WORD}*[A-Za-z])(?!{_ORDINARY})({_WORD}{{6,}})"
+_NOTED = rf"(?:{_NAMED}|(?i:refresh[-_]?token))[*`]*[ \t]*"
+_VALUE = r"[:=][ \t*`]*"
+_TOKEN = r"(?<![\w-])(?:(?i:auth|api|id|bot|session|user)[-_])?(?i:token)="
+_ASSIGNED = late_pattern(
+    rf"(?={_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))"
+    rf"|(?<=[-_])(?i:pass)=({_WORD}{{4,}})|(?:{_NOTED}{_VALUE}|{_TOKEN}){_MIXED})",
+)
+"""``password=…``, or with the value in quotes, such as in JSON that is part of a text; a group is the value.
+
+``password: …`` and ``token=…`` are common in ordinary text, so their value needs letters and digits.
+"""
 _BASIC = late_pattern(r"\b(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
 """Perhaps the credentials of HTTP; the group is what must decode to them, or may be the same word again."""
 _KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
@@ -58,7 +72,7 @@ _MARKS = (
     *("gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
     *("bearer", "basic", "private key", "@", "apikey", "api_key", "api-key", "authorization", "pass", "pwd", "secret"),
     *('_pat"', '-pat"', '_dsn"', '-dsn"'),
-    *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
+    *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token", "token="),
     *("privatekey", "private_key", "private-key"),
     r"\\",  # an escape inside a text
     *("\u017f", "\u0131", "i\u0307"),  # letters that a pattern takes for s and i, whatever their case
@@ -68,7 +82,9 @@ No event field has such a name."""
 _SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
-_BEGUN = late_pattern(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*(?:\"\S*)?|'[^'\n]*(?:'\S*)?)?)\Z")
+_BEGUN = late_pattern(
+    rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*(?:\"\S*)?|'[^'\n]*(?:'\S*)?)?|{_NOTED}(?:{_VALUE}\S*)?)\Z"
+)
 _KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
 _URL_CUT = late_pattern(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
@@ -92,17 +108,19 @@ class Redactor:
     """Redacts secrets in values: given values, text that looks like a secret, and fields with the name of a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
+        given = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        known = sorted(given.union(*map(_forms, given)), key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
-        self._beginnings = [(secret, _beginning(secret)) for secret in known]
+        self._beginnings = [(secret, _beginning(secret)) for secret in known if secret in given]
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
         self._each = [late_pattern(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
         begun = [re.escape(beginning) for _, beginning in self._beginnings]
         self._secret = late_pattern("|".join([*values, *begun, *_PATTERNS, *more]))
-        marks = (*known, *(beginning for _, beginning in self._beginnings))
-        self._known_marks = [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in marks]
+        marks = {beginning for _, beginning in self._beginnings}.union(*map(_forms, given))
+        folded = {json.dumps(mark, ensure_ascii=False)[1:-1].casefold() for mark in marks}
+        self._known_marks = [mark for mark in folded if not any(each in mark and each != mark for each in folded)]
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
@@ -175,10 +193,10 @@ class Redactor:
         """Whether a text or event, as JSON, has anything that every secret has. Where not, this is all that redaction
         costs: plain text is found several times faster than patterns.
         """
-        if any(map(written.__contains__, self._known_marks)):
+        folded = written.casefold()
+        if any(map(folded.__contains__, self._known_marks)) or any(map(folded.__contains__, _MARKS)):
             return True
-        lower = written.lower()
-        return any(map(lower.__contains__, _MARKS)) or bool(_SK.search(lower) or _URL_CUT.search(lower))
+        return bool(_SK.search(folded) or _URL_CUT.search(folded))
 
     def value(self, value: _V) -> _V:
         """Return the value without secrets; the same object if it contains none."""
@@ -227,6 +245,12 @@ def _secrets_of(name: str, value: str) -> Iterator[str]:
     for userinfo in re.findall(_USERINFO, value):
         password = userinfo.partition(":")[2]
         yield from (password, unquote(password))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield other forms of a secret: in capitals, percent-encoded, and in base64 without padding."""
+    encoded = secret.encode(errors="surrogateescape")
+    yield from (secret.upper(), quote(encoded, safe=""), base64.b64encode(encoded).decode().rstrip("="))
 
 
 def _are_credentials(encoded: str) -> bool:
