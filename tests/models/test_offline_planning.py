@@ -198,6 +198,26 @@ def test_on_a_sunday_this_weekend_is_what_is_left_of_it() -> None:
     assert plan(brief)["subtasks"][0]["args"] == {"location": "Paris", "day": "today"}
 
 
+@pytest.mark.parametrize(
+    "day", ["Tuesday, 24 November", "on tuesday 24 november", "on Tuesday, the 24th of November 2026"]
+)
+def test_a_weekday_and_its_date_are_one_day(day: str) -> None:
+    brief = {"request": f"weather in Paris {day}", "today": "2026-11-21", "tools": [WEATHER]}
+    assert [each["args"] for each in plan(brief)["subtasks"]] == [{"location": "Paris", "day": "2026-11-24"}]
+
+
+@pytest.mark.parametrize("day", ["sunday 24 november", "Sunday, November 24", "Sunday, the 24th of November 2026"])
+def test_a_weekday_and_the_date_of_another_are_a_gap_that_says_so(day: str) -> None:
+    made = planned(f"weather in Paris on {day}", [WEATHER])
+    assert made.subtasks == ()
+    assert made.cannot[0].reason.startswith(f"the date after “{day[:6]}” is another day of the week")
+
+
+def test_a_weekday_for_a_tool_without_a_day_is_not_called_a_wrong_one() -> None:
+    made = planned("weather in Paris on Sunday", [offer("weather_tool", "location")])
+    assert "another day of the week" not in made.cannot[0].reason
+
+
 def test_a_stretch_that_the_tool_cannot_be_told_is_a_gap() -> None:
     made = planned("What's the weather in Paris this week?", [offer("weather_tool", "location", day=TEXT)])
     assert made.subtasks == ()

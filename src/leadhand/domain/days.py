@@ -15,8 +15,8 @@ MONTHS = (
 DAY_PARTS = ("morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime")
 _TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {word: n for n, word in enumerate(_TEN, start=1)}
-LONGEST_PHRASE = 7
-"""Words of the longest phrase: "on the 3rd of December 2026"."""
+LONGEST_PHRASE = 9
+"""Words of the longest phrase: "on Thursday, the 3rd of December 2026"; a punctuation mark counts as one."""
 
 _COUNTS = {"a": 1, "few": 3, **NUMBERS}
 _NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, 4, 5, len(name))}
@@ -33,13 +33,14 @@ _PHRASE = re.compile(
     r"|(?P<weekend>weekends?)"
     rf"|(?P<span>(?P<from>from |between )?(?P<first>{_WEEKDAY}) (?:to|through|until|till|(?(from)and|to)) "
     rf"(?P<last>{_WEEKDAY}))"
+    rf"|(?P<date>(?:(?P<also>{_WEEKDAY}) (?:, )?(?:the )?)?"
+    rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
+    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?)"
     rf"|(?P<weekday>(?P<name>{_WEEKDAY})(?: (?:{_PART}))?)"
     r"|(?P<week>(?<= )week)"
     r"|(?P<days>(?:(?<=next )|(?<=coming ))days)"
     rf"|(?P<stretch>(?:(?P<ahead>in )|(?<= ))(?P<count>[1-9]\d{{0,2}}|{_COUNT}) (?P<unit>day|week)s?)"
     r"|(?P<iso>\d{4}-\d\d-\d\d)"
-    rf"|(?P<date>(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
-    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?)"
     r")(?= |$)",
     re.ASCII | re.IGNORECASE,
 )
@@ -131,10 +132,14 @@ def _when(found: re.Match[str], today: date | None) -> When | None:
             return When(date.fromisoformat(said["iso"]).isoformat())
         case _:
             day, month = int(said["day"] or said["day_last"]), _MONTH_NUMBERS[said["month"] or said["month_first"]]
-            if said["year"] or today is None:
-                return When(date(int(said["year"]), month, day).isoformat()) if said["year"] else None
-            dated = date(today.year, month, day)
-            return When((dated if dated >= today else dated.replace(year=today.year + 1)).isoformat())
+            if not said["year"] and today is None:
+                return None
+            dated = date(int(said["year"]) if said["year"] or today is None else today.year, month, day)
+            if not said["year"] and today is not None and dated < today:
+                dated = dated.replace(year=today.year + 1)
+            if said["also"] and dated.weekday() != _NAMED[said["also"]]:
+                return None  # "Sunday 24 November", but it is a Tuesday
+            return When(dated.isoformat())
 
 
 def _later(today: date | None, days: int, count: int = 1) -> When | None:

@@ -9,7 +9,7 @@ from datetime import date
 from itertools import dropwhile, islice, product
 from typing import Any, TypeAlias
 
-from leadhand.domain.days import When
+from leadhand.domain.days import WEEKDAYS, When
 from leadhand.domain.value import list_of
 from leadhand.domain.view.texts import line
 
@@ -79,6 +79,8 @@ class Calls:
             calls.setdefault(key, {"name": ask.name, "longer": longer, "tool": offer.name, "args": args})
         is_whole = len(calls) <= MOST_LOOKUPS
         if is_whole and (left := self._left(ask, [call["args"] for call in calls.values()])):
+            if left.title() in WEEKDAYS and "day" in map(role_of, offer.properties):
+                return f"the date after “{left}” is another day of the week"
             return f"{offer.name} has no parameter that “{left}” could go into, as far as the built-in rules can tell"
         if len(self.found) <= MOST_LOOKUPS:
             self.found |= calls
