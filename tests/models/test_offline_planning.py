@@ -214,7 +214,7 @@ def test_a_weekday_and_the_date_of_another_are_a_gap_that_says_so(day: str) -> N
 
 
 def test_a_weekday_for_a_tool_without_a_day_is_not_called_a_wrong_one() -> None:
-    made = planned("weather in Paris on Sunday", [offer("weather_tool", "location")])
+    made = planned("weather in Paris Sunday", [offer("weather_tool", "location")])
     assert "another day of the week" not in made.cannot[0].reason
 
 
