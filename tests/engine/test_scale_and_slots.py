@@ -17,7 +17,7 @@ from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
-from leadhand.engine.slots import Slots, TimeIsUp, bounded, without_slot
+from leadhand.engine.slots import Bounded, Slots, TimeIsUp, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.tools.decorator import tool
 
@@ -112,7 +112,7 @@ async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
     slots = Slots(1)
 
     async def gated() -> str:
-        async with slots.taken(), bounded(0.05):
+        async with slots.taken(), Bounded(0.05):
             async with without_slot():
                 await asyncio.sleep(0.01)
             return "through"
@@ -149,10 +149,10 @@ async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
 
 async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
     with pytest.raises(TimeIsUp):
-        async with bounded(0.01):
+        async with Bounded(0.01):
             await asyncio.sleep(1)
     with pytest.raises(TimeoutError) as raised:
-        async with bounded(1):
+        async with Bounded(1):
             raise TimeoutError("not ours")
     assert not isinstance(raised.value, TimeIsUp)
 

@@ -46,12 +46,13 @@ def support_of(state: RunState, assignment: AssignmentState) -> Support:
     if subtask is None:
         return Support()
     args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    evidence = assignment.evidence
     approved = [
         call.call_id
-        for call in assignment.evidence
+        for call in evidence
         if (asked := state.approvals.get(call.call_id)) is not None and asked.by and asked.args == call.args
     ]
-    return support(subtask, args, assignment.evidence, approved)
+    return support(subtask, args, evidence, approved)
 
 
 def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:

@@ -201,7 +201,7 @@ _FAR_EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 def readable(text: str) -> str:
     """The text with digits of every script as 0 to 9, and apart from letters that are written without spaces."""
-    if not any(mark >= "\u0660" and (mark.isalnum() or mark in _DIGIT_MARKS) for mark in set(text)):
+    if text.isascii() or not any(mark >= "\u0660" and (mark.isalnum() or mark in _DIGIT_MARKS) for mark in set(text)):
         return text  # the first digit that is not 0 to 9 is U+0660; the scripts of the Far East follow it
     text = re.sub(r"[^\W\D]", lambda digit: str(int(digit[0])), text)
     text = re.sub(rf"(?<=\d)[{_DIGIT_MARKS}](?=\d)", lambda mark: mark[0].translate(_MARKS), text)

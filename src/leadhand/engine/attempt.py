@@ -54,26 +54,26 @@ class Attempt:
         self._turns = turns
         self._objections = 0
         self._rejected: int | None = None
-        self._expectations = Expectations(work, turns, self._problems)
+        self._expectations = Expectations(work, turns)  # without a reference to the attempt: it is freed at its end
         self._evidence: tuple[int, Evidence] | None = None
         self._withheld: tuple[Turn, Failure] | None = None
         """The last answer that a hook did not let pass, and why."""
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
         """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
-        return self._expectations.better(await self._returned(conversation))
-
-    async def _returned(self, conversation: Conversation) -> WorkResult:
         try:
-            return await self._carry_out(conversation)
+            result = await self._carry_out(conversation)
         except GaveUp as gave_up:
-            return self._failed(self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID)))
+            failure = self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID))
+            result = self._failed(failure)
         except Stuck as stuck:
-            return self._failed(self._cause(conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED)))
+            failure = self._cause(conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED))
+            result = self._failed(failure)
         except (ModelError, FlowError) as error:
-            return self._failed(error.failure)
+            result = self._failed(error.failure)
         except Unresolved as error:
-            return self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
+            result = self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
+        return self._expectations.better(result)
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
         if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
@@ -98,7 +98,7 @@ class Attempt:
                     await self._check_answer(whole(conversation.turns))
                 result = self._finished(conversation, turn)
                 if result is not None and result.ok:
-                    result = await self._expectations.checked(conversation, turn, result)
+                    result = await self._expectations.checked(conversation, turn, result, self._problems)
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
@@ -301,7 +301,7 @@ class Attempt:
             first = all(each.message.tool_calls or each.cut for each in before)
             said = whole([*before, turn])
             problems = self._problems(made, said, first=first)
-            unexpected = "" if problems else self._expectations.objection(conversation, said)
+            unexpected = "" if problems else self._expectations.objection(conversation, said, self._problems)
             turn.objection = unexpected or self._asked_again(made, said, problems)
         return turn.objection
 

@@ -27,13 +27,14 @@ class Problems(Protocol):
 class Expectations:
     """What the task of one attempt expects in words."""
 
-    def __init__(self, work: Work, turns: Turns, problems: Problems) -> None:
+    def __init__(self, work: Work, turns: Turns) -> None:
         self._work = work
         self._turns = turns
-        self._problems = problems
         self._marked: WorkResult | None = None
 
-    async def checked(self, conversation: Conversation, turn: Turn, result: WorkResult) -> WorkResult | None:
+    async def checked(
+        self, conversation: Conversation, turn: Turn, result: WorkResult, problems: Problems
+    ) -> WorkResult | None:
         """Return a result as it is, or marked with what it lacks; None if the model is to be asked once more."""
         expectation = self._work.expected(turn.value, conversation.finished(turn))
         if expectation is None:
@@ -48,7 +49,8 @@ class Expectations:
             return result
         marked = result.evolve(value={**object_of(result.value), NOT_AS_EXPECTED: list(missing) or [unknown]})
         last = conversation.replies >= self._work.max_turns
-        if unknown or last or any(self._missing(conversation, each) for each in _answers_before(conversation, turn)):
+        before = _answers_before(conversation, turn)
+        if unknown or last or any(self._missing(conversation, each, problems) for each in before):
             return marked
         turn.objection = _asked_again(missing)
         self._turns.refuse("; ".join(missing))
@@ -60,16 +62,16 @@ class Expectations:
         spent = result.error is not None and result.error.class_ in (FailureClass.INVALID, FailureClass.EXHAUSTED)
         return self._marked if spent and self._marked is not None else result
 
-    def objection(self, conversation: Conversation, turn: Turn) -> str:
+    def objection(self, conversation: Conversation, turn: Turn, problems: Problems) -> str:
         """Return the message about an answer from the log that lacked something; "" for another one."""
-        missing = self._missing(conversation, turn)
+        missing = self._missing(conversation, turn, problems)
         return _asked_again(missing) if missing else ""
 
-    def _missing(self, conversation: Conversation, turn: Turn) -> Sequence[str]:
+    def _missing(self, conversation: Conversation, turn: Turn, problems: Problems) -> Sequence[str]:
         """Return what an answer without other problems lacks, from what the log has: no model is asked."""
         made = conversation.finished(turn)
         expectation = self._work.expected(turn.value, made)
-        if expectation is None or self._problems(made, turn, first=True):
+        if expectation is None or problems(made, turn, first=True):
             return ()
         return expectation.missing or texts_of(object_of(conversation.judged.get(turn.number + 1)).get("missing"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.slots import WAITS, TimeIsUp, bounded
+from leadhand.engine.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
 from leadhand.engine.wait_notes import WaitNotes
@@ -69,7 +69,7 @@ class Host:
         """Return what holds a place of each limit of assignments that a run shares with others, before its attempt
         takes a slot."""
         shared = work.definition.concurrency.assignments
-        return self._places(work, shared) if shared else nullcontext()
+        return self._places(work, shared) if shared else NO_PLACE
 
     @asynccontextmanager
     async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
@@ -101,7 +101,7 @@ class Host:
         attempt, name = work.attempt.attempt, work.assignment.name
         WAITS.set(self._waits.of(log, attempt, _longest_s(work)))
         try:
-            async with bounded(work.definition.limits.attempt_timeout_s):
+            async with Bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
         except Parked as parked:
             await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))

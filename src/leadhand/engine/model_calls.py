@@ -6,10 +6,9 @@ The rate of each model is controlled: as many parallel calls as it accepts, and 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -177,11 +176,22 @@ class ModelCalls:
     async def _in_some_form(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         """Make the call again while the server refuses its form. Each request has a reservation and log entries."""
         for _ in range(MOST_FORMS - 1):
-            with contextlib.suppress(FormRefused):
+            try:
                 return await self._reserved(log, call, on_text)
+            except FormRefused:
+                continue
         return await self._reserved(log, call, on_text)
 
     async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
+        taken = await self._reserve(log, call)
+        self._under_way.update(taken)
+        try:
+            return await self._ask(log, call, on_text)
+        finally:
+            self._under_way -= Counter(taken)
+
+    async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
+        """Record the start of a call with its reservation, and return the scopes that it is taken from."""
         while True:
             now = self._clock.now()  # each day has its own budgets
             began = ModelCallBegan(
@@ -197,7 +207,7 @@ class ModelCalls:
             )
             try:
                 await log.append(began)
-                break
+                return [log.run_id, *(allowance.scope for allowance in began.shared)]
             except AllowanceRefused as refused:
                 here = self._under_way[refused.scope if refused.shared else log.run_id]
                 if refused.hopeless or not (here or refused.elsewhere):
@@ -205,12 +215,6 @@ class ModelCalls:
                     raise ModelError(failure.evolve(short_of=refused.short_of)) from refused
                 async with without_slot():
                     await self._clock.sleep(SETTLING_S)
-        taken = [log.run_id, *(allowance.scope for allowance in began.shared)]
-        self._under_way.update(taken)
-        try:
-            return await self._ask(log, call, on_text)
-        finally:
-            self._under_way -= Counter(taken)
 
     async def _ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         request = call.request

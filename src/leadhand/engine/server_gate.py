@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from secrets import token_hex
 
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.domain.value import Json
-from leadhand.engine.slots import without_slot
+from leadhand.engine.slots import NO_PLACE, without_slot
 from leadhand.ports import Clock, ContextStore, Models
 
 FIRST_DELAY_S = 1.0
@@ -125,8 +125,8 @@ class ServerSlots:
         try:
             profile = self._models.profile(model)
         except ConfigurationError:  # reported when the call is reserved
-            return nullcontext()
-        return nullcontext() if profile.slots is None else self._slot(profile, profile.slots)
+            return NO_PLACE
+        return NO_PLACE if profile.slots is None else self._slot(profile, profile.slots)
 
     @asynccontextmanager
     async def _slot(self, profile: ModelProfile, most: int) -> AsyncGenerator[None]:

@@ -9,7 +9,6 @@ from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    nullcontext,
     suppress,
 )
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from datetime import datetime, timedelta
 from leadhand.domain.limits import SharedLimit
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.tool_limits import seconds_between
-from leadhand.engine.slots import RunPlaces, Slots, announced, without_slot
+from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, PlaceStore
 
 GRACE_S = 0.05
@@ -52,7 +51,7 @@ class SharedLimits:
         self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None, priority: int = 0
     ) -> AbstractAsyncContextManager[None]:
         """Return what holds a place of a limit, as one of at most ``most_of_run`` of a run; None: without a limit."""
-        return nullcontext() if limit is None else self._held(limit, run_id, most_of_run, priority)
+        return NO_PLACE if limit is None else self._held(limit, run_id, most_of_run, priority)
 
     @asynccontextmanager
     async def _held(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar, Token
 from itertools import islice
+from types import TracebackType
 from typing import Protocol
+
+NO_PLACE: AbstractAsyncContextManager[None] = nullcontext()
+"""Holds nothing, where there is no limit."""
 
 
 class Slots:
@@ -199,24 +203,33 @@ class TimeIsUp(TimeoutError):
     """A :func:`bounded` block ran out of time."""
 
 
-@asynccontextmanager
-async def bounded(seconds: float) -> AsyncGenerator[None]:
-    """Limit the block to ``seconds``, not counting waits in :func:`without_slot`.
+class Bounded:
+    """Limits a block to some seconds, not counting waits in :func:`without_slot`.
 
-    Raises :class:`TimeIsUp`, to distinguish it from a TimeoutError raised by the block itself.
+    Raises :class:`TimeIsUp`, to distinguish it from a TimeoutError raised by the block itself. This is a class, since
+    every attempt holds one while it waits, and a generator would be five more objects for the garbage collector.
     """
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            token = _TIMEOUTS.set((*_TIMEOUTS.get(), limit))
-            try:
-                yield
-            finally:
-                _TIMEOUTS.reset(token)
-    except TimeoutError as error:
-        if limit.expired():
+
+    __slots__ = ("_limit", "_token")
+    _token: Token[tuple[asyncio.Timeout, ...]]
+
+    def __init__(self, seconds: float) -> None:
+        self._limit = asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> None:
+        await self._limit.__aenter__()
+        self._token = _TIMEOUTS.set((*_TIMEOUTS.get(), self._limit))
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _TIMEOUTS.reset(self._token)
+        try:
+            await self._limit.__aexit__(kind, error, traceback)
+        except TimeoutError as late:
+            raise TimeIsUp from late
+        if isinstance(error, TimeoutError) and self._limit.expired():
             raise TimeIsUp from error
-        raise
 
 
 ANNOUNCED_S = 1.0

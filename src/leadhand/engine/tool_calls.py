@@ -25,7 +25,7 @@ from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.shared_limits import ToolLimits
-from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.slots import Bounded, TimeIsUp
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache, may_keep
@@ -250,7 +250,7 @@ class ToolCalls:
     ) -> tuple[ToolReturn | None, Failure | None]:
         abandoned = Event()
         try:
-            async with bounded(tool.timeout_s):
+            async with Bounded(tool.timeout_s):
                 if not bound.is_async:
                     return await self._threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
                 value = await contained(bound.call(args, context))

@@ -78,7 +78,8 @@ class Turns:
         self._draft = draft
         self._on_text = draft.write if draft is not None else None
         self._is_shown = False
-        self.rules = CallRules(work, self._unfit)
+        # The rules hold no reference to the turns, so that an attempt is freed at its end.
+        self.rules = CallRules(work, partial(_unfit, tools, log))
 
     @property
     def _gives_up_in_words(self) -> bool:
@@ -111,7 +112,10 @@ class Turns:
         number = conversation.next_number
         while True:
             try:
-                reply = await self._ask(number, conversation.messages(objection), is_sound, begun(conversation.turns))
+                messages, before = conversation.messages(objection), begun(conversation.turns)
+                writes = work.assignment.answers and work.output is None
+                on_text = self._on_text if writes else self._on_structured(is_sound)
+                reply = await self._reply(number, messages, work.output, self._offered, on_text, before=before)
                 break
             except ModelError as error:
                 if error.failure.class_ is not FailureClass.TOO_LARGE or not conversation.compact():
@@ -133,23 +137,9 @@ class Turns:
         value = self._log.redacted_value(turn.value)
         return turn if value == turn.value else replace(turn, value=value)
 
-    def _unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work) -> Failure | None:
-        """Return why a tool cannot be called with these arguments, without a part of a secret in them."""
-        failure = self._tools.unfit(tool, args, work)
-        if failure is None or failure.type != "bad_arguments" or (logged := self._log.redacted_value(args)) == args:
-            return failure
-        return failure.evolve(message="; ".join(argument_problems(tool, logged)) or OF_A_SECRET)
-
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
         self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
-
-    async def _ask(
-        self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool], before: str
-    ) -> ModelReply:
-        writes = self._work.assignment.answers and self._work.output is None
-        on_text = self._on_text if writes else self._on_structured(is_sound)
-        return await self._reply(number, messages, self._work.output, self._offered, on_text, before=before)
 
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
@@ -375,6 +365,14 @@ class Turns:
         )
         self.rules.note(result)
         turn.done[position] = result
+
+
+def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json], work: Work) -> Failure | None:
+    """Return why a tool cannot be called with these arguments, without a part of a secret in them."""
+    failure = tools.unfit(tool, args, work)
+    if failure is None or failure.type != "bad_arguments" or (logged := log.redacted_value(args)) == args:
+        return failure
+    return failure.evolve(message="; ".join(argument_problems(tool, logged)) or OF_A_SECRET)
 
 
 def _model_refused(work: Work) -> Failure | None:

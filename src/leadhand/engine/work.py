@@ -21,6 +21,8 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
     needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
     return Work(
         run_id=state.run_id,
+        state=state,
+        policy=policy,
         definition=state.definition,
         role=role,
         assignment=given,
@@ -33,10 +35,6 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         allowed=approved_tools(state, given),
         scopes=scopes_of(state, given),
         needs=needs,
-        problems=partial(policy.problems, state, assignment),
-        accepted=partial(policy.accepted, state, assignment),
-        expected=partial(policy.expected, state, assignment),
-        proposed_calls=partial(policy.proposed_calls, state, assignment),
         code=policy.code(state, assignment),
         draft=policy.draft(state, assignment),
         deadline=state.deadline,

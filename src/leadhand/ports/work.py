@@ -10,13 +10,21 @@ from typing import Any, Protocol
 
 from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Todo
-from leadhand.domain.commands import Expectation, ProposedCall
+from leadhand.domain.commands import Expectation, Policy, ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import NOT_COMPACTED, ArtifactVersion, AttemptState, Compacted, ModelTurn, RunState
+from leadhand.domain.state import (
+    NOT_COMPACTED,
+    ArtifactVersion,
+    AssignmentState,
+    AttemptState,
+    Compacted,
+    ModelTurn,
+    RunState,
+)
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Assignment
@@ -54,16 +62,16 @@ class Work:
     narrower than the role's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
     lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by assignment.
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
-    for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``problems``
-    returns the problems of an answer (its structured value, its text, the calls before it), ``accepted`` the value
-    to record for it, ``expected`` what it lacks of what its task expects in words, ``proposed_calls`` the tool calls
-    that its value proposes. ``todos`` and ``artifacts`` (the latest version by path) are those of the run when the
-    attempt was scheduled. ``caller`` returns the worker as the tools that it calls see it. ``draft``, if any, decides
-    from the fields before ``answer`` of a structured answer whether the text of that field is shown while it is
-    written. ``code`` does the work instead of a model.
+    for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
+    ``artifacts`` (the latest version by path) are those of the run when the attempt was scheduled, and ``state`` is
+    what the ``policy`` of the run is asked with. ``caller`` returns the worker as the tools that it calls see it.
+    ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text of that field
+    is shown while it is written. ``code`` does the work instead of a model.
     """
 
     run_id: str
+    state: RunState = field(repr=False)
+    policy: Policy
     definition: RunDefinition
     role: Role
     assignment: Assignment
@@ -76,16 +84,32 @@ class Work:
     allowed: frozenset[str] = frozenset()
     scopes: tuple[Allowance, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
-    problems: Callable[[Json, str, Sequence[ToolResult]], list[str]] = lambda _value, _text, _calls: []
-    accepted: Callable[[Json, str, Sequence[ToolResult]], Json] = lambda value, _text, _calls: value
-    expected: Callable[[Json, Sequence[ToolResult]], Expectation | None] = lambda _value, _calls: None
-    proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None
     deadline: datetime | None = None
     todos: tuple[Todo, ...] = ()
     artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
     caller: Callable[[], Caller] = lambda: Caller()
+
+    def problems(self, value: Json, text: str, calls: Sequence[ToolResult]) -> list[str]:
+        """Return the problems of an answer: of its structured value, or its text, after these calls."""
+        return self.policy.problems(self.state, self._given, value, text, calls)
+
+    def accepted(self, value: Json, text: str, calls: Sequence[ToolResult]) -> Json:
+        """Return the value to record for an answer."""
+        return self.policy.accepted(self.state, self._given, value, text, calls)
+
+    def expected(self, value: Json, calls: Sequence[ToolResult]) -> Expectation | None:
+        """Return what an answer lacks of what its task expects in words."""
+        return self.policy.expected(self.state, self._given, value, calls)
+
+    def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:
+        """Return the tool calls that the value of an answer proposes."""
+        return self.policy.proposed_calls(self.state, self._given, value)
+
+    @property
+    def _given(self) -> AssignmentState:
+        return self.state.assignments[self.assignment.assignment_id]
 
     @property
     def instructions(self) -> str:
