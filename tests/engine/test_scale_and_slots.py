@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from functools import partial
 from typing import Any
@@ -17,8 +18,11 @@ from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
+from leadhand.engine.attempt import Attempt
+from leadhand.engine.conversation import Conversation
 from leadhand.engine.slots import Bounded, Slots, TimeIsUp, without_slot
 from leadhand.engine.threads import Threads
+from leadhand.engine.turns import Turns
 from leadhand.tools.decorator import tool
 
 
@@ -32,6 +36,22 @@ async def test_three_hundred_subtasks_are_all_done(open_world: Any):
     assert state.status is RunStatus.SUCCEEDED
     assert sorted(n for _, n in bench.made) == list(range(300))
     assert bench.most_at_once <= state.definition.limits.max_workers
+
+
+async def test_an_attempt_is_freed_at_its_end_and_not_by_the_garbage_collector(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=2) for n in range(3))), work="It measures 20.")
+    world = open_world(models, [bench.measure])
+    gc.collect()
+    gc.disable()
+    try:
+        state = await world.run()
+        left = [each for each in gc.get_objects() if isinstance(each, Attempt | Turns | Conversation)]
+    finally:
+        gc.enable()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert left == []
 
 
 @pytest.mark.parametrize("most", [1, 2, 7])
@@ -147,6 +167,13 @@ async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
         assert await asyncio.gather(quick(), quick()) == ["quick", "quick"]
 
 
+async def _times_out_when_cancelled() -> None:
+    try:
+        await asyncio.sleep(1)
+    except asyncio.CancelledError:
+        raise TimeoutError("what the end of the time led to") from None
+
+
 async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
     with pytest.raises(TimeIsUp):
         async with Bounded(0.01):
@@ -155,6 +182,9 @@ async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
         async with Bounded(1):
             raise TimeoutError("not ours")
     assert not isinstance(raised.value, TimeIsUp)
+    with pytest.raises(TimeIsUp):
+        async with Bounded(0.01):
+            await _times_out_when_cancelled()
 
 
 async def test_a_gate_outside_any_attempt_is_only_a_wait():
