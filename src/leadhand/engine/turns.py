@@ -307,7 +307,7 @@ class Turns:
                 # else: it has an effect and follows a call that may be denied, so it waits with that call
             if len(now) == 1:  # the usual case, which needs no extra task
                 await self._call_tool(turn, now[0])
-            else:
+            elif now:  # gather() of nothing would still wait for a turn of the event loop
                 await asyncio.gather(*(self._call_tool(turn, position) for position in now))
         # The controller decides what they ask for; another attempt continues with the answers.
         undecided = [each for _, each in sorted(turn.done.items()) if rules.asks(each)]
