@@ -10,11 +10,12 @@ from .text import late_pattern
 _NUMBERS = r"\d{1,5}(?:\s*(?:[,;&–-]|and|und|et|to)\s*\^?\d{1,5})*"
 _SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bronnen)\b\.?:?"
 CITATION = late_pattern(
+    r"(?=[\[【(<⁰¹²³⁴⁵⁶⁷⁸⁹])(?:"  # what each begins with: most places of a text need no other look
     rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
     rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
     rf"|\((?:see|cf\.?|siehe|vgl\.?|voir)?\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
     rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>"  # not 10 to the 9th
-    r"|(?:(?<=[\s.,;:!?)\]”\"’])|(?<=[^\W\d_]{4}))(?P<e>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?!\w)",  # a word⁹, not km²
+    r"|(?:(?<=[\s.,;:!?)\]”\"’])|(?<=[^\W\d_]{4}))(?P<e>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?!\w))",  # a word⁹, not km²
     re.IGNORECASE,
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
