@@ -24,7 +24,7 @@ from leadhand.app.webs import Libraries, Webs
 from leadhand.domain.decide import decide, due
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
-from leadhand.domain.evolve import fold, start
+from leadhand.domain.evolve import start
 from leadhand.domain.hosts import HostKind
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ModelChoice, RunStatus
@@ -183,8 +183,8 @@ class Runtime:
         from leadhand.app.host_waits import host_wait  # most processes show no document
         from leadhand.domain.document.run_document import run_document
 
-        state, entries = await self.load(run_id), await self.store.read(run_id)
-        state, listing = fold(state, entries[state.seq :]), await self.store.run(run_id)
+        held, entries = self._held.get(run_id), await self.store.read(run_id)
+        state, listing = await snapshots.replayed(self.store, run_id, entries, held), await self.store.run(run_id)
         task, later = self.flows.task(state), await self.followed_by(listing)
         wait, more = await host_wait(self.store, state, listing), proposed_limits(state)
         return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait, proposed=more)

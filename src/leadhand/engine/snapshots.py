@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from leadhand.domain.errors import StoreError
+from leadhand.domain.events import Entry
 from leadhand.domain.evolve import fold, replay
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
@@ -37,14 +39,31 @@ def _shape() -> tuple[TypeAdapter[RunState], str]:
 async def load(store: ContextStore, run_id: str) -> RunState:
     """Return the current state of a run. Raises NoSuchRun."""
     listing = await store.run(run_id)
-    if listing.head_seq >= LONG:
-        adapter, schema = _shape()
-        kept = await store.snapshot(run_id, schema)
-        if kept is not None:
-            seq, body = kept
-            with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log has everything
-                return fold(adapter.validate_json(body), await store.read(run_id, after=seq))
+    kept = await _kept(store, run_id) if listing.head_seq >= LONG else None
+    if kept is not None:
+        return fold(kept, await store.read(run_id, after=kept.seq))
     return replay(run_id, await store.read(run_id))
+
+
+async def replayed(
+    store: ContextStore, run_id: str, entries: Sequence[Entry], before: RunState | None = None
+) -> RunState:
+    """Return the state of a run after ``entries``, all of its log: from the state ``before``, if it is known."""
+    if before is None and len(entries) >= LONG:
+        before = await _kept(store, run_id)
+    if before is None or before.seq > len(entries):  # a snapshot may be newer
+        return replay(run_id, entries)
+    return fold(before, entries[before.seq :])
+
+
+async def _kept(store: ContextStore, run_id: str) -> RunState | None:
+    """Return the state in the latest snapshot of a run; None if it has no snapshot, or a damaged one."""
+    adapter, schema = _shape()
+    kept = await store.snapshot(run_id, schema)
+    if kept is not None:
+        with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log has everything
+            return adapter.validate_json(kept[1])
+    return None
 
 
 async def catch_up(store: ContextStore, state: RunState) -> RunState:
