@@ -480,6 +480,12 @@ def test_a_port_at_the_end_of_a_text_is_not_a_password(text: str) -> None:
     assert Redactor.of_environment(URLS).text(text) == text
 
 
+@pytest.mark.parametrize("text", ["http://ann:pw12345\x01", r"C:\x and http://ann:pw12345" + "\x01…"])
+def test_a_password_with_a_control_character_is_redacted_where_a_text_is_cut(text: str) -> None:
+    assert "pw12345" not in Redactor().text(text)
+    assert "pw12345" not in Redactor().value(NoteEmitted(attempt="w/a1", message=text)).message
+
+
 @pytest.mark.parametrize("name", ["pa\u017f\u017fword", "ap\u0131_key", "APİ_KEY", "\u017fecret"])
 def test_a_name_is_found_with_every_letter_that_a_pattern_takes_for_its_own(name: str) -> None:
     text = f"{name}=hunter22"
@@ -490,7 +496,7 @@ def test_a_name_is_found_with_every_letter_that_a_pattern_takes_for_its_own(name
 class _Thorough(Redactor):
     """Looks for secrets with its patterns in every text."""
 
-    def _may_hold_secret(self, written: str) -> bool:
+    def _has_mark(self, written: str) -> bool:
         return True
 
 

@@ -74,11 +74,12 @@ _MARKS = (
     *('_pat"', '-pat"', '_dsn"', '-dsn"'),
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token", "token="),
     *("privatekey", "private_key", "private-key"),
-    r"\\",  # an escape inside a text
     *("\u017f", "\u0131", "i\u0307"),  # letters that a pattern takes for s and i, whatever their case
 )
 """One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern.
 No event field has such a name."""
+_BACKSLASH = r"\\"
+"""A backslash inside a text, as JSON: the text may have escapes, which hide what they stand for."""
 _SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
@@ -87,8 +88,8 @@ _BEGUN = late_pattern(
 )
 _KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
-_URL_CUT = late_pattern(r"://[^\s/?#\"<>\\@:\[]+:[^\s/?#\"<>\\@…]+[…\"]")
-"""What the JSON of a text with a cut password in a URL has."""
+_URL_CUT = late_pattern(r"://[^\s/?#\"<>@:\[]+:[^\s/?#\"<>@…]+[…\"]")
+"""What the JSON of a text with a cut password in a URL has; a backslash in it may be the escape of a character."""
 _SPACE = late_pattern(r"\s")
 _ESCAPE = late_pattern(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
 """An escape of JSON, also in a text that was itself escaped."""
@@ -144,12 +145,13 @@ class Redactor:
         return shown, written[stop:] if end <= stop and written[:stop][-1:].isspace() else written
 
     def _is_marked(self, text: str) -> bool:
-        return self._may_hold_secret(json.dumps(text, ensure_ascii=False))
+        forms = (text, _decoded(text)[0]) if "\\" in text else (text,)
+        return any(self._has_mark(json.dumps(form, ensure_ascii=False)) for form in forms)
 
     def _redacted(self, text: str, stop: int) -> tuple[str, int]:
         """Return ``text`` up to ``stop`` with every secret in it redacted, and where the last of them ends."""
-        spans = list(self._spans(text)) if self._secret.search(text) is not None else []
         decoded, places = _decoded(text) if "\\" in text else ("", [])
+        spans = list(self._spans(text)) if self._secret.search(text) is not None else []
         if self._secret.search(decoded) is not None:
             spans += [(places[first], places[last]) for first, last in self._spans(decoded)]
         parts: list[str] = []
@@ -193,6 +195,10 @@ class Redactor:
         """Whether a text or event, as JSON, has anything that every secret has. Where not, this is all that redaction
         costs: plain text is found several times faster than patterns.
         """
+        return _BACKSLASH in written or self._has_mark(written)
+
+    def _has_mark(self, written: str) -> bool:
+        """Whether a text or event, as JSON, has a mark of a secret that is written in it without an escape."""
         folded = written.casefold()
         if any(map(folded.__contains__, self._known_marks)) or any(map(folded.__contains__, _MARKS)):
             return True
