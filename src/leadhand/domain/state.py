@@ -337,7 +337,8 @@ class RunState:
     @property
     def work_deadline(self) -> datetime | None:
         """When subtasks end, so that the rest of the time is left for reviews and the answer."""
-        return None if self.deadline is None else self.deadline - timedelta(seconds=self.definition.held_back_s)
+        deadline = self.deadline
+        return None if deadline is None else deadline - timedelta(seconds=self.definition.held_back_s)
 
     @property
     def tools(self) -> dict[str, ToolSpec]:

@@ -196,11 +196,12 @@ class Controller:
     def _commands(self, state: RunState) -> list[do.Command]:
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
         self._decided_at = now
-        if running and state.deadline is not None and now >= state.deadline:
+        deadline, work_deadline = (state.deadline, state.work_deadline) if running else (None, None)
+        if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
-        if running and state.work_deadline is not None and now >= state.work_deadline:
+        if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)
             given_up = {each.assignment for each in ended}
             commands = [
