@@ -15,23 +15,39 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 KEPT = bool(os.environ.get("PICTURES"))
 """Whether pictures of all screens are kept: they are for people, and take as long as the checks."""
 RUN_AXE = """async ([rules, within]) => {
+  window.judged ??= new Set();
+  for (const element of document.querySelectorAll("[data-unjudged]")) delete element.dataset.unjudged;
+  const mark = (element, below) => {
+    const style = getComputedStyle(element);
+    const { backgroundColor, backgroundImage, opacity, filter, color, fontSize, fontWeight } = style;
+    const looks = [
+      below, element.localName, element.className, element.matches(":disabled, [aria-disabled=true]"),
+      backgroundColor, backgroundImage, opacity, filter, color,
+    ].join();
+    const text = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    const coloured = text || element.matches("a, input, select, textarea, [role=link]");
+    if (coloured && element.checkVisibility({ visibilityProperty: true })) {
+      const inline = element.textContent.trim() !== element.parentElement.textContent.trim();
+      const drawn = [looks, fontSize, fontWeight, style.textDecorationLine, style.textShadow, inline].join();
+      if (!window.judged.has(drawn)) element.dataset.unjudged = "";
+      window.judged.add(drawn);
+    }
+    for (const child of element.children) mark(child, looks);
+  };
+  for (const part of document.querySelectorAll(within ?? "html")) mark(part, "");
+  axe.configure({ rules: [
+    { id: "color-contrast", selector: "[data-unjudged]" },
+    { id: "link-in-text-block", selector: ":is(a[href], [role=link])[data-unjudged]" },
+  ] });
   const found = await axe.run(
     { include: within ?? "html", exclude: [".fleet > :nth-child(n + 60)"] }, // the first sixty represent the thousand
     { resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) },
   );
-  window.judged ??= new WeakSet();
-  for (const element of document.querySelectorAll("body *")) {
-    if (element.checkVisibility()) window.judged.add(element);
-  }
   return found.violations.map(({ id, help, nodes }) =>
     `${id}: ${help}\\n` + nodes.map((node) => `    ${node.target}: ${node.html.slice(0, 200)}`).join("\\n"));
 }"""
-COLOURS_OF_OTHERS = """() => { // from now on, check the contrast only of what was not drawn before
-  for (const element of document.querySelectorAll("body *")) {
-    if (element.checkVisibility() && !window.judged.has(element)) element.dataset.unjudged = "";
-  }
-  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-unjudged]" }] });
-}"""
+"""Run axe-core. Colours take most of its time. They are checked for the first of the texts that have the same tags,
+classes and colours up to the root, and not again for a text that looks as one before, say in another width."""
 SIDEWAYS = """() => {
   const root = document.scrollingElement;
   if (root.scrollWidth <= root.clientWidth) return [];
@@ -70,7 +86,6 @@ async def check_screen(page: Page, ready: Callable[[Page], Awaitable[None]], nam
     await page.emulate_media(color_scheme="light")
     await page.set_viewport_size(PHONE)
     await ready(page)
-    await page.evaluate(COLOURS_OF_OTHERS)  # another width changes no colours
     await check_accessible(page)
     await check_width(page)
     await picture(page, f"{name}-narrow")
