@@ -26,6 +26,7 @@ async def state_of(lead: Leadhand, run_id: str) -> RunState:
     return await (await lead.runtime()).load(run_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limits",
     [

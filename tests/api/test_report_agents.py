@@ -108,6 +108,7 @@ async def test_what_a_stage_updates_is_in_the_report(home: Path):
     assert "Polished." in document["task"]["final_report"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
@@ -65,6 +66,7 @@ async def test_after_logging_out_only_the_login_is_shown(guarded: Served, visit:
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_a_revoked_key_leads_back_to_the_login(guarded: Served, visit: Visit) -> None:
     key, secret = await key_of(guarded)
     visitor = await visit(guarded.url)
@@ -96,6 +98,7 @@ async def test_watching_a_run_ends_when_the_key_is_revoked(
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_actions_that_the_key_does_not_allow_are_not_offered(guarded: Served, visit: Visit) -> None:
     _, all_scopes = await key_of(guarded)
     _, reader = await key_of(guarded, Scope.READ_ALL, name="bob")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from playwright.async_api import Page, Route, expect
 from server.teams import Office
 
@@ -53,6 +54,7 @@ async def test_a_call_is_approved_with_changed_arguments(served: Served, ann: Vi
     assert office.calls == {"Ann 2.5": 1}
 
 
+@pytest.mark.slow
 async def test_invalid_arguments_are_refused_and_stay_in_the_field(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -110,6 +112,7 @@ async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
     assert office.calls == {"Bob 1": 1}
 
 
+@pytest.mark.slow
 async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -122,6 +125,7 @@ async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
     assert office.calls == {"Ann 1": 1, "Bob 1": 1}
 
 
+@pytest.mark.slow
 async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await waiting_run(served, "wire Ann")
     page = await ann.open(f"/runs/{run_id}")
@@ -158,6 +162,7 @@ async def test_an_approval_that_was_answered_elsewhere_shows_a_problem(
     assert not office.calls
 
 
+@pytest.mark.slow
 async def test_no_button_moves_under_the_pointer_when_approvals_come_and_go(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -179,6 +184,7 @@ async def test_no_button_moves_under_the_pointer_when_approvals_come_and_go(
     assert await approve.bounding_box() == place
 
 
+@pytest.mark.slow
 async def test_a_click_on_a_card_that_has_just_moved_is_ignored(served: Served, ann: Visitor, office: Office) -> None:
     await waiting_run(served)
     page = await ann.open("/approvals")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from playwright.async_api import Page, expect
 from server.teams import Office
 
@@ -15,6 +16,7 @@ from leadhand import ToolReturn, tool
 from leadhand.hooks import BeforeTool, Hook, RequireApproval
 
 
+@pytest.mark.slow
 async def test_a_run_that_ended_at_a_limit_continues_with_more(served: Served, ann: Visitor) -> None:
     run_id = await served.started("measure Paris, measure Lyon", limits={"max_requests": 1})
     before = await served.finished(run_id)

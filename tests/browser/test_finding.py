@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from browser.serving import Served
@@ -51,6 +52,7 @@ async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Vi
     await expect(links).to_have_count(2)
 
 
+@pytest.mark.slow
 async def test_a_hidden_tab_notifies_when_a_run_finishes(served: Served, ann: Visitor) -> None:
     page = await ann.open("/system")
     await page.evaluate(HIDDEN)

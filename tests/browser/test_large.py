@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page, expect
 from server.teams import team
 
@@ -16,6 +17,7 @@ MOST_NODES = 3_000
 """Nodes of the page, the fleet's thousand shapes included."""
 
 
+@pytest.mark.slow
 async def test_the_page_is_accessible_and_usable_with_a_thousand_workers(visit: Visit, tmp_path: Path) -> None:
     async def ready(page: Page) -> None:
         log = page.get_by_role("grid", name="Events", include_hidden=True)  # a narrow screen shows it on request

@@ -79,6 +79,7 @@ async def test_a_reload_during_the_run_shows_the_same_page(serve: OpenServer, vi
     assert await event_numbers(page) == list(range(1, last + 1))
 
 
+@pytest.mark.slow
 async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     tabs: list[Page] = []
@@ -105,6 +106,7 @@ async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, 
     await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 0)
 
 
+@pytest.mark.slow
 async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await ann.open(f"/runs/{run_id}")
@@ -115,6 +117,7 @@ async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office
     await expect(page).to_have_title("✓ 2/2 measure Paris, measure Rome · Leadhand")
 
 
+@pytest.mark.slow
 async def test_the_answer_before_a_retry_is_not_shown_as_a_draft(
     serve: OpenServer, visit: Visit, author: Author, office: Office
 ) -> None:

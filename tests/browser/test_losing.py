@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
@@ -53,6 +54,7 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
         yield process
 
 
+@pytest.mark.slow
 async def test_pages_reconnect_after_the_server_was_killed_and_lose_nothing(
     process: Process, visit: Visit, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from flows.report.reports import APPROVED, WRONG, in_turn, model, search
 from playwright.async_api import Page, expect
 
@@ -105,6 +106,7 @@ class ShortWriter(Agent):
         return AgentResult(updates={"draft": "# Heat pumps\n\nA heat pump in a house of 1930 needs 9 kW [p1]."})
 
 
+@pytest.mark.slow
 async def test_python_classes_are_chosen_for_all_reports_and_for_one(serve: OpenServer, visit: Visit) -> None:
     served = await serve(models=model(), tools=[search], agents=[FactChecker, ShortWriter])
     visitor = await visit(served.url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 
 from browser.conftest import OpenServer, Visit
@@ -10,6 +11,7 @@ from browser.judging import PHONE, check_accessible, check_width
 QUESTION = "How does Leadhand recover after a crash?"
 
 
+@pytest.mark.slow
 async def test_research_is_started_and_its_files_are_read_and_it_is_followed_up(
     serve: OpenServer, visit: Visit
 ) -> None:

@@ -16,8 +16,13 @@ from browser.scenes import SCENES
 from browser.serving import Served
 from browser.visiting import Visitor
 
+FIRST = ("login", "runs-full", "run-asking", "run-answered", "approvals")
+"""The screens that are checked without the slow tests."""
 
-@pytest.mark.parametrize("name", SCENES)
+
+@pytest.mark.parametrize(
+    "name", [each if each in FIRST else pytest.param(each, marks=pytest.mark.slow) for each in SCENES]
+)
 async def test_every_screen_is_accessible_and_fits_the_window(name: str, visit: Visit, tmp_path: Path) -> None:
     async with SCENES[name](tmp_path / "home") as scene:
         visitor = await visit(scene.served.url, viewport=DESK)

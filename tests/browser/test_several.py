@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 from server.teams import Office
 
@@ -10,6 +11,7 @@ from browser.serving import Served
 from browser.visiting import Visitor
 
 
+@pytest.mark.slow
 async def test_two_runs_are_compared_and_runs_are_deleted(served: Served, ann: Visitor, office: Office) -> None:
     first = await served.started("measure Paris, measure Oslo")
     await served.finished(first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import Page, expect
 from server.teams import Office
 
@@ -112,6 +113,7 @@ async def test_a_finished_run_forks_before_its_end_by_default(served: Served, an
     await expect(page.locator(".run-state")).to_contain_text(f"forked from {run_id}")
 
 
+@pytest.mark.slow
 async def test_a_run_forks_at_the_selected_event(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
@@ -148,6 +150,7 @@ async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
     assert office.calls["Ann 1"] == 2
 
 
+@pytest.mark.slow
 async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
@@ -170,6 +173,7 @@ async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, 
     assert (await served.event(run_id, "result_supplied"))["by"]
 
 
+@pytest.mark.slow
 async def test_a_subtask_is_skipped_with_a_reason(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
@@ -198,6 +202,7 @@ async def test_unavailable_actions_say_why(served: Served, ann: Visitor, office:
     )
 
 
+@pytest.mark.slow
 async def test_a_subtask_is_retried_with_other_arguments(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
     await served.finished(run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from browser.conftest import OpenServer, Visit
@@ -49,6 +50,7 @@ def script() -> ScriptedModel:
     return made
 
 
+@pytest.mark.slow
 async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, visit: Visit, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "workers").mkdir(parents=True)

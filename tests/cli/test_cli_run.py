@@ -168,6 +168,7 @@ def test_a_full_disk_under_stdout_is_two_lines(leadhand: Any) -> None:
     assert "leadhand: cannot write to stdout: No space left on device\n  The result is kept" in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 141), ("2>&-", 0)])
 def test_a_closed_stream_is_no_crash(leadhand: Any, closed: str, code: int) -> None:
     script = f'exec {sys.executable} -P -m leadhand run --offline "Weather in Paris?" {closed}'

@@ -178,6 +178,7 @@ def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhan
     assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
 
 
+@pytest.mark.slow
 def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(leadhand: Any, serve: Serve) -> None:
     server = serve()
     run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
@@ -272,6 +273,7 @@ def test_it_ends_cleanly_with_open_streams_and_waits_for_none(
     assert leadhand.listing()["owner"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_leaves_at_once(leadhand: Any, serve: Serve, number: signal.Signals) -> None:
     """A request that never comes to its end would be waited for."""
@@ -456,6 +458,7 @@ def test_the_other_loopback_address_will_do(leadhand: Any, serve: Serve) -> None
     assert server.ask("/api/session")["authenticated"] is True
 
 
+@pytest.mark.slow
 def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
     leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
         yield made
 
 
+@pytest.mark.slow
 async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
     lead = disk.lead()
     run = await lead.start("do the pieces")

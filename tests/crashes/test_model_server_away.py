@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from processes import start_async
 
 from crashes.killing import PATIENCE_S, SOURCE
@@ -99,6 +100,7 @@ async def test_a_killed_server_that_comes_back_costs_no_subtask_and_no_attempt(t
         assert {each.attempts for each in run.state.assignments.values()} == {1}
 
 
+@pytest.mark.slow
 async def test_a_server_that_stays_away_is_a_failure_that_says_what_to_do_and_a_retry_goes_on(tmp_path: Path):
     async with opened(tmp_path, 0.5) as (server, lead):
         run = await killed_at_work(server, lead)

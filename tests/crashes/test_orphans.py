@@ -59,6 +59,7 @@ async def test_a_living_process_is_not_robbed_from_another_home(
     await check_resumed(theatre, cut)
 
 
+@pytest.mark.slow
 async def test_a_forked_child_is_no_owner(any_theatre: Theatre) -> None:
     """A tool forks; its parent is killed, and the child lives on with all that a fork copies."""
     theatre = any_theatre

@@ -305,9 +305,11 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
     state = await world.run()
 
     assert world.written == [
-        ("run_1", "compose/a1", "A draft that cites [9]."),
+        ("run_1", "compose/a1", "A draft that cites "),
+        ("run_1", "compose/a1", "[9]."),
         ("run_1", "compose/a1", ""),  # it is called back
-        ("run_1", "compose/a1", "It is 10."),
+        ("run_1", "compose/a1", "It is "),
+        ("run_1", "compose/a1", "10."),
     ]
     assert state.finished.answer == "It is 10."
 

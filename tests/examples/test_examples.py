@@ -80,6 +80,7 @@ def test_in_paris_a_failing_sibling_costs_the_weather_nothing(environment: dict[
     assert (weather["result"], weather["attempt"]) == ("success", "wo-001.0/a1")
 
 
+@pytest.mark.slow
 def test_closed_hotels_become_a_gap_of_a_partial_answer_that_still_tells_the_weather(
     environment: dict[str, str],
 ) -> None:

@@ -277,6 +277,7 @@ def test_a_replacement_that_ties_a_circle_does_not_hang_the_run(needs: list[str]
     assert script.under_way == ["compose"]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried_out(data: st.DataObject):
     def pick(options: Any) -> Any:

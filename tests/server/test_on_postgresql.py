@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import httpx2
+import pytest
 from processes import Process
 
 REQUEST = "What is the weather in Paris, Lyon, Nice, Rome, Oslo, Bern, Vienna and Graz tomorrow?"
@@ -35,6 +36,7 @@ def serving(url: str, home: Path) -> Generator[tuple[subprocess.Popen[str], http
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_server_elsewhere_goes_on_with_the_runs_of_one_that_was_killed(postgres_url: str, tmp_path: Path) -> None:
     with serving(postgres_url, tmp_path / "one") as (first, client):
         run_id = client.post("/api/runs", json={"request": REQUEST}).json()["run_id"]

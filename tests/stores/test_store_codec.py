@@ -275,6 +275,7 @@ def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
     return st.builds(lambda **values: model.model_validate(values), **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", EVENT_TYPES)
 def test_an_event_is_read_as_it_was_written(type_: str) -> None:
     with closing(memory()) as connection:

@@ -37,6 +37,7 @@ def lived(process: Process) -> list[Any]:
     return [json.loads(line) for line in out.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", ["lead-3", "lead-4"])
 def test_killed_after_a_limit_was_raised(tmp_path: Path, held: str) -> None:
     """The run ends after two turns of its lead; it is resumed with four, and killed at one of the two that are left."""
