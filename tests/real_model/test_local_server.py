@@ -37,9 +37,13 @@ async def test_the_pieces_that_are_heard_are_the_text_that_the_server_wrote(serv
     assert recorder.sent[0]["stream"]
     assert len([piece for piece in heard if piece]) > 3
     (text,) = recorder.texts
-    assert "".join(heard) == text
+    said = "".join(heard)
     if document["status"] == "succeeded":
+        assert said == text
         assert document["answer"] == text.strip()
+    else:  # the last word of a text that breaks off is not passed on: it may be the first part of a secret
+        assert text.startswith(said)
+        assert len(text[len(said) :].split()) <= 1
 
 
 async def test_a_long_prompt_is_answered(server: ModelServer, record: Record):

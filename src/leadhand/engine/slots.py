@@ -200,7 +200,7 @@ _TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeou
 
 
 class TimeIsUp(TimeoutError):
-    """A :func:`bounded` block ran out of time."""
+    """A :class:`Bounded` block ran out of time."""
 
 
 class Bounded:

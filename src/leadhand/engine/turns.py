@@ -228,7 +228,7 @@ class Turns:
             if before:
                 on_text(f"{before}\n")
         reply = await self._models.ask(self._log, call, on_text)
-        if self._draft is not None:
+        if self._draft is not None and reply.finish_reason != "length":  # a text may be cut in the middle of a secret
             self._draft.end()
         return reply
 

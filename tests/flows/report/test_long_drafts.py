@@ -13,7 +13,7 @@ from leadhand.testing.faults import request_of
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import Step, brief_of
 
-from .reports import SOUND, TOPIC, cut, in_turn, model, report, search
+from .reports import SOUND, TOPIC, cut, in_turn, lead, model, report, search
 
 BEGINNING, _, END = SOUND.partition("## Costs")
 COSTS = f"## Costs{END}"
@@ -57,6 +57,15 @@ def test_a_draft_of_many_parts_is_one_text(home: Path) -> None:
     assert text == f"{BEGINNING}## Costs\n\n" + "\n".join(lines)
     assert answer.status is RunStatus.SUCCEEDED
     assert {each.max_tokens for each in writing(scripted)} == {2_000}, "each reply was reserved as any other"
+
+
+def test_the_word_in_which_a_draft_was_cut_off_is_not_shown_before_the_draft_continues(home: Path) -> None:
+    pieces: list[str] = []
+    scripted = model(writer=in_turn(cut(f"{BEGINNING}## Costs\n\nThe key is sk-abcdefgh"), COSTS))
+    lead(home, scripted, on_text=lambda *said: pieces.append(said[2])).run_sync(TOPIC, flow="report")
+    shown = "".join(pieces)
+    assert "The key is " in shown
+    assert "sk-abc" not in shown, "it may be the first part of a secret"
 
 
 def test_a_draft_that_never_ends_fails_with_what_helps(home: Path) -> None:
