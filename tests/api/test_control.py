@@ -73,6 +73,7 @@ async def test_after_the_end_a_run_goes_on_here_and_has_another_answer(home: Pat
     assert entries[-1].event.type == "run_finished"
 
 
+@pytest.mark.slow
 async def test_a_run_of_another_process_is_steered_and_driven_where_it_was(home: Path, lead_of: Any, url: str) -> None:
     shop = Shop(1, waits=1)
     models = lead_of("shop", [{"n": 1}, {"n": 2}])

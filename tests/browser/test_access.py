@@ -53,6 +53,7 @@ async def test_a_wrong_key_is_refused_and_a_right_key_opens_the_requested_page(g
     assert cookie.get("sameSite") == "Strict"
 
 
+@pytest.mark.slow
 async def test_after_logging_out_only_the_login_is_shown(guarded: Served, visit: Visit) -> None:
     _, secret = await key_of(guarded)
     visitor = await visit(guarded.url)
@@ -82,6 +83,7 @@ async def test_a_revoked_key_leads_back_to_the_login(guarded: Served, visit: Vis
     await expect(page.get_by_label("Request")).to_have_value("measure Paris")
 
 
+@pytest.mark.slow
 async def test_watching_a_run_ends_when_the_key_is_revoked(
     guarded: Served,
     visit: Visit,

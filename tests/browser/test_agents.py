@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 
 from browser.serving import Served
 from browser.visiting import Visitor
 
 
+@pytest.mark.slow
 async def test_a_role_is_changed_for_new_runs_and_reset_to_its_defaults(served: Served, ann: Visitor) -> None:
     page = await ann.open("/agents?role=lead")
     lead = page.get_by_role("group").filter(has_text="Plans the request as a work order.")

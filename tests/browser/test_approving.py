@@ -39,6 +39,7 @@ async def test_a_call_is_approved_on_the_run_page(served: Served, ann: Visitor, 
     assert (await served.event(run_id, "approval_answered"))["by"]
 
 
+@pytest.mark.slow
 async def test_a_call_is_approved_with_changed_arguments(served: Served, ann: Visitor, office: Office) -> None:
     page = await ann.open(f"/runs/{await waiting_run(served)}")
     await page.get_by_role("button", name="Edit arguments of pay").click()
@@ -89,6 +90,7 @@ async def test_a_denied_call_is_not_made_and_the_answer_gives_the_reason(
     assert office.calls == {"Paris": 1}
 
 
+@pytest.mark.slow
 async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -139,6 +141,7 @@ async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: V
     assert office.calls == {"wire Ann": 1}
 
 
+@pytest.mark.slow
 async def test_an_approval_that_was_answered_elsewhere_shows_a_problem(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -208,6 +211,7 @@ async def test_a_click_on_a_card_that_has_just_moved_is_ignored(served: Served, 
     await expect(page.get_by_text("No open approvals.")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_approvals_are_answered_with_the_keyboard_alone(served: Served, ann: Visitor, office: Office) -> None:
     await waiting_run(served, "pay Ann")
     await waiting_run(served, "pay Bob")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 from server.teams import planner
 
@@ -10,6 +11,7 @@ from browser.judging import check_accessible
 from leadhand.testing.scripted_model import ScriptedModel
 
 
+@pytest.mark.slow
 async def test_every_model_call_opens_and_the_totals_name_roles_models_and_tools(
     serve: OpenServer, visit: Visit
 ) -> None:

@@ -45,6 +45,7 @@ async def test_a_run_that_ended_at_a_limit_continues_with_more(served: Served, a
     assert after["limits"]["budget_usd"] == before["limits"]["budget_usd"]
 
 
+@pytest.mark.slow
 async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
@@ -59,6 +60,7 @@ async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> Non
     assert forked["limits"]["budget_usd"] == 0.25
 
 
+@pytest.mark.slow
 async def test_work_orders_are_shown_side_by_side(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Lyon")
     await served.finished(run_id)
@@ -85,6 +87,7 @@ class AskAbove(Hook):
         return RequireApproval("payments need a look") if call.tool == "pay" else None
 
 
+@pytest.mark.slow
 async def test_a_card_says_why_a_hook_asks(serve: OpenServer, visit: Visit) -> None:
     served = await serve(hooks=[AskAbove])
     run_id = await served.started("pay Ann")
@@ -93,6 +96,7 @@ async def test_a_card_says_why_a_hook_asks(serve: OpenServer, visit: Visit) -> N
     await expect(page.get_by_role("article", name="Allow pay: to")).to_contain_text("asks: payments need a look")
 
 
+@pytest.mark.slow
 async def test_a_cached_result_is_marked(serve: OpenServer, visit: Visit) -> None:
     @tool(cache=60)
     async def measure(place: str) -> ToolReturn:

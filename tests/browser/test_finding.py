@@ -23,6 +23,7 @@ HIDDEN = """() => {
 """Replaces, in one page only, what the browser knows of its visibility, and its notifications."""
 
 
+@pytest.mark.slow
 async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Visitor) -> None:
     first = await served.started("measure Paris")
     await served.finished(first)

@@ -102,6 +102,7 @@ async def test_a_hostile_answer_is_text(serve: OpenServer, visit: Visit, hostile
     await check_harmless(page)
 
 
+@pytest.mark.slow
 async def test_a_hostile_approval_shows_exactly_what_would_be_sent(serve: OpenServer, visit: Visit) -> None:
     from leadhand.testing.scripted_model import plans, subtask
 

@@ -52,6 +52,7 @@ async def test_an_answer_is_a_draft_until_it_is_final(serve: OpenServer, visit: 
     await expect(draft).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_reload_during_the_run_shows_the_same_page(serve: OpenServer, visit: Visit, author: Author) -> None:
     served = await serve(models=author)
     run_id = await served.started("How loud is it?")

@@ -15,6 +15,7 @@ def tablet() -> dict[str, int]:
     return {"width": 1024, "height": 768}
 
 
+@pytest.mark.slow
 async def test_a_narrow_screen_shows_one_part_of_a_run_at_a_time(
     served: Served, ann: Visitor, tablet: dict[str, int]
 ) -> None:
@@ -48,6 +49,7 @@ async def test_a_narrow_screen_shows_one_part_of_a_run_at_a_time(
         await expect(answer).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_an_event_on_a_phone_has_its_text_below_its_title(served: Served, ann: Visitor) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
@@ -70,6 +72,7 @@ async def test_an_event_on_a_phone_has_its_text_below_its_title(served: Served, 
     assert next_["y"] >= one["y"] + one["height"] - 1  # rows do not overlap
 
 
+@pytest.mark.slow
 async def test_a_waiting_run_shows_its_approvals_beside_every_part(served: Served, ann: Visitor) -> None:
     run_id = await served.started("pay Ann, measure Paris")
     await served.open_approvals(run_id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+import pytest
 from playwright.async_api import expect
 
 from browser.conftest import OpenServer, Visit
 from browser.notes import PATH, Notebook, Notes
 
 
+@pytest.mark.slow
 async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServer, visit: Visit) -> None:
     notebook = Notebook()
     served = await serve(models=notebook.models, tools=notebook.tools, flows=[Notes()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 from server.teams import Office, team
 
@@ -19,6 +20,7 @@ FILTER_AT_ONCE = """() => new MutationObserver((_, observer) => {
 """Press / as soon as the run page is there, before it is painted."""
 
 
+@pytest.mark.slow
 async def test_the_url_holds_every_selection_of_the_run_page(served: Served, visit: Visit) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
     await served.finished(run_id)
@@ -47,6 +49,7 @@ async def test_the_url_holds_every_selection_of_the_run_page(served: Served, vis
     await expect(other.get_by_role("tabpanel")).to_contain_text("Review: incomplete")
 
 
+@pytest.mark.slow
 async def test_runs_are_filtered_by_status_text_and_time_and_the_url_holds_the_filter(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -78,6 +81,7 @@ async def test_runs_are_filtered_by_status_text_and_time_and_the_url_holds_the_f
     await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_every_screen_is_reached_by_keyboard(serve: OpenServer, visit: Visit, office: Office) -> None:
     served = await serve()
     for request in ("measure Paris", "measure Lyon"):
@@ -127,6 +131,7 @@ async def test_every_screen_is_reached_by_keyboard(serve: OpenServer, visit: Vis
     await expect(dialog).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_the_first_tab_stop_skips_the_header(ann: Visitor) -> None:
     page = await ann.open("/runs")
     await expect(page.get_by_text("No runs yet")).to_be_visible()
@@ -137,6 +142,7 @@ async def test_the_first_tab_stop_skips_the_header(ann: Visitor) -> None:
     await expect(page.get_by_label("Request")).to_be_focused()
 
 
+@pytest.mark.slow
 async def test_nothing_moves_with_reduced_motion(served: Served, visit: Visit, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
@@ -149,6 +155,7 @@ async def test_nothing_moves_with_reduced_motion(served: Served, visit: Visit, o
     assert await calm.evaluate(moving) == 0
 
 
+@pytest.mark.slow
 async def test_a_server_without_a_console_explains_how_to_build_it(serve: OpenServer, visit: Visit) -> None:
     served = await serve(console=False)
     page = await (await visit(served.url)).open("/")
@@ -158,6 +165,7 @@ async def test_a_server_without_a_console_explains_how_to_build_it(serve: OpenSe
     await expect(page).to_have_url(f"{served.url}/docs")
 
 
+@pytest.mark.slow
 async def test_back_steps_through_what_was_opened(served: Served, ann: Visitor) -> None:
     run_id = await served.started("measure Paris, measure Lyon")
     await served.finished(run_id)
@@ -176,6 +184,7 @@ async def test_back_steps_through_what_was_opened(served: Served, ann: Visitor) 
     await expect(page).to_have_url(f"{served.url}/runs")
 
 
+@pytest.mark.slow
 async def test_the_theme_is_chosen_and_remembered(served: Served, ann: Visitor) -> None:
     page = await ann.open("/runs")
     colour = "getComputedStyle(document.documentElement).backgroundColor"
@@ -190,6 +199,7 @@ async def test_the_theme_is_chosen_and_remembered(served: Served, ann: Visitor) 
     assert await page.evaluate(colour) == dark
 
 
+@pytest.mark.slow
 async def test_the_answer_is_read_alone_with_citations_that_lead_to_their_sources(
     serve: OpenServer, visit: Visit
 ) -> None:

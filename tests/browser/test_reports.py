@@ -13,6 +13,7 @@ from leadhand.report import Agent, AgentResult, Task, Verdict
 UNSURE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "25 kW is the power of a boiler"}]}
 
 
+@pytest.mark.slow
 async def test_stages_are_set_and_a_report_shows_its_sentences_and_its_revision(
     serve: OpenServer, visit: Visit
 ) -> None:

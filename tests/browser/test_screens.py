@@ -16,7 +16,7 @@ from browser.scenes import SCENES
 from browser.serving import Served
 from browser.visiting import Visitor
 
-FIRST = ("login", "runs-full", "run-asking", "run-answered", "approvals")
+FIRST = ("runs-full", "run-answered")
 """The screens that are checked without the slow tests."""
 
 
@@ -32,6 +32,7 @@ async def test_every_screen_is_accessible_and_fits_the_window(name: str, visit: 
         await visitor.leave()  # before the server ends
 
 
+@pytest.mark.slow
 async def test_dialogs_and_forms_are_accessible_and_return_the_focus(served: Served, ann: Visitor) -> None:
     run_id = await served.started("pay Ann, measure Oslo, measure Paris")
     await served.open_approvals(run_id)

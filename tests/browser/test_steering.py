@@ -18,6 +18,7 @@ async def shown(ann: Visitor, run_id: str, place: str = "") -> Page:
     return page
 
 
+@pytest.mark.slow
 async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -45,6 +46,7 @@ async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     assert requested["by"]
 
 
+@pytest.mark.slow
 async def test_a_paused_run_resumes_where_it_was(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
@@ -79,6 +81,7 @@ async def test_a_retry_repeats_only_what_failed(served: Served, ann: Visitor, of
     await expect(page.get_by_role("tabpanel")).to_contain_text("Repairs wo-001")
 
 
+@pytest.mark.slow
 async def test_a_finished_run_is_run_again_with_its_options_or_others(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -101,6 +104,7 @@ async def test_a_finished_run_is_run_again_with_its_options_or_others(
     assert again["run_id"] != run_id
 
 
+@pytest.mark.slow
 async def test_a_finished_run_forks_before_its_end_by_default(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
@@ -129,6 +133,7 @@ async def test_a_run_forks_at_the_selected_event(served: Served, ann: Visitor, o
     assert office.calls["Paris"] == 2
 
 
+@pytest.mark.slow
 async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
     served: Served, ann: Visitor, office: Office
 ) -> None:
@@ -189,6 +194,7 @@ async def test_a_subtask_is_skipped_with_a_reason(served: Served, ann: Visitor, 
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("nobody lives there")
 
 
+@pytest.mark.slow
 async def test_unavailable_actions_say_why(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id, "?worker=wo-001.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 from server.teams import Office
 
@@ -9,6 +10,7 @@ from browser.serving import Served
 from browser.visiting import Visitor
 
 
+@pytest.mark.slow
 async def test_a_tool_is_called_by_hand(served: Served, ann: Visitor, office: Office) -> None:
     page = await ann.open("/tools")
     await page.get_by_role("link", name="measure").click()

@@ -73,6 +73,7 @@ def test_an_answer_from_elsewhere_comes_first(leadhand: Any, terminal: Terminal)
     assert not leadhand.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "answer", "calls"),
     [

@@ -66,6 +66,7 @@ def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb:
     assert after["usage"]["requests"] > before["usage"]["requests"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [

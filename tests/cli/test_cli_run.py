@@ -111,6 +111,7 @@ def test_nothing_answered_ends_with_1(leadhand: Any) -> None:
     assert leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo").code == 1
 
 
+@pytest.mark.slow
 def test_used_up_time_ends_with_5_although_there_is_a_partial_answer(leadhand: Any) -> None:
     request = "Measure the noise in Rome, and the weather in Paris"
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "5", request)

@@ -121,6 +121,7 @@ def test_after_kill_9_the_next_server_goes_on_and_repeats_nothing_finished(leadh
     assert second.log.read_text().count("whose process died") == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_ended_leaves_its_runs_to_the_next(leadhand: Any, serve: Serve) -> None:
     first = serve()
     run_id = in_rome(leadhand, first)
@@ -244,6 +245,7 @@ sys.exit(main())
 """A server that never ends if it waits for a client."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_cleanly_with_open_streams_and_waits_for_none(
     leadhand: Any, serve: Serve, number: signal.Signals

@@ -73,6 +73,7 @@ def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Termin
     assert leadhand.calls == {"paid Bob": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["later\n", "\x03", "\x04"])
 def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
     leadhand: Any, terminal: Terminal, key: str

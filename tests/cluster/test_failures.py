@@ -185,6 +185,7 @@ async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cl
         assert not any(each.failures for each in state.assignments.values()), "a host that leaves is no failure"
 
 
+@pytest.mark.slow
 async def test_a_pause_of_postgresql_is_a_pause_of_the_run(server: Server, tmp_path: Path) -> None:
     cluster = Cluster(server.url, tmp_path)
     async with cluster.host("one"), cluster.host("two"):

@@ -43,6 +43,7 @@ def test_the_story_has_everything_in_it():
     assert sum(bool(in_doubt(WHOLE.log[:length])) for length in range(1, len(WHOLE.log))) >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", range(1, len(WHOLE.log)))
 async def test_cut_anywhere_it_comes_to_the_same_end(length: int):
     beginning = WHOLE.log[:length]

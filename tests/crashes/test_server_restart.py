@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from crashes.killing import PATIENCE_S, Theatre
 from crashes.restarting import Server
 from leadhand.domain.events import ModelCallReturned, RunClaimed, ToolCallReturned
@@ -15,6 +17,7 @@ AMID = 6
 """So many calls were made when the server is restarted for the first time."""
 
 
+@pytest.mark.slow
 async def test_a_run_continues_when_the_server_is_restarted_and_does_everything_once(
     server: Server, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def done(state: RunState) -> list[str]:
     return [key for key, each in state.assignments.items() if each.counts and each.data is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limits",
     [Limits(max_requests=20), Limits(max_tokens=300_000), Limits(budget_nanousd=1_500_000)],

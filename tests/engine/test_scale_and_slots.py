@@ -26,6 +26,7 @@ from leadhand.engine.turns import Turns
 from leadhand.tools.decorator import tool
 
 
+@pytest.mark.slow
 async def test_three_hundred_subtasks_are_all_done(open_world: Any):
     bench = Bench()
     world = open_world(

@@ -131,6 +131,7 @@ async def test_a_call_that_waits_has_not_begun(store: Any, open_world: Any):
     assert [each.event.type for each in began] == ["tool_call_began", "tool_call_returned"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("began", "first", "shared"),
     [

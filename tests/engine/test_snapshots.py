@@ -22,6 +22,7 @@ from leadhand.engine import snapshots
 STATE = TypeAdapter(RunState)
 
 
+@pytest.mark.slow
 @given(histories(most_steps=60))
 def test_a_state_read_back_from_json_is_the_same_state_and_wants_the_same(history: History):
     again = STATE.validate_json(STATE.dump_json(history.state))

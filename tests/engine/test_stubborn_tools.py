@@ -145,6 +145,7 @@ class Rows:
     rows: list[str]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocking", [False, True], ids=["async", "blocking"])
 @pytest.mark.parametrize("name", LARGE)
 async def test_a_return_value_without_end_or_beyond_the_limit_fails_its_call(

@@ -36,6 +36,7 @@ def test_one_review_judges_up_to_twenty_five_subtasks():
     assert len(script.facts("review-wo-001-0")["subtasks"]) == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "max_output_tokens", "shards"),
     [(100, 4_000, [100]), (101, 5_000, [100, 1]), (100, 2_000, [50, 50]), (60, 400, [25, 25, 10])],

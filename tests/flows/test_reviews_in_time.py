@@ -97,6 +97,7 @@ def test_a_review_that_was_too_large_is_halved_while_the_last_subtask_runs():
     assert covers(script)["review-wo-001-0a"] + covers(script)["review-wo-001-0b"] == keys[1:26]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("returned", [False, True], ids=["while it runs", "after it"])
 @pytest.mark.parametrize(
     "request_",

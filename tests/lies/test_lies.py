@@ -24,6 +24,7 @@ def failed(verdicts: list[Verdict], file: str) -> list[str]:
     return [f"{each.case.name}: {each.why}" for each in verdicts if each.case.file == file and not each.passed]
 
 
+@pytest.mark.slow
 def test_every_lie_that_code_can_see_is_caught(verdicts: list[Verdict]):
     assert failed(verdicts, "lies") == []
 

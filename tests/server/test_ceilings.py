@@ -52,6 +52,7 @@ ABOVE: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", ABOVE, ids=str)
 async def test_the_server_s_limits_are_the_most_that_a_key_gets(keys: Keys, limits: dict[str, Any]) -> None:
     refused = await keys.post("runner", "/api/runs", {"request": "measure Paris", "limits": limits})

@@ -123,6 +123,7 @@ async def served(serve: OpenServer) -> Served:
     return await serve()
 
 
+@pytest.mark.slow
 async def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(
     serve: OpenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def may_read(digest: str, number: int = 0) -> EarlierFile:
     return EarlierFile(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
 
 
+@pytest.mark.slow
 async def test_files_that_another_run_may_read_stay_while_that_run_is_there(
     url: str, run_sql: RunSql, tmp_path: Path
 ) -> None:

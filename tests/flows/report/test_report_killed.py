@@ -34,6 +34,7 @@ def asked(folder: Path) -> list[str]:
     return (folder / "calls").read_text().split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["plan", "research-2", "draft-1", "review-1", "review-1-c1", "draft-2", "review-2"])
 def test_killed_in_a_stage(tmp_path: Path, stage: str) -> None:
     with life(tmp_path, hold=stage) as process:

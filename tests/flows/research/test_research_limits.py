@@ -41,6 +41,7 @@ def restless(request: ModelRequest) -> Any:
     return both(request) if turn == 0 else calls("subagent_run", **task(f"size {turn}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "kind", "most", "flag"),
     [
