@@ -159,6 +159,7 @@ def unfit(call: Any) -> Any:
     return Change({"amount": "much"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decorator", [before_model, after_model, before_tool, after_tool, before_answer])
 @pytest.mark.parametrize(
     ("function", "said"),

@@ -37,6 +37,7 @@ asyncio.new_event_loop().run_until_complete(notebook()) if sys.argv[2] == "noteb
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["script", "notebook"])
 async def test_ctrl_c_pauses_the_run_and_says_how_to_resume_it(tmp_path: Path, where: str) -> None:
     home = tmp_path / "home"

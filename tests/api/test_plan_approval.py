@@ -284,6 +284,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 async def test_a_plan_still_waits_after_its_process_was_killed(home: Path) -> None:
     process = Process([sys.executable, "-c", PROGRAM, str(home)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -136,6 +136,7 @@ def test_a_price_that_is_no_price_is_refused(tmp_path: Path, monkeypatch: pytest
         Leadhand("openai_compatible:m", home=tmp_path).run_sync("x")
 
 
+@pytest.mark.slow
 async def test_ten_runs_of_a_process_share_its_concurrency(tmp_path: Path, lead_of: Any) -> None:
     at_once = most = made = 0
 

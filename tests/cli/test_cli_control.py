@@ -256,6 +256,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
     assert [(run["run_id"], run["last_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "told"),
     [

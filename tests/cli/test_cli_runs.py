@@ -186,6 +186,7 @@ def test_a_finished_run_cannot_be_cancelled(leadhand: Any) -> None:
     assert result.err.startswith(f"leadhand: run {run_id} has finished (succeeded)\n")
 
 
+@pytest.mark.slow
 def test_all_that_is_left_is_resumed_oldest_first(leadhand: Any) -> None:
     first, second = parked(leadhand), None
     leadhand.open_gate()

@@ -133,6 +133,7 @@ def test_a_server_that_is_ended_leaves_its_runs_to_the_next(leadhand: Any, serve
     assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
 
 
+@pytest.mark.slow
 def test_runs_that_another_living_process_drives_are_not_taken(leadhand: Any, serve: Serve) -> None:
     """The second server has looked round: it has gone on with the run that the third left behind."""
     first = serve()

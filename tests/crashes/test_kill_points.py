@@ -214,6 +214,7 @@ async def test_killed_in_the_middle_of_what_is_done_once_it_is_never_done_again(
     assert question.kind == "effect"
 
 
+@pytest.mark.slow
 async def test_of_two_processes_on_one_database_one_is_killed_and_the_other_is_as_well_as_ever(
     any_theatre: Theatre,
 ) -> None:

@@ -88,6 +88,7 @@ async def killed_at_work(server: ModelServer, lead: Leadhand) -> Run:
     return run
 
 
+@pytest.mark.slow
 async def test_a_killed_server_that_comes_back_costs_no_subtask_and_no_attempt(tmp_path: Path):
     async with opened(tmp_path, 300.0) as (server, lead):
         run = await killed_at_work(server, lead)

@@ -50,6 +50,7 @@ def listed(home: Path) -> set[str]:
     return {run["run_id"] for run in json.loads(found.stdout)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["deletes a run", "opens its home again"])
 def test_what_is_committed_after_a_second_session_survives_another_process_and_a_kill(tmp_path: Path, way: str) -> None:
     environment = {**os.environ, "LEADHAND_HOME": str(tmp_path)}

@@ -295,6 +295,7 @@ def fixed(document: Any) -> set[str]:
     return {path for path in paths(document) if not re.search(r"\.(args|raw)\.|content\.(location|day)$", path)}
 
 
+@pytest.mark.slow
 def test_the_run_document_on_its_page_has_the_fields_of_a_real_one(tmp_path: Path) -> None:
     page = DOCS / "reference" / "run-document.md"
     shown, gaps = (json.loads(block.text) for block in blocks(page, "json"))

@@ -64,6 +64,7 @@ def test_the_view_says_what_the_state_says_after_every_entry(history: History):
     assert differences(projection.state, replay("run_1", history.log)) == {}
 
 
+@pytest.mark.slow
 @given(histories())
 def test_changes_are_pure_and_entries_that_come_twice_change_nothing(history: History):
     view, state = View(empty("run_1")), None
@@ -91,6 +92,7 @@ def test_a_patch_that_was_sent_is_not_changed_by_later_ones(history: History):
     assert all(change == kept for change, kept in sent)
 
 
+@pytest.mark.slow
 def test_a_run_that_ended_has_nothing_under_way():
     for seed in range(30):
         history = walk(seed, 40, to_the_end=True)

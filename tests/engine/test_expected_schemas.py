@@ -221,6 +221,7 @@ async def test_a_plan_with_a_schema_that_cannot_be_used_is_refused(open_world: A
     assert state.status is RunStatus.SUCCEEDED
 
 
+@pytest.mark.slow
 async def test_a_run_that_was_cut_off_anywhere_ends_with_the_same_value(open_world: Any):
     order = plan(sized(), {**ask("b", "look", n=result("/value/centimetres")), "needs": [0]})
     bench = Bench()

@@ -254,6 +254,7 @@ async def test_calls_of_a_model_are_never_more_at_once_than_the_project_allows(s
     assert 0 < models.most_at_once <= 2
 
 
+@pytest.mark.slow
 async def test_assignments_of_a_key_are_never_more_at_once_than_it_allows(store: Any, open_world: Any):
     """Those of several runs together, and each within its own limit of workers."""
     counted = Counted(0.005)

@@ -211,6 +211,7 @@ async def test_a_return_value_is_converted_within_the_time_of_its_call_and_besid
     assert not readers[0].is_alive(), "nobody waits for the rest"
 
 
+@pytest.mark.slow
 async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_again(open_world: Any) -> None:
     paid: list[int] = []
 

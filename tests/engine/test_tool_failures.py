@@ -94,6 +94,7 @@ async def test_more_hanging_tools_than_threads_starve_nobody(open_world: Any):
     assert state.assignments["wo-001.40"].accepted
 
 
+@pytest.mark.slow
 def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
     script = tmp_path / "hang.py"
     script.write_text(
@@ -203,6 +204,7 @@ async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any)
     assert world.clock.slept == [42.0] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "type_", "class_"),
     [

@@ -112,6 +112,7 @@ def test_events_prints_the_log_from_its_first_entry_to_its_last(environment: dic
     assert ran.stderr == ""
 
 
+@pytest.mark.slow
 def test_attach_goes_on_where_a_killed_process_stopped(environment: dict[str, str]) -> None:
     ran = example("attach.py", env=environment)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -119,6 +120,7 @@ def test_attach_goes_on_where_a_killed_process_stopped(environment: dict[str, st
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_run_of_slow_tools_is_resumed_without_doing_a_finished_town_again(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

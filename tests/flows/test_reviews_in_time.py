@@ -138,6 +138,7 @@ def test_a_cancelled_run_ends_although_its_reviews_are_not_complete():
     assert not script.under_way
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=settings().max_examples // 10)
 def test_whatever_order_subtasks_end_in_each_is_judged_once_by_no_more_reviews(data: st.DataObject):

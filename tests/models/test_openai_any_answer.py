@@ -109,6 +109,7 @@ async def server(chance: random.Random) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 async def test_any_answer_is_a_reply_or_one_classed_failure(seed: int) -> None:
     chance = random.Random(seed)

@@ -139,6 +139,7 @@ class TestStreaming:
         failure = await failure_of(Served(body=events, content_type="text/event-stream"), streamed=True)
         assert failure.type == "cut_stream"
 
+    @pytest.mark.slow
     async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
         failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
         assert (failure.class_, failure.type) == ("transient", "timeout")

@@ -59,6 +59,7 @@ async def test_a_stream_brings_the_events_of_the_page_and_then_ends(served: Serv
     assert [each.data for each in seen if each.kind == "message"] == page
 
 
+@pytest.mark.slow
 async def test_a_stream_that_breaks_off_anywhere_goes_on_without_gap_or_repeat(served: Served) -> None:
     run_id, head = await finished(served)
     for cut in range(head + 1):
@@ -162,6 +163,7 @@ async def test_one_that_lags_behind_a_short_memory_misses_nothing(
         assert numbers(each) == list(range(start + 1, head + 1))
 
 
+@pytest.mark.slow
 async def test_many_watch_one_run_and_all_see_the_same(served: Served, office: Office) -> None:
     run_id = await served.door.started("measure Paris, measure Rome")
     async with together([served.watch(run_id) for _ in range(40)]) as streams:

@@ -92,6 +92,7 @@ async def test_patches_bring_a_client_that_watches_to_the_snapshot(served: Serve
     assert put_together(seen) == await snapshot(served.door, run_id)
 
 
+@pytest.mark.slow
 async def test_a_client_that_comes_back_anywhere_goes_on_without_gap_or_repeat(served: Served) -> None:
     run_id = await served.door.started("measure Paris, measure Oslo")
     head = (await served.door.over(run_id))["last_seq"]

@@ -190,6 +190,7 @@ def scope_books(connection: Connection) -> dict[str, tuple[list[int | None], lis
     return {scope: (row[:3], row[3:6], row[6:]) for scope, *row in rows}
 
 
+@pytest.mark.slow
 @given(
     histories,
     ceilings,

@@ -10,6 +10,7 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
+import pytest
 from domain import moves
 from domain.histories import History, Pick, definition
 from hypothesis import given
@@ -141,6 +142,7 @@ def asked_much(seed: int) -> History:
     return history
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000_000))
 def test_what_is_open_is_what_the_state_says_after_every_event(seed: int) -> None:
     check(asked_much(seed))

@@ -214,6 +214,7 @@ async def test_nothing_acknowledged_is_lost_when_a_process_is_killed(url: str) -
         assert (await store.run("run-1")).head_seq == len(entries)
 
 
+@pytest.mark.slow
 async def test_many_processes_may_write_at_once(url: str) -> None:
     """No "database is locked", no gap, no repeat."""
     program = """

@@ -53,6 +53,7 @@ def _passages(answer: Any, section: str) -> list[str]:
     return [passage for each in statements if each["text"] in section for passage in each["passages"]]
 
 
+@pytest.mark.slow
 def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> None:
     answer = Leadhand(offline=True, home=home).run_sync("Mould on walls of damp cellars", flow="report")
 
@@ -60,6 +61,7 @@ def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> 
         assert "[p" in section or "Nothing more was found for this section." in section
 
 
+@pytest.mark.slow
 def test_offline_a_stage_without_a_rule_costs_that_stage_only(home: Path) -> None:
     check = {"name": "fact-checker", "after": "writer", "instructions": "Check the facts."}
     answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report", agents=[check])

@@ -103,6 +103,7 @@ def test_the_writer_is_told_which_parts_were_not_found_and_which_were_stopped(ho
     assert given["unfinished"] == [{"task": "costs", "reason": "the budget is used up"}]
 
 
+@pytest.mark.slow
 def test_a_subagent_that_fails_and_one_that_hangs_reach_the_lead_as_errors_and_run_once(home: Path) -> None:
     hung: list[ModelRequest] = []
 

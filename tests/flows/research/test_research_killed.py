@@ -61,6 +61,7 @@ def test_killed_after_a_limit_was_raised(tmp_path: Path, held: str) -> None:
     assert requests()[len(made) :] == [*["lead-3", "lead-4"][["lead-3", "lead-4"].index(held) :], "reviewer-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("held", "again"),
     [
