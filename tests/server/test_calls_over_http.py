@@ -31,11 +31,12 @@ async def test_every_model_call_of_the_view_opens(api: Door) -> None:
         assert by_number["duration_ms"] >= 0
 
 
-async def test_a_call_that_is_under_way_has_a_prompt_and_no_reply(api: Door) -> None:
-    run_id = await api.started("measure Paris, measure Rome")  # Rome waits at the gate
-    await api.until(run_id, "running")
-    plan = (await api.get(f"/api/runs/{run_id}/calls/plan/t1")).json()
-    assert "measure Paris" in plan["prompt"]["messages"][1]["text"]
+async def test_a_call_of_a_run_that_goes_on_has_its_prompt_from_its_beginning(api: Door) -> None:
+    run_id = await api.started("measure Paris, measure Rome")
+    plan = await api.seen(
+        lambda: api.get(f"/api/runs/{run_id}/calls/plan/t1"), lambda found: found.status_code != 404
+    )  # a run is under way before its first call
+    assert "measure Paris" in plan.json()["prompt"]["messages"][1]["text"]
 
 
 async def test_what_the_run_does_not_have_is_404_and_so_is_another_keys_run(api: Door) -> None:
