@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server.streams import Streamed, Text
 
-from leadhand.engine.drafts import DraftWriter
+from leadhand.engine.drafts import LONGEST, DraftWriter
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.server.drafts import Draft, Piece, Reading
 
@@ -34,7 +34,7 @@ class Watched:
 
     def __init__(self, redactor: Redactor = REDACTOR) -> None:
         self.draft = Draft()
-        self._redactor = redactor
+        self._writer = DraftWriter(redactor, self.draft.write)
         self._reading = Reading()
         self._text = Text()
         self.pieces: list[Piece] = []
@@ -42,8 +42,7 @@ class Watched:
     def write(self, *pieces: str) -> str:
         """Write pieces and show what can be shown; what the client sees then."""
         for piece in pieces:
-            self.draft.write(piece)
-        self.draft.show(self._redactor)
+            self._writer.write(piece)
         for piece in self._reading.news({"a": self.draft}):
             self.pieces.append(piece)
             self._text.take(Streamed("delta", None, piece._asdict()))
@@ -204,3 +203,8 @@ def test_a_text_that_starts_again_is_passed_on_from_its_start() -> None:
     assert passed == ["", "one ", "", "three"]
     writer.end()
     assert passed[4:] == []
+
+
+def test_of_a_text_that_is_too_long_the_cut_word_is_not_passed_on() -> None:
+    words = "one " * (LONGEST // 4)
+    assert said(f"{words}zanzi", "bar and more")[-1] == words

@@ -100,7 +100,6 @@ def membership(
     settings: Settings,
     flows: FlowRegistry,
     toolbox: Toolbox,
-    redactor: Redactor,
     on_text: OnText | None,
 ) -> Membership | None:
     """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it.
@@ -111,7 +110,7 @@ def membership(
         return None
     from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
 
-    return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, redactor, on_text))
+    return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, on_text))
 
 
 async def queue_of(store: ContextStore) -> QueueInfo:

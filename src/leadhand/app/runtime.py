@@ -95,7 +95,7 @@ class Runtime:
             self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names
         )
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
-        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.redactor, on_text)
+        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
         parts = self.settings, self.store, self.all_models, self.toolbox, self._clock, self.redactor
         self._host, self._model_calls, self.tool_calls = host_with_calls(

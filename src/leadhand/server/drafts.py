@@ -1,7 +1,4 @@
-"""Text that models are currently writing: shown but never logged, with secrets redacted.
-
-A secret may be split between two pieces, so only whole words that cannot become a part of one are shown.
-"""
+"""Text that models are currently writing: shown but never logged. It comes without secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from leadhand.domain.events import Entry
 from leadhand.domain.state import RunState
 from leadhand.domain.view import AttemptStep, steps
 from leadhand.engine.drafts import Draft
-from leadhand.engine.redaction import Redactor
 
 EVERY_S = 0.05
 """Pieces are collected, so that clients are notified at most once in this time."""
@@ -30,8 +26,7 @@ class Piece(NamedTuple):
 class Drafts:
     """The drafts of the runs that this process drives or shows. ``changed`` gets the id of a run with more text."""
 
-    def __init__(self, redactor: Redactor, changed: Callable[[str], None]) -> None:
-        self._redactor = redactor
+    def __init__(self, changed: Callable[[str], None]) -> None:
         self._changed = changed
         self._of_run: dict[str, dict[str, Draft]] = {}
         self._ended: dict[str, set[str]] = {}
@@ -89,10 +84,7 @@ class Drafts:
         self._later = None
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
-            drafts = self._of_run.get(run_id, {})
-            changed = [draft.show(self._redactor) for draft in drafts.values()]  # not any(…): every draft is updated
-            if any(changed):
-                self._changed(run_id)
+            self._changed(run_id)
 
 
 def _ended(entries: Sequence[Entry]) -> Iterator[str]:

@@ -374,7 +374,7 @@ class Live:
 
     def service(self, runtime: Runtime, kept: Retention | None = None) -> Service:
         """Return the service of a runtime that was opened with :meth:`write`; it keeps the finished runs ``kept``."""
-        drafts = self._drafts = Drafts(runtime.redactor, lambda run_id: feeds.changed(run_id))
+        drafts = self._drafts = Drafts(lambda run_id: feeds.changed(run_id))
         live = runtime.cluster.live if runtime.cluster is not None else None
         feeds = Feeds(runtime.store, drafts, live)
         return Service(runtime, drafts, feeds, kept or Retention())

@@ -1,9 +1,9 @@
 """Live text across processes: what a model is writing here, for those who watch its run elsewhere, and the reverse.
 
 A process says every two seconds which runs it watches. The processes that carry out attempts of these runs then send
-what can be shown of their texts, a few times a second. Texts are redacted before they are sent, and are never stored. A
-message that is lost is harmless: the next one does not continue what has arrived, so the whole text is asked for again,
-and the finished text is in the log.
+what they have written, a few times a second. Texts come without secrets (`DraftWriter` in `engine/drafts.py`), and are
+never stored. A message that is lost is harmless: the next one does not continue what has arrived, so the whole text is
+asked for again, and the finished text is in the log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 from leadhand.engine.drafts import Draft
 from leadhand.engine.host import OnText
-from leadhand.engine.redaction import Redactor
 from leadhand.ports import LARGEST_MESSAGE, ClusterStore
 
 EVERY_S = 0.25
@@ -36,9 +35,8 @@ class LiveText:
     Belongs to one event loop.
     """
 
-    def __init__(self, store: ClusterStore, redactor: Redactor, on_text: OnText | None) -> None:
+    def __init__(self, store: ClusterStore, on_text: OnText | None) -> None:
         self._store = store
-        self._redactor = redactor
         self._on_text = on_text
         self._written: dict[str, dict[str, _Written]] = {}
         """The texts of attempts that are carried out here, by run and attempt."""
@@ -83,7 +81,7 @@ class LiveText:
         self._forget()
         for run_id in self._watched.keys() & self._written.keys():
             for attempt, written in self._written[run_id].items():
-                parts = written.news(self._redactor)
+                parts = written.news()
                 self._say(["text", run_id, attempt, written.draft.version, start, text] for start, text in parts)
 
     def _forget(self) -> None:
@@ -181,14 +179,14 @@ class _Written:
         self.draft = Draft()
         self.sent = (0, 0)
 
-    def news(self, redactor: Redactor) -> Iterator[tuple[int, str]]:
+    def news(self) -> Iterator[tuple[int, str]]:
         """Yield what was not sent, in parts with their offsets; an empty one says that the text starts again."""
-        self.draft.show(redactor)
+        shown = self.draft.shown
         version, start = self.sent
         if version != self.draft.version:
             start = 0
-            if not self.draft.shown:
+            if not shown:
                 yield 0, ""
-        for place in range(start, len(self.draft.shown), PART):
-            yield place, self.draft.shown[place : place + PART]
-        self.sent = self.draft.version, len(self.draft.shown)
+        for place in range(start, len(shown), PART):
+            yield place, shown[place : place + PART]
+        self.sent = self.draft.version, len(shown)
