@@ -132,11 +132,13 @@ def _when(found: re.Match[str], today: date | None) -> When | None:
             return When(date.fromisoformat(said["iso"]).isoformat())
         case _:
             day, month = int(said["day"] or said["day_last"]), _MONTH_NUMBERS[said["month"] or said["month_first"]]
-            if not said["year"] and today is None:
+            if said["year"]:
+                dated = date(int(said["year"]), month, day)
+            elif today is not None:
+                dated = date(today.year, month, day)
+                dated = dated if dated >= today else dated.replace(year=today.year + 1)
+            else:
                 return None
-            dated = date(int(said["year"]) if said["year"] or today is None else today.year, month, day)
-            if not said["year"] and today is not None and dated < today:
-                dated = dated.replace(year=today.year + 1)
             if said["also"] and dated.weekday() != _NAMED[said["also"]]:
                 return None  # "Sunday 24 November", but it is a Tuesday
             return When(dated.isoformat())

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
@@ -110,7 +110,8 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         given = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        known = sorted(given.union(*map(_forms, given)), key=len, reverse=True)
+        forms = set(chain.from_iterable(map(_forms, given)))
+        known = sorted(given | forms, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
         self._beginnings = [(secret, _beginning(secret)) for secret in known if secret in given]
         # They are looked for at every place: what one match ends in may begin another.
@@ -119,7 +120,7 @@ class Redactor:
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
         begun = [re.escape(beginning) for _, beginning in self._beginnings]
         self._secret = late_pattern("|".join([*values, *begun, *_PATTERNS, *more]))
-        marks = {beginning for _, beginning in self._beginnings}.union(*map(_forms, given))
+        marks = forms.union(beginning for _, beginning in self._beginnings)
         folded = {json.dumps(mark, ensure_ascii=False)[1:-1].casefold() for mark in marks}
         self._known_marks = [mark for mark in folded if not any(each in mark and each != mark for each in folded)]
 
@@ -132,25 +133,25 @@ class Redactor:
         """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
         if len(text) < SHORTEST_SECRET and "@" not in text:
             return text
-        return self._redacted(text, len(text))[0] if self._is_marked(text) else text
+        decoded, places = _decoded(text)
+        return self._redacted(text, decoded, places, len(text))[0] if self._is_marked(text, decoded) else text
 
     def unfinished(self, written: str) -> tuple[str, str]:
         """Return what can be shown of a text that is still being written, and what of it has to be read again.
 
         No secret is shown, and nothing that may yet become one. What follows belongs to what has to be read again.
         """
-        is_marked = self._is_marked(written)
+        decoded, places = _decoded(written)
+        is_marked = self._is_marked(written, decoded)
         stop = self._safe_prefix(written, _BEGUN.search(written) if is_marked else None)
-        shown, end = self._redacted(written, stop) if is_marked else (written[:stop], stop)
+        shown, end = self._redacted(written, decoded, places, stop) if is_marked else (written[:stop], stop)
         return shown, written[stop:] if end <= stop and written[:stop][-1:].isspace() else written
 
-    def _is_marked(self, text: str) -> bool:
-        forms = (text, _decoded(text)[0]) if "\\" in text else (text,)
-        return any(self._has_mark(json.dumps(form, ensure_ascii=False)) for form in forms)
+    def _is_marked(self, text: str, decoded: str) -> bool:
+        return any(self._has_mark(json.dumps(form, ensure_ascii=False)) for form in (text, decoded) if form)
 
-    def _redacted(self, text: str, stop: int) -> tuple[str, int]:
+    def _redacted(self, text: str, decoded: str, places: list[int], stop: int) -> tuple[str, int]:
         """Return ``text`` up to ``stop`` with every secret in it redacted, and where the last of them ends."""
-        decoded, places = _decoded(text) if "\\" in text else ("", [])
         spans = list(self._spans(text)) if self._secret.search(text) is not None else []
         if self._secret.search(decoded) is not None:
             spans += [(places[first], places[last]) for first, last in self._spans(decoded)]
@@ -229,7 +230,12 @@ class Redactor:
 
 
 def _decoded(text: str) -> tuple[str, list[int]]:
-    """Return a text, such as JSON, with its escapes decoded, and where each of its characters (and the end) was."""
+    """Return a text, such as JSON, with its escapes decoded, and where each of its characters (and the end) was.
+
+    Both are empty if it has none.
+    """
+    if "\\" not in text:
+        return "", []
     parts: list[str] = []
     places: list[int] = []
     end = 0
