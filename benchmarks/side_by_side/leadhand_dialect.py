@@ -57,7 +57,7 @@ def _plan(facts: dict[str, Any], wanted: int, tool: str | None) -> Scripted:
 
 def _work(facts: dict[str, Any], messages: list[dict[str, Any]], tools: bool) -> Scripted:
     made = [call for message in messages for call in message.get("tool_calls") or []]
-    args = json.loads(made[0]["function"]["arguments"]) if made else facts["subtask"]["args"]
+    args = facts["subtask"]["args"] if "subtask" in facts else json.loads(made[0]["function"]["arguments"])
     key = args["key"]
     number = key.removeprefix("k")
     value = re.compile(rf"value-{key}\b")
