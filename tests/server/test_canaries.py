@@ -169,6 +169,19 @@ async def test_a_defect_in_the_middle_of_a_request_tells_the_log_no_secret(
     assert "ZeroDivisionError" in log.getvalue()
 
 
+async def test_a_secret_in_the_instructions_of_a_role_shows_nowhere(serve: OpenServer, home: Path, bank: None) -> None:
+    served = await serve()
+    for name in ("worker", "report.writer"):
+        body = {"instructions": f"Log in with {CANARY}, or with {PATTERN}."}
+        said = (await served.door.http.put(f"/api/agents/{name}", json=body)).text
+        assert "Log in with [redacted], or with [redacted]." in said
+    said = (await served.door.get("/api/agents")).text
+    kept = kept_in(home)
+    for canary in (CANARY, PATTERN[8:]):
+        assert canary not in said
+        assert canary.encode() not in kept
+
+
 async def test_a_key_is_kept_nowhere(serve: OpenServer, home: Path, log: io.StringIO) -> None:
     served = await serve()
     key = await served.door.key("ann", Scope.ADMIN)

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stores.test_store_webhooks import webhook
 
 from leadhand.domain.errors import StoreError
+from leadhand.domain.events import RunFinished
+from leadhand.domain.run import RunStatus
 from leadhand.stores.opening import database_at, open_store
 from leadhand.stores.schema import LATER_TABLES, TABLES, VERSION
 from leadhand.testing.store_contract import api_key, collected, pauses, started
@@ -118,6 +121,44 @@ async def test_a_damaged_event_that_is_no_text_is_named(sqlite_url: str, run_sql
             await store.read("run-1")
 
 
+async def test_a_damaged_type_of_an_event_is_named_in_text_that_can_be_sent(sqlite_url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        run_sql(sqlite_url, "UPDATE events SET type = CAST(x'72ff' AS TEXT)")
+        with pytest.raises(StoreError, match="event 1 of run run-1 was written by a newer Leadhand") as refusal:
+            await store.read("run-1")
+        assert str(refusal.value).encode()
+
+
+@pytest.mark.parametrize("value", ["'garbage'", "x'07'", "1.5"])
+async def test_a_damaged_number_of_events_is_an_error_after_the_last_event(
+    sqlite_url: str, run_sql: RunSql, value: str
+) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        run_sql(sqlite_url, f"UPDATE runs SET head_seq = {value}")
+        with pytest.raises(StoreError, match="run run-1 is damaged: its event 2 is missing"):
+            await store.read("run-1")
+        assert len(await store.read("run-1", limit=1)) == 1
+
+
+@pytest.mark.parametrize("value", ["'text'", "-5", "17"])
+async def test_a_large_value_that_is_no_bytes_damages_only_the_runs_that_have_it(
+    sqlite_url: str, run_sql: RunSql, value: str
+) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        for run_id, reason in (("run-1", "long " * 2_000), ("run-2", "short")):
+            await store.create(run_id, started())
+            await store.append(run_id, pauses(reason))
+        run_sql(sqlite_url, f"UPDATE blobs SET body = {value}")
+        with pytest.raises(StoreError, match=r"event 2 of run run-1 is damaged: .* is missing"):
+            await store.read("run-1")
+        assert len(await store.read("run-2")) == 2
+        ((digest,),) = run_sql(sqlite_url, "SELECT digest FROM blobs")
+        with pytest.raises(KeyError):
+            await store.blob(digest)
+
+
 # --- beside the log ---
 
 
@@ -141,6 +182,45 @@ async def test_a_damaged_key_is_named(url: str, run_sql: RunSql) -> None:
         for look in (store.keys, lambda: store.key_of("digest of 0a1b2c3d")):
             with pytest.raises(StoreError, match="the key 0a1b2c3d in the table api_keys is damaged"):
                 await look()
+
+
+@pytest.mark.parametrize("change", ["events = 'run.finished,everything'", "created_at = 9000000000000000000"])
+async def test_a_damaged_webhook_is_named_and_holds_up_neither_runs_nor_others(
+    url: str, run_sql: RunSql, change: str
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        for name in ("wh_1", "wh_2"):
+            await store.add_webhook(webhook(name))
+        run_sql(url, f"UPDATE webhooks SET {change} WHERE webhook_id = 'wh_1'")
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        taken = await store.take_deliveries(10)
+        assert sorted((to.webhook_id, each.event) for each, to in taken) == [
+            ("wh_2", "run.failed"),
+            ("wh_2", "run.finished"),
+        ]
+        with pytest.raises(StoreError, match="the webhook wh_1 in the table webhooks is damaged"):
+            await store.webhooks()
+        await store.delete_webhook("wh_1")
+        assert [each.webhook_id for each in await store.webhooks()] == ["wh_2"]
+
+
+async def test_a_webhook_whose_events_are_no_text_stops_no_run(sqlite_url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.add_webhook(webhook("wh_1"))
+        run_sql(sqlite_url, "UPDATE webhooks SET events = x'00'")
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        assert (await store.run("run-1")).status is RunStatus.FAILED
+
+
+async def test_a_damaged_delivery_holds_up_no_other(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.add_webhook(webhook("wh_1"))
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        run_sql(url, "UPDATE deliveries SET event = 'run.gone' WHERE event = 'run.failed'")
+        assert [each.event for each, _ in await store.take_deliveries(10)] == ["run.finished"]
 
 
 async def test_runs_are_counted_beside_one_whose_status_is_damaged(url: str, run_sql: RunSql) -> None:

@@ -125,7 +125,7 @@ class Agents:
                 f"Only stages of the report flow have it. Their names begin with {PREFIX!r}.",
                 field=given,
             )
-        await self._store.set_agent(new)
+        await self._store.set_agent(self._runtime.redactor.value(new))
 
     async def unset(self, name: str) -> None:
         """Reset a role to its defaults, or remove a stage that was added. Raises Problem: 404 for a role that does not

@@ -35,6 +35,7 @@ with too many digits."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TYPE = {"type"}
+FARTHEST = 2**62
 UNPACKED_AT_ONCE = 32
 """Entries whose large values are read by one statement."""
 NO_VALUES: Mapping[str, bytes] = {}
@@ -197,6 +198,8 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
     )
     if head is None:
         raise no_such_run(run_id)
+    if not isinstance(head, int):
+        head = FARTHEST  # it is damaged: an error follows the last event
     rows: list[list[str]] = []
     for record in text.split(RECORD) if text else ():
         fields = record.split(FIELD, 5)
@@ -244,7 +247,8 @@ def _decoded(
     known = EVENT_TYPES.get(type_)
     try:
         if known is None or known.version < int(version):
-            newer = f"was written by a newer Leadhand: this release does not know {type_} in version {int(version)}"
+            name = type_.encode(errors="replace").decode()
+            newer = f"was written by a newer Leadhand: this release does not know {name} in version {int(version)}"
             raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {newer}", UPGRADE)
         body = unpack(body, values)
         if known.version != int(version):

@@ -79,8 +79,13 @@ def values_of(connection: Connection, bodies: Iterable[str]) -> dict[str, bytes]
     found: dict[str, bytes] = {}
     for condition, parameters in among("digest", [(digest,) for digest in sorted(digests)]):
         rows = connection.execute(f"SELECT digest, body FROM blobs WHERE {condition}", parameters)  # noqa: S608
-        found |= {digest: bytes(content) for digest, content in rows}
+        found |= {digest: content for digest, body in rows if (content := bytes_of(body)) is not None}
     return found
+
+
+def bytes_of(body: object) -> bytes | None:
+    """Return the body of a payload; None if it is damaged and has another type."""
+    return body if isinstance(body, bytes) else None
 
 
 def _json(value: object) -> str:

@@ -32,6 +32,7 @@ from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
 from .followers import Followers, Poller
 from .job_queue import defer, queue_info
 from .kept_beside import KeptBeside
+from .large_values import bytes_of
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .messages import Hear, MessageBus
 from .places import Queues, places
@@ -232,9 +233,10 @@ class SqlContextStore(KeptBeside):
 
     async def blob(self, digest: str) -> bytes:
         rows = await self._rows("SELECT body FROM blobs WHERE digest = ?", digest)
-        if not rows:
+        body = bytes_of(rows[0][0]) if rows else None
+        if body is None:
             raise KeyError(digest)
-        return bytes(rows[0][0])
+        return body
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
         await self.cache(f"artifact {digest}", None, UNNAMED_S)

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import datetime
 
+from leadhand.domain.errors import StoreError
 from leadhand.domain.events import Entry
 from leadhand.domain.webhooks import Delivery, Webhook, message_body, messages
 
@@ -39,7 +41,7 @@ def deliveries_of(connection: Connection, found: Iterable[tuple[Row, Entry]]) ->
         for (run_id, flow, request, _, _, _, owner, *_), entry in events:
             if not every and owner != key_id:
                 continue
-            for name in set(messages(entry.event)) & set(wanted.split(",")):
+            for name in set(messages(entry.event)) & set(str(wanted).split(",")):  # damage must not stop a run
                 body = message_body(name, {"run_id": run_id, "flow": flow, "request": request}, entry)
                 at = stored(entry.at)
                 rows.append((f"msg_{secrets.token_hex(12)}", webhook_id, run_id, name, body, at, at, 0, 0, None, ""))
@@ -47,18 +49,22 @@ def deliveries_of(connection: Connection, found: Iterable[tuple[Row, Entry]]) ->
 
 
 def take_due(connection: Connection, now: datetime, limit: int) -> list[tuple[Delivery, Webhook]]:
-    """Take deliveries that are due, so that no other process sends them for a while."""
+    """Take deliveries that are due, so that no other process sends them for a while. Damaged ones hold up no other."""
     at, until = stored(now), (stored(now) or 0) + LEASE_S * 1_000_000
     due = "SELECT delivery_id FROM deliveries WHERE next_at <= ? ORDER BY next_at LIMIT ?"
     take = (
         f"UPDATE deliveries SET next_at = ? WHERE delivery_id IN ({due}) AND next_at <= ?"
         f" RETURNING {DELIVERIES.columns}"
     )
-    deliveries = [delivery_of(row) for row in connection.execute(take, (until, at, limit, at))]
-    known = {each.webhook_id: each for each in map(webhook_of, connection.execute(f"{SELECT} WHERE {IN_USE}"))}
-    gone = [(each.delivery_id,) for each in deliveries if each.webhook_id not in known]
-    DELIVERIES.delete(connection, "delivery_id", gone)
-    return [(each, known[each.webhook_id]) for each in deliveries if each.webhook_id in known]
+    taken = connection.execute(take, (until, at, limit, at))
+    known = {row[0]: row for row in connection.execute(f"{SELECT} WHERE {IN_USE}")}
+    DELIVERIES.delete(connection, "delivery_id", [(row[0],) for row in taken if row[1] not in known])
+    found: list[tuple[Delivery, Webhook]] = []
+    for row in taken:
+        if row[1] in known:
+            with contextlib.suppress(StoreError):
+                found.append((delivery_of(row), webhook_of(known[row[1]])))
+    return found
 
 
 SELECT = f"SELECT {WEBHOOKS.columns} FROM webhooks"
@@ -72,14 +78,27 @@ def webhook_row(webhook: Webhook) -> Row:
 
 
 def webhook_of(row: Row) -> Webhook:
-    return Webhook(
-        webhook_id=row[0], url=row[1], secret=row[2], events=tuple(row[3].split(",")), key_id=row[4],
-        every=bool(row[5]), by=row[6], created_at=moment(row[7]),
-    )  # fmt: skip
+    """Return the webhook in a row. Raises StoreError if it is damaged."""
+    with _named("webhook", row, "webhooks"):
+        return Webhook(
+            webhook_id=row[0], url=row[1], secret=row[2], events=tuple(row[3].split(",")), key_id=row[4],
+            every=bool(row[5]), by=row[6], created_at=moment(row[7]),
+        )  # fmt: skip
 
 
 def delivery_of(row: Row) -> Delivery:
-    return Delivery(
-        delivery_id=row[0], webhook_id=row[1], run_id=row[2], event=row[3], body=row[4], created_at=moment(row[5]),
-        next_at=read_moment(row[6]), attempts=row[7], delivered=bool(row[8]), code=row[9], error=row[10],
-    )  # fmt: skip
+    """Return the delivery in a row. Raises StoreError if it is damaged."""
+    with _named("delivery", row, "deliveries"):
+        return Delivery(
+            delivery_id=row[0], webhook_id=row[1], run_id=row[2], event=row[3], body=row[4], created_at=moment(row[5]),
+            next_at=read_moment(row[6]), attempts=row[7], delivered=bool(row[8]), code=row[9], error=row[10],
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _named(what: str, row: Row, table: str) -> Generator[None]:
+    try:
+        yield
+    except (ValueError, ArithmeticError, TypeError) as error:
+        how = "restore the database from a backup"
+        raise StoreError(f"the {what} {row[0]} in the table {table} is damaged", how) from error
