@@ -77,6 +77,25 @@ async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(api: Door, offi
     assert office.calls == {"Ben 1": 1}
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["events SET seq = 'garbage' WHERE seq = 3 AND", "runs SET head_seq = 2 WHERE", "runs SET head_seq = -5 WHERE"],
+)
+async def test_damaged_numbers_hide_no_other_run_and_the_run_can_be_deleted(api: Door, home: Path, change: str) -> None:
+    bad, good = await api.started("pay Ann"), await api.started("pay Ben")
+    await api.asked(bad)
+    (card,) = await api.asked(good)
+    with sqlite3.connect(home / "leadhand.db") as database:
+        database.execute(f"UPDATE {change} run_id = ?", (bad,))
+
+    assert (await api.get("/api/approvals")).json()["approvals"] == [card]
+    for verb in ("resume", "pause", "cancel"):
+        assert (await api.post(f"/api/runs/{bad}/{verb}")).status_code != 500
+    assert (await api.get(f"/api/runs/{bad}/export")).status_code == 200
+    assert (await api.http.delete(f"/api/runs/{bad}?confirmed=true")).status_code == 204
+    assert (await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})).status_code == 200
+
+
 @pytest.mark.parametrize("seq", [1, 2, 5])
 async def test_a_damaged_run_is_exported_as_far_as_it_goes(api: Door, home: Path, seq: int) -> None:
     run_id = await api.started("pay Ann")

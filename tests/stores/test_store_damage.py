@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
@@ -13,12 +14,12 @@ from typing import Any
 import pytest
 from stores.test_store_webhooks import webhook
 
-from leadhand.domain.errors import StoreError
+from leadhand.domain.errors import StoreError, UnreadableRun
 from leadhand.domain.events import RunFinished
 from leadhand.domain.run import RunStatus
 from leadhand.stores.opening import database_at, open_store
 from leadhand.stores.schema import LATER_TABLES, TABLES, VERSION
-from leadhand.testing.store_contract import api_key, collected, pauses, started
+from leadhand.testing.store_contract import api_key, asks, collected, pauses, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 NOBODY = 65534
@@ -140,6 +141,56 @@ async def test_a_damaged_number_of_events_is_an_error_after_the_last_event(
         with pytest.raises(StoreError, match="run run-1 is damaged: its event 2 is missing"):
             await store.read("run-1")
         assert len(await store.read("run-1", limit=1)) == 1
+
+
+@pytest.mark.parametrize("number", ["'garbage'", "x'ff'", "-5", "4611686018427387904"])
+async def test_an_event_whose_number_is_damaged_is_missing(sqlite_url: str, run_sql: RunSql, number: str) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b", "c"))
+        run_sql(sqlite_url, f"UPDATE events SET seq = {number} WHERE seq = 3")
+        with pytest.raises(UnreadableRun, match="run run-1 is damaged: its event 3 is missing"):
+            await store.read("run-1")
+        assert len(await store.read("run-1", limit=2)) == 2
+
+
+async def test_a_run_with_more_events_than_its_row_says_is_damaged(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b", "c"))
+        run_sql(url, "UPDATE runs SET head_seq = 2")
+        with pytest.raises(UnreadableRun, match="has 2 events, and its log has more"):
+            await store.read("run-1")
+        assert len(await store.read("run-1", limit=2)) == 2
+
+
+async def written_at_once(url: str, run_sql: RunSql, damage: str) -> None:
+    """Runs write at once, in one transaction, beside one that is damaged: its writes alone may fail."""
+    async with aclosing(await open_store(url)) as store:
+        for run_id in ("run-1", "run-2", "run-3"):
+            await store.create(run_id, started())
+            await store.append(run_id, [asks("wo-001.0/t0/c0")])
+    run_sql(url, f"UPDATE {damage} WHERE run_id = 'run-1'")
+    async with aclosing(await open_store(url)) as store:
+        names = ("run-2", "run-1", "run-3", "run-1", "run-2") * 4
+        for number in range(3):
+            writes = [store.append(name, [asks(f"wo-001.{number}/t0/c0")]) for name in names]
+            written = await asyncio.gather(*writes, return_exceptions=True)
+            failed = [
+                each
+                for name, each in zip(names, written, strict=True)
+                if name != "run-1" and not isinstance(each, list)
+            ]
+            assert not failed
+
+
+async def test_a_damaged_approval_request_stops_no_other_run(url: str, run_sql: RunSql) -> None:
+    await written_at_once(url, run_sql, "open_approvals SET expires_at = 4611686018427387904")
+
+
+@pytest.mark.parametrize("damage", ["open_approvals SET expires_at = 'garbage'", "runs SET label_words = x'ff'"])
+async def test_a_value_of_another_type_stops_no_other_run(sqlite_url: str, run_sql: RunSql, damage: str) -> None:
+    await written_at_once(sqlite_url, run_sql, damage)
 
 
 @pytest.mark.parametrize("value", ["'text'", "-5", "17"])

@@ -67,9 +67,9 @@ async def stop(
                 continue  # another process was faster: it reads the request or has ended the run
             try:
                 state = await runtime.load(run_id)
-            except UnreadableRun as error:
+            except BaseException as error:
                 try:
-                    if not isinstance(request, ev.CancelRequested):
+                    if not isinstance(error, UnreadableRun) or not isinstance(request, ev.CancelRequested):
                         raise
                     message = f"cancelled by {request.by}; its results are unknown: {error.what}"
                     failure = Failure.of(message, "cancelled", FailureClass.REJECTED, error.how)

@@ -141,6 +141,9 @@ def read_entries(
         _check_numbers(run_id, position, page, position if page or not size else head)
         entries += page
         position += len(page)
+        if position > head:
+            what = f"run {run_id} is damaged: its row in the table runs has {head} events, and its log has more"
+            raise UnreadableRun(run_id, head + 1, what)
         if position >= head or not size or len(entries) == limit:
             return entries
 
@@ -205,7 +208,8 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
         fields = record.split(FIELD, 5)
         if len(fields) != 6:  # JSON never contains the separator, so the previous record is damaged
             raise _damaged(run_id, rows[-1][0] if rows else after + 1, "it holds control characters")
-        rows.append(fields)
+        if fields[0].isdecimal():  # a damaged number is missing
+            rows.append(fields)
     rows.sort(key=lambda fields: int(fields[0]))  # they are sorted, but no database guarantees it of an aggregate
     entries: list[Entry] = []
     unpacked = 0

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.events import Entry
 
-from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, Unstorable, wait_to_repeat
+from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, wait_to_repeat
 from .schema import VERSION, migrate, version_of
 from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
@@ -189,19 +189,21 @@ class Writer:
         try:
             outcomes, committed = self._transact([*releases, *(write for write, _ in batch)])
             outcomes, self._failed_releases = outcomes[len(releases) :], []
-        except Unstorable as error:
-            if len(batch) > 1:  # one write caused this, so the others are tried without it
+        except Exception as error:
+            if len(batch) + len(releases) > 1 and batch and not isinstance(error, Unavailable):
+                # One write may have caused this, such as that of a damaged run, so the others are tried without it.
+                self._failed_releases = []
                 for waiting in batch:
                     self._commit([waiting])
+                self._failed_releases += releases
                 return
-            outcomes, committed = [error for _ in batch], dict[str, list[Entry]]()
-        except StoreError as error:
-            outcomes, committed = [copy_error(error) for _ in batch], {}
-            self._failed_releases = [*releases, *(write for write, _ in batch if isinstance(write, Release))]
-        except Exception as error:  # a bug: callers get an error instead of waiting forever
-            what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
-            what.__cause__ = error
-            outcomes, committed = [copy_error(what) for _ in batch], {}
+            if isinstance(error, StoreError):
+                what = error
+                self._failed_releases = [*releases, *(write for write, _ in batch if isinstance(write, Release))]
+            else:  # a bug: callers get an error instead of waiting forever
+                what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
+                what.__cause__ = error
+            outcomes, committed = [copy_error(what) for _ in batch], dict[str, list[Entry]]()
         for (_, future), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, LeadhandError):
                 wakeups.fail(future, outcome)
