@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -52,6 +53,16 @@ async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(
         await finished(store, "harbour", 1, 2, 3)
         assert await found(store, "harbour") == ["run-3", "run-1"]
     assert "searches do not find run run-2 by its words: the row is too large" in caplog.text
+
+
+@pytest.mark.parametrize("number", ["'garbage'", "x'ff'", "-5"])
+async def test_a_damaged_number_of_an_event_fails_no_search(
+    sqlite_url: str, run_sql: Callable[..., Any], number: str
+) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await finished(store, "harbour", 1, 2)
+        run_sql(sqlite_url, f"UPDATE events SET seq = {number} WHERE run_id = 'run-1' AND seq = 2")
+        assert await found(store, "harbour") == ["run-2"]
 
 
 @pytest.mark.slow

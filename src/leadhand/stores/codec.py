@@ -296,7 +296,8 @@ def _place(location: Sequence[int | str]) -> str:
 
 def _damaged(run_id: str, seq: int | str, what: str) -> UnreadableRun:
     line = " ".join(what.split()).encode(errors="replace").decode()
-    return UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} is damaged: {line}")
+    number = int(seq) if str(seq).isdecimal() else 1
+    return UnreadableRun(run_id, number, f"event {seq} of run {run_id} is damaged: {line}")
 
 
 def _well_formed(value: Any) -> Any:

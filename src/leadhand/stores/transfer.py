@@ -269,7 +269,8 @@ def _artifacts(connection: Connection, database: Database) -> Iterator[str]:
 def _move_events(reading: Connection, writing: Connection, moved: Moved, progress: Progress) -> None:
     heads = dict(writing.execute("SELECT run_id, max(seq) FROM events GROUP BY run_id"))
     for page in _pages(reading, EVENTS, "run_id, seq"):
-        new = [row for row in page if row[1] > heads.get(row[0], 0)]
+        # An event whose number is damaged is missing, as it is for those who read the run.
+        new = [row for row in page if isinstance(row[1], int) and row[1] > heads.get(row[0], 0)]
         try:
             transact(writing, lambda new=new: EVENTS.insert(writing, new, IF_NEW))
         except Unstorable as error:
