@@ -158,6 +158,7 @@ async def test_a_run_with_more_events_than_its_row_says_is_damaged(url: str, run
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
         await store.append("run-1", pauses("a", "b", "c"))
+        assert await store.read("run-1", after=9) == []
         run_sql(url, "UPDATE runs SET head_seq = 2")
         with pytest.raises(UnreadableRun, match="has 2 events, and its log has more"):
             await store.read("run-1")

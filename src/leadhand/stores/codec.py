@@ -141,7 +141,7 @@ def read_entries(
         _check_numbers(run_id, position, page, position if page or not size else head)
         entries += page
         position += len(page)
-        if position > head:
+        if page and position > head:
             what = f"run {run_id} is damaged: its row in the table runs has {head} events, and its log has more"
             raise UnreadableRun(run_id, head + 1, what)
         if position >= head or not size or len(entries) == limit:
