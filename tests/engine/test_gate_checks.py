@@ -8,7 +8,7 @@ import pytest
 
 from leadhand.domain.work_order import Check
 from leadhand.domain.work_result import ResultData
-from leadhand.engine.gate import Unresolved, pointed, resolved, schema_problems, unmet
+from leadhand.engine.gate import Unresolved, pointed, resolved, schema_flaw, schema_problems, unmet
 
 DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}
 
@@ -86,3 +86,31 @@ def test_a_reference_inside_an_argument_is_taken_as_it_is():
 def test_a_reference_to_what_is_not_needed_leads_nowhere():
     with pytest.raises(Unresolved, match=r"the result of wo-001\.0, which does not exist"):
         resolved({"n": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, {})
+
+
+def doubling(levels: int, reference: str, anchor: str = "") -> dict[str, Any]:
+    """A schema of a few lines that stands for as many parts as two to the power of its levels."""
+    parts: dict[str, Any] = {"part-0": {"type": "string", "$anchor": "part-0"}}
+    for level in range(1, levels + 1):
+        named = {"$ref": reference.format(level - 1)}
+        parts[f"part-{level}"] = {"$anchor": f"part-{level}", "allOf": [named, named]}
+    return {"type": "object", "$defs": parts, "properties": {"a": {"$ref": reference.format(levels)}}}
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/part-{}", "#part-{}", "#/%24defs/part-{}", "elsewhere#/$defs/part-{}"])
+def test_a_schema_whose_check_would_never_end_is_refused(reference: str):
+    assert schema_flaw(doubling(40, reference)) == "its references stand for more than 100,000 parts"
+
+
+def test_a_long_chain_of_references_is_refused():
+    parts: dict[str, Any] = {f"part-{n}": {"$ref": f"#/$defs/part-{n + 1}"} for n in range(20_000)}
+    schema = {"type": "object", "$defs": {**parts, "part-20000": {}}, "properties": {"a": {"$ref": "#/$defs/part-0"}}}
+    assert schema_flaw(schema)
+
+
+def test_a_schema_that_refers_to_itself_or_often_to_one_part_is_none_of_these():
+    node = {"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
+    often = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/part-8"} for n in range(50)}}
+    for schema in (node, doubling(8, "#/$defs/part-{}") | often):
+        assert schema_flaw(schema) == ""
+    assert schema_problems(node, {"left": {"right": {"left": 1}}}) == ['left.right.left: 1 is not of type "object"']

@@ -11,6 +11,7 @@ from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Frozen, Json, json_problem
 from leadhand.domain.work_order import Check, result_reference
 from leadhand.domain.work_result import ResultData
+from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
 
 
@@ -36,6 +37,8 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
 
     if schema.get("type") != "object":
         return 'it has to describe an object: {"type": "object", "properties": …}'
+    if is_too_large(schema):
+        return f"its references stand for more than {MOST_PARTS:,} parts"
     try:
         jsonschema_rs.validator_for(dict(schema), retriever=_not_fetched)
     except ValueError as error:  # jsonschema_rs.ValidationError is one
