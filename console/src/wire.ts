@@ -1329,6 +1329,7 @@ export interface components {
     readonly ResultsJudged: {
       readonly at: string;
       readonly epoch: number;
+      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly review: components["schemas"]["Review"];
       readonly seq: number;
       /** @constant */
@@ -1560,6 +1561,7 @@ export interface components {
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly number: number;
       readonly seq: number;
       readonly sources: readonly components["schemas"]["CitedSource"][];
@@ -1856,6 +1858,11 @@ export interface components {
       /** @constant */
       readonly type: "subtask_blocked";
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly SubtaskCounts: {
+      readonly completed: number;
+      readonly failed: number;
+      readonly subtasks: number;
     };
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
@@ -2201,6 +2208,7 @@ export interface components {
       readonly begun?: number;
       readonly by: string;
       readonly epoch: number;
+      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly order: components["schemas"]["WorkOrder"];
       readonly replaced?: number;
       readonly seq: number;
@@ -2431,6 +2439,7 @@ export type StageState = components["schemas"]["StageState"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
+export type SubtaskCounts = components["schemas"]["SubtaskCounts"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SubtaskReused = components["schemas"]["SubtaskReused"];

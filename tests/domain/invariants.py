@@ -12,12 +12,15 @@ from leadhand.domain import events as ev
 from leadhand.domain.decide import decide, due
 from leadhand.domain.evolve import evolve, fold, start
 from leadhand.domain.evolve.attempts import parent_of
+from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import assignment_of, event_id
-from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, AssignmentStatus, AttemptStatus
+from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, UNSUCCESSFUL, AssignmentStatus, AttemptStatus
 from leadhand.domain.limits import Amount
+from leadhand.domain.listing import listing_change
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.tool import Effect
+from leadhand.domain.view.projection import Projection
 from leadhand.flows.flow import FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.results import own_gaps
@@ -42,6 +45,26 @@ def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
         check_state(after, entries)
         state = after
     return state
+
+
+def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
+    """A list counts the subtasks of a run as its page does: those that no other has replaced."""
+    projection, counts = Projection(run_id), (0, 0, 0)
+    stride = 1 if len(entries) <= LONG_LOG else len(entries) // 20
+    for first in range(0, len(entries), stride):
+        some = entries[first : first + stride]
+        projection.take_all(some)
+        counts = listing_change([entry.event for entry in some], counts).counts
+        state, shown = projection.state, projection.view.document["counts"]["current"]
+        assert state is not None
+        subtasks, completed, failed = counts
+        settled = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
+        assert completed == shown["completed"], f"after {some[-1].event.type}"
+        assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
+        if state.finished is not None or not any(begun(state)):
+            assert subtasks == shown["total"], f"after {some[-1].event.type}"
+        elif not state.reopened:
+            assert subtasks == 0, "how many there are is not known until the plan is complete"
 
 
 def check_step(before: RunState, after: RunState) -> None:

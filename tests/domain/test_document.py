@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domain.histories import History
-from domain.moves import histories
+from domain.invariants import check_list
+from domain.moves import histories, walk
 from leadhand.domain import events as ev
 from leadhand.domain.document.event_line import iso
 from leadhand.domain.document.run_document import run_document, run_line
-from leadhand.domain.lifecycle import SETTLED
-from leadhand.domain.listing import RunListing, is_subtask, listing_change
+from leadhand.domain.listing import RunListing, RunRecord, is_subtask, listing_change
 from leadhand.domain.run import ENDED, RunStatus
 
 KEYS = {
@@ -24,6 +24,17 @@ KEYS = {
     *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
 }
 """What is promised of every run of the work-order flow."""
+NONE = (0, 0, 0)
+PLAN_FAILED = walk(23, 59, to_the_end=True, max_steps=1, batch_size=None)
+"""The plan of this run fails after one of its subtasks began."""
+REPLANNED = walk(9, 60, to_the_end=True)
+"""The plan of this run is written again after one of its subtasks began."""
+LEFT_OUT = walk(17, 60, to_the_end=True, max_steps=1)
+"""The plan of this run does not contain a subtask that began and is still running."""
+TAKEN_OVER = walk(212, 60, to_the_end=True)
+"""The order of this run takes over the result of a subtask that began and is still running."""
+REJECTED = walk(211, 60, to_the_end=True, max_steps=1)
+"""A person settles a subtask of this run, whose result the review rejected."""
 
 
 def document(history: History) -> dict[str, Any]:
@@ -111,31 +122,41 @@ def test_the_document_made_twice_is_the_same(history: History):
 def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(history: History, data: st.DataObject):
     events = [entry.event for entry in history.log]
     cut = data.draw(st.integers(0, len(events)))
-    whole, first, second = (listing_change(part) for part in (events, events[:cut], events[cut:]))
+    whole, first = listing_change(events, NONE), listing_change(events[:cut], NONE)
+    second = listing_change(events[cut:], first.counts)
 
-    for kind in ("subtasks", "completed", "failed"):
-        assert getattr(whole, kind) == getattr(first, kind) + getattr(second, kind)
+    assert whole.counts == second.counts
     assert whole.status == (second.status or first.status)
 
 
 @given(histories(most_steps=60))
-def test_a_listing_counts_what_the_state_shows(history: History):
-    change = listing_change([entry.event for entry in history.log])
-    subtasks = [each for each in history.state.assignments.values() if each.counts]
+@example(PLAN_FAILED)
+@example(REPLANNED)
+@example(LEFT_OUT)
+@example(TAKEN_OVER)
+@example(REJECTED)
+def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_event(history: History):
+    check_list("run_1", history.log)
 
-    assert change.status is history.state.status
-    assert change.subtasks == len(subtasks)
-    assert change.completed + change.failed == sum(subtask.status in SETTLED for subtask in subtasks)
-    assert change.completed == sum(subtask.data is not None for subtask in subtasks)
+
+def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtask():
+    listing = RunRecord.of("run_1", PLAN_FAILED.log).listing
+
+    assert not PLAN_FAILED.state.orders
+    assert listing.status in ENDED
+    assert (listing.subtasks, listing.completed, listing.failed) == (1, 1, 0)
+
+
+@given(histories(most_steps=60))
+def test_a_listing_has_the_status_of_the_run(history: History):
+    assert listing_change([entry.event for entry in history.log], NONE).status is history.state.status
 
 
 def test_a_result_that_the_review_found_wanting_and_a_person_then_left_out_is_no_longer_counted_as_done():
     settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True, counts=True)
     left_out = ev.SubtaskResolved(subtask="wo-001.0", by="Ann", counted="completed")
 
-    change = listing_change([settled, left_out])
-
-    assert (change.completed, change.failed) == (0, 1)
+    assert listing_change([settled, left_out], (1, 0, 0)).counts == (1, 0, 1)
 
 
 def test_the_thoughts_of_a_lead_are_no_subtasks():

@@ -132,6 +132,7 @@ def check(projection: Projection) -> None:
         check_lane(document, key)
         assignment = state.assignments[key]
         assert lane["counts"] == assignment.counts
+        assert lane.get("superseded_by") == assignment.superseded_by
         if assignment.closed:
             assert lane["status"] == assignment.status
         elif state.status not in ENDED:

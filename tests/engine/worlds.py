@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
-from domain.invariants import check_log
+from domain.invariants import check_list, check_log
 
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.approval import args_hash
@@ -219,4 +219,5 @@ class World:
             entries = await self.store.read(listing.run_id)
             if self._sound:
                 check_log(listing.run_id, entries)
+                check_list(listing.run_id, entries)
         assert not self.models.broken

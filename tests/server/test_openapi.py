@@ -84,6 +84,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
             "cached",
             "judges",
             "left_out",
+            "listed",
             "replaced",
             "shaped",
             "changed_by",

@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
     store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.create("run-1", started())
-    monkeypatch.setattr("leadhand.stores.run_row.listing_change", lambda events: 1 / 0)
+    monkeypatch.setattr("leadhand.stores.run_row.listing_change", lambda *_: 1 / 0)
     async with asyncio.timeout(60):
         with pytest.raises(StoreError, match="ZeroDivisionError"):
             await store.append("run-1", pauses("a"))
@@ -302,10 +302,10 @@ async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_t
         store = await open_store(url)
         await store.create("run-1", started())
         original = module.{function}
-        def stops(argument):
+        def stops(*arguments):
             module.{function} = original
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread, here
-            return original(argument)
+            return original(*arguments)
         module.{function} = stops
         say("about to stop")
         shared = {{"all runs": tokens_at_most(9)}}

@@ -22,10 +22,11 @@ class RunListing(Value):
     """One line of a list of runs.
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
-    ``subtasks`` counts the subtasks of all orders, 0 until the first plan is complete; ``completed`` and ``failed``
-    count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens`` and ``nanousd``
-    are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to ("" for none),
-    ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that a person gave it last.
+    ``subtasks`` counts the subtasks that no other has replaced, 0 while the first plan is being written; ``completed``
+    and ``failed`` count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens``
+    and ``nanousd`` are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to
+    ("" for none), ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that a person
+    gave it last.
     """
 
     run_id: str
@@ -68,21 +69,19 @@ class StoreInfo(Value):
 
 
 class ListingChange(NamedTuple):
-    """The change that an append makes to a list line: a new status and labels (None: unchanged), additions to the
-    counts."""
+    """The counts of a list line after an append (``subtasks``, ``completed``, ``failed``), and its new status and
+    labels (None: unchanged)."""
 
-    status: RunStatus | None = None
-    subtasks: int = 0
-    completed: int = 0
-    failed: int = 0
-    labels: ev.RunLabelled | None = None
-
-
-def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
-    """Return the change that ``events`` make to the line of their run."""
+    counts: tuple[int, int, int]
     status: RunStatus | None = None
     labels: ev.RunLabelled | None = None
-    subtasks = completed = failed = 0
+
+
+def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) -> ListingChange:
+    """Return the change that ``events`` make to the line of their run, which has these ``counts``."""
+    status: RunStatus | None = None
+    labels: ev.RunLabelled | None = None
+    subtasks, completed, failed = counts
     for event in events:
         match event:
             case ev.RunStarted() | ev.RunResumed() | ev.RunReopened():
@@ -113,7 +112,9 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
                 labels = event
             case _:
                 pass
-    return ListingChange(status=status, subtasks=subtasks, completed=completed, failed=failed, labels=labels)
+        if isinstance(event, ev.WorkOrderIssued | ev.ResultsJudged | ev.RunFinished) and event.listed is not None:
+            subtasks, completed, failed = event.listed.subtasks, event.listed.completed, event.listed.failed
+    return ListingChange((subtasks, completed, failed), status, labels)
 
 
 def is_subtask(assignment: str) -> bool:
@@ -275,20 +276,22 @@ class RunRecord:
         if any(isinstance(event, APPROVAL_EVENTS) for event in events):
             self._approvals = open_approvals_after(self._approvals, events, last.at)
         listing = self._listing
-        change = listing_change(events)
-        if last.epoch == listing.epoch and not any(change):
+        counts = listing.subtasks, listing.completed, listing.failed
+        change = listing_change(events, counts)
+        if last.epoch == listing.epoch and change == ListingChange(counts):
             return
         finished_at = listing.finished_at
         if change.status is not None:
             finished_at = last.at if change.status in ENDED else None
         labels = change.labels
+        subtasks, completed, failed = change.counts
         self._listing = listing.evolve(
             name=listing.name if labels is None else labels.name,
             tags=listing.tags if labels is None else labels.tags,
             status=change.status or listing.status,
             finished_at=finished_at,
             epoch=last.epoch,
-            subtasks=listing.subtasks + change.subtasks,
-            completed=listing.completed + change.completed,
-            failed=listing.failed + change.failed,
+            subtasks=subtasks,
+            completed=completed,
+            failed=failed,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .advice import ASK_AGAIN, more_steps, next_action
 from .citations import as_data, without_own_sources
 from .commands import Cited, Outcome
+from .counting import subtask_counts
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .ordered_calls import written_call
@@ -62,6 +63,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
         gaps=tuple(gaps),
         failure=failure,
+        listed=subtask_counts(state),
     )
 
 

@@ -88,13 +88,11 @@ class RunRow:
 
     def fold_listing(self, at: int) -> None:
         """Update status, counts and open approvals."""
-        change = listing_change(self.accepted)
+        change = listing_change(self.accepted, (self.subtasks, self.completed, self.failed))
         if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
             self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
         self.accepted = []
-        self.subtasks += change.subtasks
-        self.completed += change.completed
-        self.failed += change.failed
+        self.subtasks, self.completed, self.failed = change.counts
         if change.labels is not None:
             labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
             self.searched, self.label_words, self.name, self.tags = labels

@@ -132,7 +132,11 @@ def settled(
     assignment: AssignmentState, attempt: AttemptState, failure: Failure | None, *, final: bool = True
 ) -> ev.AttemptSettled:
     return ev.AttemptSettled(
-        attempt=attempt.attempt, ok=failure is None, final=final, counts=assignment.counts, failure=failure
+        attempt=attempt.attempt,
+        ok=failure is None,
+        final=final,
+        counts=assignment.counts and assignment.superseded_by is None,
+        failure=failure,
     )
 
 

@@ -174,8 +174,8 @@ def _reopened(state: RunState, keys: Iterable[str]) -> int:
 
 
 def _counted(subtask: AssignmentState) -> Literal["open", "completed", "failed"]:
-    """Return how lists count a subtask. One whose result the review rejected still counts as done."""
-    if subtask.data is not None:
+    """Return how lists count a subtask."""
+    if subtask.ok:
         return "completed"
     return "failed" if subtask.status in UNSUCCESSFUL else "open"
 

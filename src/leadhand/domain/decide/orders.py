@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.counting import subtask_counts
+from leadhand.domain.evolve import evolve
 from leadhand.domain.evolve.begun import begun, next_order_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.plan_approval import unapproved
@@ -48,11 +52,20 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
     keys = set(order.subtask_keys())
-    early = [each.key for each in begun(state)]
-    adopted = sum(key in keys for key in early)
+    adopted = sum(each.key in keys for each in begun(state))
     unused = [] if adopted else end_unused(state, order)
-    issued = ev.WorkOrderIssued(order=order, by=by, begun=adopted, replaced=len(early) - adopted)
-    return [issued, *(supplied if by else []), *unused]
+    issued = ev.WorkOrderIssued(order=order, by=by, begun=adopted)
+    return [*unused, _with_counts(state, issued), *(supplied if by else [])]
+
+
+_Event = TypeVar("_Event", ev.WorkOrderIssued, ev.ResultsJudged)
+
+
+def _with_counts(state: RunState, event: _Event) -> _Event:
+    """Return an event that settles or replaces subtasks, with the counts of the state that includes it."""
+    at = state.last_at or state.created_at
+    after = evolve(state, ev.Entry(seq=state.seq + 1, at=at, epoch=state.epoch, event=event))
+    return event.evolve(listed=subtask_counts(after))
 
 
 def _repairable(state: RunState, key: str) -> bool:
@@ -73,7 +86,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
     covered = len(verdicts) == len(order.order.subtasks)
     answer = review.answer if sound and covered else None
     recorded = review.evolve(verdicts=tuple(verdicts), complete=sound, answer=answer)
-    return [ev.ResultsJudged(work_order_id=work_order_id, review=recorded)]
+    return [_with_counts(state, ev.ResultsJudged(work_order_id=work_order_id, review=recorded))]
 
 
 def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -> list[ev.AnyEvent]:

@@ -144,7 +144,7 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
     attempt: str | None = None
     by: str | None = None
     match event:
-        case AttemptSettled() if event.counts:
+        case AttemptSettled() if state.assignments[assignment_of(event.attempt)].counts:
             attempt, ok, key = event.attempt, event.ok, assignment_of(event.attempt)
             outcome = state.assignments[key].data if ok else event.failure
         case SubtaskBlocked():

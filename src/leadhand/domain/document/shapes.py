@@ -180,7 +180,7 @@ class RunLine(Document):
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
     detached: bool
-    subtasks: int
+    subtasks: int = Field(description="Without those that others replaced; 0 while the first plan is being written.")
     completed: int
     failed: int
     asking: int = Field(description="Open approvals.")

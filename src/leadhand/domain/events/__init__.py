@@ -43,6 +43,7 @@ from .decisions import RunResumed as RunResumed
 from .decisions import RunStarted as RunStarted
 from .decisions import RunWaiting as RunWaiting
 from .decisions import SubtaskBlocked as SubtaskBlocked
+from .decisions import SubtaskCounts as SubtaskCounts
 from .decisions import SubtaskResolved as SubtaskResolved
 from .decisions import SubtaskReused as SubtaskReused
 from .decisions import TodosSet as TodosSet

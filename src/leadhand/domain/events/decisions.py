@@ -40,6 +40,14 @@ class EventBase(Value):
         return operator.attrgetter(self.about)(self) if self.about else ""
 
 
+class SubtaskCounts(Value):
+    """How lists count the subtasks of a run: without those that others have replaced."""
+
+    subtasks: int = 0
+    completed: int = 0
+    failed: int = 0
+
+
 class RunStarted(EventBase):
     """The run was created, with its definition."""
 
@@ -58,7 +66,8 @@ class RunClaimed(EventBase):
 class WorkOrderIssued(EventBase):
     """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``).
 
-    ``begun`` counts its subtasks that began while the plan was being written, ``replaced`` those that are in no order.
+    ``begun`` counts its subtasks that began while the plan was being written. ``listed``: the counts that follow, for
+    lists. Logs of earlier versions have ``replaced`` instead: how many of those that began are in no order.
     """
 
     about: ClassVar[str] = "order.work_order_id"
@@ -67,6 +76,7 @@ class WorkOrderIssued(EventBase):
     by: str = ""
     begun: int = Field(default=0, ge=0, exclude_if=operator.not_)
     replaced: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    listed: SubtaskCounts | None = Field(default=None, exclude_if=unset)
 
 
 class GapsNoted(EventBase):
@@ -100,7 +110,7 @@ class AttemptScheduled(EventBase):
 
 
 class AttemptSettled(EventBase):
-    """The controller judged a returned attempt. ``final`` ends its assignment, which ``counts`` or not.
+    """The controller judged a returned attempt. ``final`` ends its assignment, which ``counts`` in lists or not.
 
     ``failure`` is why it does not count: the worker's own error, or what the gate's code checks found.
     """
@@ -136,13 +146,15 @@ class SubtaskBlocked(EventBase):
 class ResultsJudged(EventBase):
     """A review judged results. A result for which it returned no verdict is not accepted.
 
-    ``work_order_id`` names the reviewed order, if any. A result may be judged again.
+    ``work_order_id`` names the reviewed order, if any, and ``listed`` the counts that follow, for lists. A result may
+    be judged again.
     """
 
     about: ClassVar[str] = "work_order_id"
     type: Literal["results_judged"] = "results_judged"
     work_order_id: str = ""
     review: Review
+    listed: SubtaskCounts | None = Field(default=None, exclude_if=unset)
 
 
 class ApprovalRequested(EventBase):
@@ -218,7 +230,7 @@ class RetryGranted(EventBase):
 
 class SubtaskResolved(EventBase):
     """A person settled a subtask, with a result (``data``) or by skipping it. ``counted`` is how lists counted it
-    before: as done (even if the review rejected it), as failed, or not at all."""
+    before: as completed, as failed, or not at all."""
 
     about: ClassVar[str] = "subtask"
     type: Literal["subtask_resolved"] = "subtask_resolved"
@@ -289,7 +301,10 @@ class TodosSet(EventBase):
 
 
 class RunFinished(EventBase):
-    """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …"""
+    """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …
+
+    ``listed``: the counts of its subtasks, for lists.
+    """
 
     type: Literal["run_finished"] = "run_finished"
     number: int = 1
@@ -299,3 +314,4 @@ class RunFinished(EventBase):
     sources: tuple[CitedSource, ...] = ()
     gaps: tuple[Gap, ...] = ()
     failure: Failure | None = None
+    listed: SubtaskCounts | None = Field(default=None, exclude_if=unset)

@@ -180,6 +180,8 @@ def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
         add_lane(draft, key)
         if subtask.repairs_subtask is not None and draft.knows(subtask.repairs_subtask):
             draft.touched[subtask.repairs_subtask] = None
+    if len(draft.state.orders) == 1:  # it replaces what began before it and is not part of it
+        draft.touched.update(dict.fromkeys(draft.shown["assignments"]))
 
 
 def _judged(draft: Draft, event: ev.ResultsJudged) -> None:

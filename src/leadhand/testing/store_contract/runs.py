@@ -82,9 +82,13 @@ class RunsContract(Contract):
         assert listing.finished_at is None
         await store.append("run-1", [ev.RunResumed()])
         assert (await store.run("run-1")).status is RunStatus.RUNNING
-        (entry,) = await store.append("run-1", [ev.RunFinished(status=RunStatus.FAILED, answer="")])
+        late = ev.AttemptSettled(attempt="wo-001.3/a1", ok=True, final=True, counts=True)
+        listed = ev.SubtaskCounts(subtasks=2, completed=1, failed=1)
+        finished = ev.RunFinished(status=RunStatus.FAILED, answer="", listed=listed)
+        _, entry = await store.append("run-1", [late, finished])
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at) == (RunStatus.FAILED, entry.at)
+        assert (listing.subtasks, listing.completed, listing.failed) == (2, 1, 1), "as the last event says"
         assert listing.created_at == (await store.read("run-1"))[0].at
         assert await store.runs() == [listing]
 
