@@ -43,9 +43,9 @@ class EventBase(Value):
 class SubtaskCounts(Value):
     """How lists count the subtasks of a run: without those that others have replaced."""
 
-    subtasks: int = 0
-    completed: int = 0
-    failed: int = 0
+    subtasks: int = Field(ge=0)
+    completed: int = Field(ge=0)
+    failed: int = Field(ge=0)
 
 
 class RunStarted(EventBase):
