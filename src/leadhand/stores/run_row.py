@@ -45,22 +45,24 @@ def _storable(text: str) -> str:
 
 
 class RunRow:
-    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet.
+    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet, ``counts`` its
+    counts of subtasks, completed and failed ones.
 
     ``read`` are the columns of :data:`VERSION` as they were read, None for a new run. ``loaded_approvals`` are the open
     approvals of the database, loaded where events may change them; ``approvals`` are those that are open by now.
     """
 
     __slots__ = (
-        "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "label_words", "loaded_approvals", "name", "owner", "read", "searched", "status", "subtasks", "tags",
+        "accepted", "approvals", "budget", "counts", "epoch", "finished_at", "fixed", "head_seq", "label_words",
+        "loaded_approvals", "name", "owner", "read", "searched", "status", "tags",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
         self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 4], row[FIXED + 4 :]
         self.searched, self.label_words, self.name, self.tags = labels
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
-        (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
+        self.owner = row[10]
+        self.counts: tuple[int, int, int] = row[11], row[12], row[13]
         self.read: Row = (self.fixed[4], self.head_seq, self.owner)
         self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
         self.accepted: list[AnyEvent] = []
@@ -88,11 +90,11 @@ class RunRow:
 
     def fold_listing(self, at: int) -> None:
         """Update status, counts and open approvals."""
-        change = listing_change(self.accepted, (self.subtasks, self.completed, self.failed))
+        change = listing_change(self.accepted, self.counts)
         if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
             self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
         self.accepted = []
-        self.subtasks, self.completed, self.failed = change.counts
+        self.counts = change.counts
         if change.labels is not None:
             labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
             self.searched, self.label_words, self.name, self.tags = labels
@@ -105,5 +107,5 @@ class RunRow:
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
             *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, self.subtasks, self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
+            self.owner, *self.counts, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip
