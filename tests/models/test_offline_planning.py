@@ -199,14 +199,21 @@ def test_on_a_sunday_this_weekend_is_what_is_left_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "day", ["Tuesday, 24 November", "on tuesday 24 november", "on Tuesday, the 24th of November 2026"]
+    "day",
+    [
+        *("Tuesday, 24 November", "on tuesday 24 november", "on Tuesday, the 24th of November 2026"),
+        *("on Tuesday 2026-11-24", "Tue, 2026-11-24", "2026-11-24"),
+    ],
 )
 def test_a_weekday_and_its_date_are_one_day(day: str) -> None:
     brief = {"request": f"weather in Paris {day}", "today": "2026-11-21", "tools": [WEATHER]}
     assert [each["args"] for each in plan(brief)["subtasks"]] == [{"location": "Paris", "day": "2026-11-24"}]
 
 
-@pytest.mark.parametrize("day", ["sunday 24 november", "Sunday, November 24", "Sunday, the 24th of November 2026"])
+@pytest.mark.parametrize(
+    "day",
+    ["sunday 24 november", "Sunday, November 24", "Sunday, the 24th of November 2026", "Sunday 2026-11-24"],
+)
 def test_a_weekday_and_the_date_of_another_are_a_gap_that_says_so(day: str) -> None:
     made = planned(f"weather in Paris on {day}", [WEATHER])
     assert made.subtasks == ()

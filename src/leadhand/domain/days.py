@@ -34,13 +34,12 @@ _PHRASE = re.compile(
     rf"|(?P<span>(?P<from>from |between )?(?P<first>{_WEEKDAY}) (?:to|through|until|till|(?(from)and|to)) "
     rf"(?P<last>{_WEEKDAY}))"
     rf"|(?P<date>(?:(?P<also>{_WEEKDAY}) (?:, )?(?:the )?)?"
-    rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
-    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?)"
+    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
+    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?))"
     rf"|(?P<weekday>(?P<name>{_WEEKDAY})(?: (?:{_PART}))?)"
     r"|(?P<week>(?<= )week)"
     r"|(?P<days>(?:(?<=next )|(?<=coming ))days)"
     rf"|(?P<stretch>(?:(?P<ahead>in )|(?<= ))(?P<count>[1-9]\d{{0,2}}|{_COUNT}) (?P<unit>day|week)s?)"
-    r"|(?P<iso>\d{4}-\d\d-\d\d)"
     r")(?= |$)",
     re.ASCII | re.IGNORECASE,
 )
@@ -128,11 +127,12 @@ def _when(found: re.Match[str], today: date | None) -> When | None:
             count = _COUNTS.get(said["count"]) or int(said["count"])
             days = count * (7 if said["unit"] == "week" else 1)
             return _later(today, days) if said["ahead"] else When("today", days)
-        case "iso":
-            return When(date.fromisoformat(said["iso"]).isoformat())
         case _:
-            day, month = int(said["day"] or said["day_last"]), _MONTH_NUMBERS[said["month"] or said["month_first"]]
-            if said["year"]:
+            month = _MONTH_NUMBERS.get(said["month"] or said["month_first"], 0)
+            day = int(said["day"] or said["day_last"] or 0)
+            if said["iso"]:
+                dated = date.fromisoformat(said["iso"])
+            elif said["year"]:
                 dated = date(int(said["year"]), month, day)
             elif today is not None:
                 dated = date(today.year, month, day)
