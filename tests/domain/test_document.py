@@ -18,6 +18,7 @@ from leadhand.domain.document.event_line import iso
 from leadhand.domain.document.run_document import run_document, run_line
 from leadhand.domain.listing import RunListing, RunRecord, is_subtask, listing_change
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.work_order import Subtask, WorkOrder
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -150,6 +151,15 @@ def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtas
 @given(histories(most_steps=60))
 def test_a_listing_has_the_status_of_the_run(history: History):
     assert listing_change([entry.event for entry in history.log], NONE).status is history.state.status
+
+
+def test_a_log_that_does_not_say_what_lists_count_is_counted_with_what_its_order_replaced():
+    order = WorkOrder(work_order_id="wo-002", goal="g", subtasks=(Subtask(name="a"),))
+    early = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True, counts=True)
+    issued = ev.WorkOrderIssued(order=order, replaced=1)
+    reused = ev.SubtaskReused(subtask="wo-002.0", begun="wo-001.0")
+
+    assert listing_change([early, issued, reused], NONE).counts == (2, 2, 0)
 
 
 def test_a_result_that_the_review_found_wanting_and_a_person_then_left_out_is_no_longer_counted_as_done():
