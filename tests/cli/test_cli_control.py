@@ -75,6 +75,8 @@ def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Po
     assert result.code == 0
     assert result.json["work_orders"][1]["subtasks"][0]["args"] == {"place": "Rome"}
     assert leadhand.calls == {"Lyon": 1, "Oslo": 1, "Rome": 1}
+    line = leadhand.listing()
+    assert (line["completed"], line["subtasks"], line["failed"]) == (2, 2, 0), "the subtask and its repair are one"
 
 
 FINE = '''
