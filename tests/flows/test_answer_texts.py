@@ -120,7 +120,11 @@ def test_sources_of_something_else_are_no_list_of_sources():
         ("[2-4] and [7–8]", {2, 3, 4, 7, 8}),
         ("[^9] 【8】 【7†page】 [ 6 ] [05]", {9, 8, 7, 6, 5}),
         ("(source 4) (Quelle 3) <sup>2</sup> [Source: 1]", {4, 3, 2, 1}),
-        ("10<sup>6</sup> m<sup>2</sup> a[b] (9) [x1]", set()),
+        ("[9, p. 3] [8: S. 12-14] [see also 7] [#6] [S5] [No. 4] [**3**] [_2_] \\[1\\]", set(range(1, 10))),
+        ("[cite: 9] [web:8] [doc 7] [src6] [item 5, note 4] [ref-3]", set(range(3, 10))),
+        ("\uff3b9\uff3d \u30148\u3015 [7—9] [来源 6] 【source 5】 [\u200b4] [3|2]", set(range(2, 10))),
+        ("(source no. 9) <cite>8</cite> <ref>7</ref> [5...7]", {5, 6, 7, 8, 9}),
+        ("10<sup>6</sup> m<sup>2</sup> a[b] (9) [x1] [10:30] [12.5] [8-10 h] [1/2] [nobody 3]", set()),
     ],
 )
 def test_citations_count_in_every_notation_and_nothing_of_a_tool_becomes_one(text: str, numbers: set[int]):

@@ -7,14 +7,26 @@ from itertools import takewhile
 
 from .text import late_pattern
 
-_NUMBERS = r"\d{1,5}(?:\s*(?:[,;&–-]|and|und|et|to)\s*\^?\d{1,5})*"
 _SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bronnen)\b\.?:?"
+_BEFORE = (
+    r"(?:(?:see(?:\s+also)?|siehe|vgl|voir|cf|sources?|src|refs?|references?|cite[ds]?|citations?|(?:foot)?notes?|docs?|"
+    r"documents?|results?|web|items?|ids?|no|nr|quellen?|fuentes?|font[ei]|bron(?:nen)?|źródł[^\W\d_]+|источник[^\W\d_]*|"
+    r"来源|出典|출처)(?![^\W\d_])|[.:#^†*_\u200b-\u200d\s-])*"
+)
+"""What stands before a number: [see source no. 9], [web:9], [#9], [**9**]."""
+_PLACE = (
+    r"(?:\s*(?:[,;†]|:(?!\d))\s*(?:(?:pp?|pages?|ss?|seiten?|par[as]*|§+|ch|sec|l|lines?)\.?\s*)?[\dL][\d\sL–-]*"
+    r"|[\s.*_]*)"
+)
+"""Where in a source: [9, p. 3], [9: 12-14]."""
+_NUMBERS = rf"\d{{1,5}}(?:\s*(?:[,;&|–—-]|\.{{3}}|…|and|und|et|to){_BEFORE}\d{{1,5}})*"
 CITATION = late_pattern(
-    r"(?=[\[【(<⁰¹²³⁴⁵⁶⁷⁸⁹])(?:"  # what each begins with: most places of a text need no other look
-    rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
-    rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
-    rf"|\((?:see|cf\.?|siehe|vgl\.?|voir)?\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
-    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>"  # not 10 to the 9th
+    r"(?=[\[\uff3b\u3014【⟦(<⁰¹²³⁴⁵⁶⁷⁸⁹])(?:"  # what each begins with: most places of a text need no other look
+    rf"[\[\uff3b\u3014⟦](?:s(?=\d))?{_BEFORE}(?P<a>{_NUMBERS}){_PLACE}\\?[\]\uff3d\u3015⟧]"  # [1] [1, 9] [1-9] [^9]
+    rf"|【{_BEFORE}(?P<b>{_NUMBERS})[^】]{{0,200}}】"  # 【9】 【9†page】
+    rf"|\((?:see|cf\.?|siehe|vgl\.?|voir)?\s*{_SOURCE}{_BEFORE}(?P<c>{_NUMBERS})\s*\)"  # (source 9)
+    r"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)"  # not 10 to the 9th
+    rf"<(?:sup|cite|ref)>\s*\[?(?P<d>{_NUMBERS})\]?\s*</(?:sup|cite|ref)>"
     r"|(?:(?<=[\s.,;:!?)\]”\"’])|(?<=[^\W\d_]{4}))(?P<e>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?!\w))",  # a word⁹, not km²
     re.IGNORECASE,
 )
@@ -37,7 +49,7 @@ def cited(text: str) -> set[int]:
     found: set[int] = set()
     for group in CITATION.finditer(text):
         numbers = next(part for part in group.groups() if part is not None).translate(_RAISED)
-        for part in re.split(r"[,;&]|and|und|et", numbers, flags=re.IGNORECASE):
+        for part in re.split(r"[,;&|]|and|und|et", numbers, flags=re.IGNORECASE):
             ends = [int(number) for number in re.findall(r"\d+", part)]
             short = len(ends) == 2 and 0 < ends[1] - ends[0] < _LONGEST_RANGE
             found.update(range(ends[0], ends[1] + 1) if short else ends)
