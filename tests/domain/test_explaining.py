@@ -82,6 +82,12 @@ HONEST: list[tuple[Any, str]] = [
     ("sieben Zwerge", "There are 7 dwarfs."),
     ({"co2": 411.2}, "CO2 is at 411 ppm, and PM2.5 was not measured in 3D."),
     (PAGE, "FLIGHT-4711: the board has seven members."),
+    (PAGE, "The board has _7_ members, or __seven__."),
+    (PAGE, "Write to [them](mailto:someone), and see the [notes](#notes) or notes/2026.md."),
+    (
+        {"at": "ftp://files.example/a.csv", "book": "app:flight/LH-4711", "read": "news.io/today"},
+        "From ftp://files.example/a.csv; [book](app:flight/LH-4711), or read www.news.io/today and news.io/today.",
+    ),
     ({"name": "task-123", "said": "value-k123"}, "RESULT-123: value-k123"),
 ]
 
@@ -113,6 +119,12 @@ LIES: list[tuple[Any, str, str]] = [
     (PAGE, "See [source 9](http://invented.example/).", "http://invented.example/"),
     (PAGE, "See https://example.org/another.", "https://example.org/another"),
     (PAGE, "The board has nine members.", "nine"),
+    (PAGE, "The board has _9_ members.", "9"),
+    (PAGE, "The fee is _€4712_.", "4712"),
+    (PAGE, "Load it from ftp://files.invented/x.", "ftp://files.invented/x"),
+    (PAGE, "See hxxp://invented.example/x.", "hxxp://invented.example/x"),
+    (PAGE, "See invented-news.io/deals.", "invented-news.io/deals"),
+    (PAGE, "[Book](javascript:alert(1)).", "javascript:alert(1"),
 ]
 
 

@@ -196,11 +196,13 @@ class Stated(NamedTuple):
 
 _DIGIT_MARKS = "\uff0c\uff0e\uff1a\u066b\u066c"
 _MARKS = str.maketrans(_DIGIT_MARKS, ",.:.,")
+_EMPHASIS = late_pattern(r"(?<!\w)_+(?=[\d€$£¥])|(?<=\d)_+(?!\w)")
 _FAR_EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 
 def readable(text: str) -> str:
-    """The text with digits of every script as 0 to 9, and apart from letters that are written without spaces."""
+    """The text with digits of every script as 0 to 9, apart from emphasis and from letters without a space."""
+    text = _EMPHASIS.sub(" ", text) if "_" in text else text
     if text.isascii() or not any(mark >= "\u0660" and (mark.isalnum() or mark in _DIGIT_MARKS) for mark in set(text)):
         return text  # the first digit that is not 0 to 9 is U+0660; the scripts of the Far East follow it
     text = re.sub(r"[^\W\D]", lambda digit: str(int(digit[0])), text)
