@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from .advice import ASK_AGAIN, more_steps, next_action
@@ -29,6 +31,8 @@ CHECK_FIRST = "find out what it did before you ask for it again"
 CHECK = "check it yourself, or have a tool called that shows it"
 """What a person can do about a result that no call proves."""
 _WORD = late_pattern(r"\w[\w'’-]*")
+_FEWEST_WORDS = 3
+"""Words from which on a text cannot have a reason, or what a call returned, by chance."""
 _ASKING = late_pattern(r"\b(?:ask|try) (?:again|more|for)\b")
 
 
@@ -94,28 +98,48 @@ def _answer(
 
 
 def _names(text: str, gap: Gap) -> bool:
-    """Whether a text names a gap and its reason, as they are or with all of their words in one sentence."""
-    flat = " ".join(text.split())
-    if all(" ".join(part.split()).rstrip(".?!") in flat for part in (gap.name, gap.reason)):
+    """Whether a text names a gap and gives its reason as it is, or in one sentence with the words of the name.
+
+    A reason of a word or two, such as "closed", says too little to be recognized.
+    """
+    name, reason, said = (_WORD.findall(part.casefold()) for part in (gap.name, gap.reason, text))
+    if len(reason) < _FEWEST_WORDS:
+        return False
+    if _holds(said, reason) and _holds(said, name):
         return True
-    words = _WORD.findall(f"{gap.name} {gap.reason}".casefold())
-    return any(set(words) <= set(_WORD.findall(sentence)) for sentence in re.split(r"[.!?]\s|\n", text.casefold()))
+    sentences = (_WORD.findall(sentence) for sentence in re.split(r"[.!?]\s|\n", text.casefold()))
+    return any(set(name) <= set(sentence) and _holds(sentence, reason) for sentence in sentences)
+
+
+def _holds(said: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Whether words hold a phrase."""
+    return f" {' '.join(phrase)} " in f" {' '.join(said)} "
 
 
 def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Iterator[str]:
-    """What was done for good and the answer does not say: calls of rejected, failed and dropped assignments, too."""
+    """What was done for good and the answer does not say: calls of rejected, failed and dropped assignments, too.
+
+    A text says what a call did only if it uses the assignment's result. What was done twice has to be said twice.
+    """
     used = {each.key for each in results}
+    words = _WORD.findall(text.casefold())
+    calls = [(each, call) for each in state.assignments.values() for call in each.made if call.acted]
+    times = Counter(call.said.strip() for _, call in calls)
     lines: list[str] = []
-    for assignment in state.assignments.values():
-        given, data = assignment.assignment.subtask, assignment.data
-        for call in (call for call in assignment.made if call.acted):
-            said = call.said.strip()
+    for assignment, call in calls:
+        given, data, said = assignment.assignment.subtask, assignment.data, call.said.strip()
+        args = call.args if call.args is not None else given.args if given is not None else {}
+        if call.sure and said and assignment.key in used:
+            own = _WORD.findall(said.casefold())
             ordered = given is not None and call.tool == given.tool and data is not None and said in data.summary
-            if call.sure and said and (said in text or (ordered and assignment.key in used)):
+            values = json.dumps([*args.values()], ensure_ascii=False).casefold()
+            particular = {word for word in (*own, *_WORD.findall(values)) if len(word) > 3 or word.isdigit()}
+            if len(own) >= _FEWEST_WORDS and text.count(said) >= times[said]:
                 continue
-            args = call.args if call.args is not None else given.args if given is not None else {}
-            what = said or "done" if call.sure else "it may have happened; its end was not seen"
-            lines.append(f"- {written_call(call.tool, args)}: {_shortened(as_data(what))}")
+            if ordered and times[said] == 1 and not particular.isdisjoint(words):
+                continue
+        what = said or "done" if call.sure else "it may have happened; its end was not seen"
+        lines.append(f"- {written_call(call.tool, args)}: {_shortened(as_data(what))}")
     if lines:
         yield from ["Done for good; leave it out if you ask again:", *lines]
 
