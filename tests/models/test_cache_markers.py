@@ -172,3 +172,18 @@ async def test_cache_writes_are_reserved_counted_and_priced(tmp_path: Path, monk
     bound = began.reserved.tokens - 2_000  # one token per byte, beside the answer's 2,000
     assert profile.output_nanousd is not None
     assert began.reserved.nanousd == bound * profile.cache_write_nanousd + 2_000 * profile.output_nanousd
+
+
+async def test_unknown_usage_settles_all_that_was_reserved_cache_writes_included(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Answer(calls=(("c1", "give_plan", {"answer": "Hello!"}),), sent=0)
+    async with AnthropicServer([answer]).running() as server:
+        for variable, value in server.env.items():
+            monkeypatch.setenv(variable, value)
+        async with Leadhand(MODEL, home=tmp_path) as lead:
+            run = await lead.start("Hello")
+            await run.answer()
+            events = [entry.event async for entry in run]
+    [began] = [event for event in events if isinstance(event, ModelCallBegan)]
+    assert run.state.spent == began.reserved

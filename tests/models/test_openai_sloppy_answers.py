@@ -240,6 +240,14 @@ class TestUsage:
         assert usage.input_tokens == input_bound(WORK.messages, WORK.tools, None)
         assert usage.output_tokens == WORK.max_tokens
 
+    def test_is_the_upper_bound_when_the_text_has_more_than_the_tokens_that_are_counted(self) -> None:
+        counted = {"prompt_tokens": 5, "completion_tokens": 3}
+        said = "word " * 200
+        assert read({**answer({"content": said}), "usage": counted}).usage.output_tokens == WORK.max_tokens
+        parts = [{"type": "text", "text": said}]
+        assert read({**answer({"content": parts}), "usage": counted}).usage.output_tokens == WORK.max_tokens
+        assert read({**answer({"content": said[:300]}), "usage": counted}).usage.output_tokens == 3
+
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.text(max_size=10) | st.integers() | st.floats(allow_nan=False),

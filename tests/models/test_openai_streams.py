@@ -43,6 +43,14 @@ class TestStreams:
         assert reply.message.opaque is not None
         assert reply.message.opaque.data["reasoning_content"] == "hm yes"
 
+    @pytest.mark.parametrize("last", [{"prompt_tokens": 1, "completion_tokens": 1}, {"completion_tokens": 0}, {}])
+    def test_a_last_chunk_that_counts_less_than_an_earlier_one_is_not_believed(self, last: dict[str, int]) -> None:
+        assembly = Assembly()
+        for counted in ({"prompt_tokens": 90}, {"prompt_tokens": 90, "completion_tokens": 40}, None, last):
+            assembly.take({"choices": [{"delta": {"content": "It is"}, "finish_reason": "stop"}], "usage": counted})
+        usage = read(assembly.document()).usage
+        assert (usage.input_tokens, usage.output_tokens) == (90, 40)
+
     def test_calls_without_an_index_are_told_apart_by_their_ids(self) -> None:
         assembly = Assembly()
         parts = (

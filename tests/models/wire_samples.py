@@ -6,7 +6,7 @@ from typing import Any
 
 from asking import GIVE_UP, WEATHER, asking, spec
 
-from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.conversation import ModelProfile, ModelRequest
 from leadhand.models.answers import assumed_usage
 from leadhand.models.openai.answers import reply_of, usage_of
 from leadhand.models.openai.capabilities import Abilities
@@ -20,5 +20,5 @@ def answer(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any], request: ModelRequest = WORK, abilities: Abilities | None = None) -> Any:
-    usage = usage_of(document) or assumed_usage(request)
+    usage = usage_of(document) or assumed_usage(request, ModelProfile(name=MODEL))
     return reply_of(document, request, abilities or Abilities(), adapter="openai_compatible", usage=usage)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from leadhand.domain.conversation import ModelRequest, OutputSpec, ToolCall, input_bound
+from leadhand.domain.conversation import ModelProfile, ModelRequest, OutputSpec, ToolCall, input_bound
 from leadhand.domain.limits import Usage
 from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
 
@@ -55,10 +55,11 @@ def counted_usage(
     return Usage(input_tokens=sent, output_tokens=written, cached_tokens=cached, cache_write_tokens=into_cache)
 
 
-def assumed_usage(request: ModelRequest) -> Usage:
-    """The upper bound of what a call used, for a server that does not count, so that the budget holds."""
+def assumed_usage(request: ModelRequest, profile: ModelProfile) -> Usage:
+    """The upper bound of what a call used, all that was reserved, for a server that does not count."""
     bound = input_bound(request.messages, request.tools, request.output)
-    return Usage(input_tokens=bound, output_tokens=request.max_tokens)
+    cost = profile.highest_cost(bound, request.max_tokens)
+    return Usage(input_tokens=bound, output_tokens=request.max_tokens, nanousd=cost)
 
 
 def tool_call(id: str, name: str, written: object) -> ToolCall:

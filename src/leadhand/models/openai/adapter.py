@@ -209,7 +209,7 @@ class OpenAICompatible:
             raise self._server.refusal(status_inside(document), {}, json.dumps(document), usage, inside=True)
         usage = usage_of(document)
         if usage is None:
-            usage = assumed_usage(request)
+            usage = assumed_usage(request, self.profile(request.model))
         elif self._costs is not None:
             usage = usage.evolve(nanousd=self._costs(request.model, usage))
         reply = reply_of(document, request, abilities, adapter=self.name, usage=usage)

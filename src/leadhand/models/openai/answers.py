@@ -20,6 +20,8 @@ from .capabilities import Abilities
 
 _REASONING = ("reasoning_details", "reasoning_content", "reasoning")
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})
+_LONGEST_TOKEN = 128
+"""Characters of the longest tokens, which are made of spaces: fewer tokens than that cannot be true."""
 _FINISHES = {
     "": "stop",
     "eos": "stop",
@@ -93,6 +95,8 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
         written = max(written or 0, total - sent)
     message = object_of(first_choice(document).get("message"))
     empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", "function_call", *_REASONING))
+    if (written or 0) * _LONGEST_TOKEN < len(_text(message.get("content"))):
+        return None
     details = object_of(counted.get("prompt_tokens_details", counted.get("input_tokens_details")))
     # OpenAI and most others, DeepSeek, llama.cpp.
     read = (

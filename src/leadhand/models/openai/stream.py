@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
-from leadhand.models.answers import decode_json
+from leadhand.models.answers import decode_json, token_count
 from leadhand.models.failures import failed
 from leadhand.ports import ModelError
 
@@ -107,7 +107,7 @@ class Assembly:
         self._calls: dict[int, dict[str, Any]] = {}
         self._arguments: dict[int, list[str]] = {}
         self._finish = ""
-        self._usage: object = None
+        self._usage: dict[str, Any] = {}
         self._model: object = None
         self._visible = AnswerOnly()
 
@@ -123,7 +123,9 @@ class Assembly:
             self.error = object_of(error) or {"message": str(error)}
             return ""
         self._model = chunk.get("model") or self._model
-        self._usage = usage_in(chunk) or self._usage
+        for field, counted in usage_in(chunk).items():  # the last chunk need not have counted all
+            if (token_count(self._usage.get(field)) or 0) <= (token_count(counted) or 0):
+                self._usage[field] = counted
         if reason := text_of(choice.get("finish_reason")):
             self._finish, self.ended = reason, True
         # A few servers put a whole message into their last chunk.

@@ -91,7 +91,10 @@ class PydanticAI:
         except Exception as error:
             raise classed(error, self.connection) from error
         usage = usage_of(response)
-        usage = assumed_usage(request) if usage is None else usage.evolve(nanousd=known_cost(request.model, usage))
+        if usage is None:
+            usage = assumed_usage(request, self.profile(request.model))
+        else:
+            usage = usage.evolve(nanousd=known_cost(request.model, usage))
         return reply_of(response, request, adapter=self.name, usage=usage)
 
     async def _open(self) -> Service:
