@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
-from leadhand.app.model_selection import NamedModels
+from leadhand.app.model_selection import NamedModels, unpriced_models
 from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
@@ -63,6 +63,8 @@ class Definitions(NamedTuple):
         check_plan(used, run)
         project = project_parts(wanted.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
+        own_models = {role.model for role in (*roles, *project.workers) if role.model is not None}
+        unpriced_models(wanted, self.models, sorted(own_models - {*models.names}))
         shape = answer_role(output, (*roles, *project.workers))
         tools, all_roles = narrowed(self.toolbox.specs(project.tools), run.tools, (*roles, *project.workers))
         all_roles = instructed(all_roles, run.instructions, instructions)
@@ -86,6 +88,7 @@ class Definitions(NamedTuple):
             detached=detached,
             **reserves(wanted.limits, shaped=shape is not None),
             budgets=wanted.budgets,
+            needs_prices=wanted.needs_prices,
             concurrency=wanted.concurrency_of_runs,
             no_cache=wanted.no_cache,
             by=by,

@@ -146,7 +146,9 @@ class AddedModels:
         name = name or f"{OF_ONE_RUN}{uuid4().hex[:12]}"
         self.added[name] = adapter
         models = ModelChoice(default=name)
-        return Choice(models=models, why="given by the program", unpriced=_unpriced(settings, adapter, models))
+        return Choice(
+            models=models, why="given by the program", unpriced=unpriced_models(settings, adapter, models.names)
+        )
 
 
 async def choose_models(
@@ -158,7 +160,7 @@ async def choose_models(
     """
     if given is not None and not isinstance(given, Mapping | NamedModels):
         choice = Choice(models=_pinned(settings, settings.model or CUSTOM), why="given by the program")
-        _unpriced(settings, given, choice.models)
+        unpriced_models(settings, given, choice.models.names)
         return given, choice
     if settings.model is None:
         from leadhand.models.detection import detect_model
@@ -171,18 +173,17 @@ async def choose_models(
     models = given if isinstance(given, NamedModels) else NamedModels(settings, given, rules)
     for name in pinned.names:
         models.check(name)
-    return models, Choice(models=pinned, why=why, unpriced=_unpriced(settings, models, pinned))
+    return models, Choice(models=pinned, why=why, unpriced=unpriced_models(settings, models, pinned.names))
 
 
-def _unpriced(settings: Settings, models: Models, choice: ModelChoice) -> tuple[str, ...]:
-    """Return the models without a known price. Raises ConfigurationError if the caller set a budget."""
-    profiles = {name: models.profile(name) for name in choice.names}
+def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the models among ``names`` without a known price. Raises ConfigurationError if the caller set a budget."""
+    profiles = {name: models.profile(name) for name in names}
     unpriced = tuple(
         name for name, profile in profiles.items() if not profile.free and profile.highest_cost(0, 0) is None
     )
     budget = settings.limits.budget_nanousd
-    bounded = settings.budget_given and (budget is not None or settings.budgets)
-    if not unpriced or not bounded or settings.allow_unknown_price:
+    if not unpriced or not settings.needs_prices:
         return unpriced
     which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
     raise ConfigurationError(

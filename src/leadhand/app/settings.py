@@ -61,6 +61,12 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @property
+    def needs_prices(self) -> bool:
+        """Whether every model needs a known price, since the caller set a budget."""
+        given = self.budget_given and (self.limits.budget_nanousd is not None or self.budgets)
+        return bool(given) and not self.allow_unknown_price
+
+    @property
     def concurrency_of_runs(self) -> Concurrency:
         """The limits at once that runs share with others: the project's, and those in ``shared``."""
         if self.project is None:

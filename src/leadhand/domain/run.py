@@ -186,6 +186,7 @@ class RunDefinition(Value):
     tools can search ("" for none). ``held_back`` is the allowance kept for reviewing results and composing the
     answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are those that
     the run shares with other runs, and ``concurrency`` the limits at once that it shares with them. With
+    ``needs_prices``, no model of unknown price is called, since a budget could not limit it. With
     ``no_cache``, its tools are called even if an earlier result could be used again. ``by`` is who started the run,
     where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
     (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
@@ -217,6 +218,7 @@ class RunDefinition(Value):
     held_back_s: float = 0.0
     options: dict[str, Any] = {}
     budgets: tuple[SharedBudget, ...] = Field(default=(), exclude_if=operator.not_)
+    needs_prices: bool = Field(default=False, exclude_if=operator.not_)
     by: str = ""
     key_id: str = Field(default="", exclude_if=operator.not_)
     submission: str = ""

@@ -32,6 +32,7 @@ MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
+_PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with --allow-unknown-price"
 CHECK = "check that the server runs"
 """What a person can do about a server that is away and says nothing else."""
 
@@ -40,7 +41,8 @@ class ModelCall(NamedTuple):
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
-    which get places by their ``priority``. ``check`` returns why a reply is not used.
+    which get places by their ``priority``. With ``needs_price``, a model of unknown price is not called. ``check``
+    returns why a reply is not used.
     """
 
     attempt: str
@@ -51,6 +53,7 @@ class ModelCall(NamedTuple):
     shaped: bool = False
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
+    needs_price: bool = False
     at_once: SharedLimit | None = None
     priority: int = 0
     asked: Json = None
@@ -198,7 +201,7 @@ class ModelCalls:
                 attempt=call.attempt,
                 call_id=call.call_id,
                 model=call.request.model,
-                reserved=self._reservation(call.request),
+                reserved=self._reservation(call.request, needs_price=call.needs_price),
                 final=call.final,
                 judges=call.judges,
                 shaped=call.shaped,
@@ -258,15 +261,21 @@ class ModelCalls:
             raise failed
         return reply
 
-    def _reservation(self, request: ModelRequest) -> Amount:
+    def _reservation(self, request: ModelRequest, *, needs_price: bool) -> Amount:
         """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
         that costs more, and every token of its answer."""
         inputs = input_bound(request.messages, request.tools, request.output)
         try:
-            cost = self._models.profile(request.model).highest_cost(inputs, request.max_tokens)
+            profile = self._models.profile(request.model)
         except ConfigurationError as error:  # a flow or a tool named the model
             failure = Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)
             raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
+        cost = profile.highest_cost(inputs, request.max_tokens)
+        if cost is None and needs_price and not profile.free:
+            message = f"the price of {request.model} is not known, so the budget cannot limit it"
+            raise ModelError(
+                Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE), Usage(requests=0, nanousd=0)
+            )
         return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
     def _priced(self, model: str, usage: Usage, *, answered: bool = True) -> Usage | None:

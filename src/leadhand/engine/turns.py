@@ -218,6 +218,7 @@ class Turns:
             shaped=(shape := work.definition.shape) is not None and work.role.name != shape.name,
             within=work.scopes,
             budgets=work.definition.budgets,
+            needs_price=work.definition.needs_prices,
             at_once=work.definition.concurrency.of_model(request.model),
             priority=work.definition.priority,
             asked=asked,

@@ -1,0 +1,91 @@
+"""A budget that somebody set binds every model of a run: those that a flow names for roles and assignments, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import ConfigurationError, Leadhand
+from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.limits import Usage
+from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+
+UNKNOWN = "mine:unknown"
+
+
+class Models:
+    """An adapter that knows the price of one of its models."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def profile(self, model: str) -> ModelProfile:
+        price = None if model == UNKNOWN else 1_000
+        return ModelProfile(name=model, input_nanousd=price, output_nanousd=price)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        self.asked.append(request.model)
+        return ModelReply(message=AssistantMessage(text="Hi."), usage=Usage(input_tokens=9, output_tokens=2))
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def greeting(role_model: str | None, model: str | None) -> Flow:
+    """Return a flow with one assignment."""
+
+    class Greet(Flow):
+        """Greet somebody."""
+
+        name = "greet"
+        version = 1
+
+        def roles(self, options: Flow.Options) -> list[Role]:
+            return [Role(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
+
+        def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+            if not run.assignments:
+                return [Assign(id="greet", role="greeter", model=model)]
+            return [] if run.open else [Finish()]
+
+        def outcome(self, run: RunView[Flow.Options]) -> Outcome:
+            return Outcome(answer="Hi.", uses=[*run.assignments])
+
+    return Greet()
+
+
+async def test_a_role_with_a_model_of_unknown_price_is_refused_under_a_budget(home: Path) -> None:
+    models = Models()
+    flow = greeting(UNKNOWN, None)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
+        with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+            await lead.run("Hello", flow="greet")
+    assert models.asked == []
+
+
+async def test_an_assignment_to_a_model_of_unknown_price_calls_no_model_under_a_budget(home: Path) -> None:
+    models = Models()
+    flow = greeting(None, UNKNOWN)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
+        answer = await lead.run("Hello", flow="greet")
+
+    assert models.asked == []
+    assert "the price of mine:unknown is not known, so the budget cannot limit it" in answer.text
+    assert answer.gaps[0]["class"] == "unavailable"
+
+
+@pytest.mark.parametrize("given", [{}, {"budget": 0.05, "allow_unknown_price": True}])
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "assignment"])
+async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
+    home: Path, given: dict[str, Any], names: tuple[str | None, str | None]
+) -> None:
+    models = Models()
+    flow = greeting(*names)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, **given) as lead:
+        answer = await lead.run("Hello", flow="greet")
+
+    assert models.asked == [UNKNOWN]
+    assert answer.document["usage"]["cost_usd"] is None
