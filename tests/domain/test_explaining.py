@@ -162,3 +162,13 @@ def test_the_mean_of_figures_with_a_unit_proves_no_percentage():
     assert (
         Evidence([{"summary": "Rome: 40 %."}, {"summary": "Oslo: 30 %."}]).unexplained("It is 35 % on average.") == []
     )
+
+
+def test_an_article_does_not_make_a_name_known():
+    evidence = Evidence(["The trains of the line run from the coast, and they are on time."], TODAY)
+
+    assert evidence.unknown_names("All of the trains run on time from the coast, says the paper The Daily Planet.") == [
+        "The Daily Planet"
+    ]
+    assert evidence.unknown_names("All of the trains run on time from the coast, says the paper The Planet.") == []
+    assert not evidence.mentions("The Guardian")

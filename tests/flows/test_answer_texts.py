@@ -133,6 +133,30 @@ def test_citations_count_in_every_notation_and_nothing_of_a_tool_becomes_one(tex
 
 
 @pytest.mark.parametrize(
+    "listed",
+    [
+        "Sources: The Guardian",
+        "*Sources: The Guardian*",
+        "- Source: The Guardian",
+        "(Source: The Guardian)",
+        "<b>Sources</b>: The Guardian",
+        "Sources — The Guardian",
+        "**Sources**\n\nThe Guardian",
+        "Sources\n=======\n- The Guardian",
+        "Further reading:\n- The Guardian",
+        "Works cited\n1. The Guardian",
+        "Sources (2):\n* The Guardian",
+        "Quelle: The Guardian",
+        "出典: The Guardian",
+    ],
+)
+def test_a_source_that_no_result_names_is_found_below_or_after_every_heading(listed: str):
+    script = found()
+    assert answer_problems(script.state, f"a is 7 and b is 9.\n\n{listed}")
+    assert not answer_problems(script.state, "a is 7 and b is 9.\n\n## Sources\n\nThis comes from two results.")
+
+
+@pytest.mark.parametrize(
     ("text", "is_honest"),
     [
         ("All looked at.", False),

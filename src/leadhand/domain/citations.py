@@ -34,10 +34,12 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _WORD_JOINER = "\u2060"
 _LONGEST_RANGE = 1_000
 _HEADING = late_pattern(
-    r"\s*[#>*_\s]*(?:sources?|references?|citations?|bibliography|quellen(?:angaben)?|références|fuentes|fonti|bronnen)"
-    r"(?:\s(?:used|cited))?[*_\s]*(?P<colon>:)?[*_\s]*(?P<rest>.*)",
+    r"(?:[#>*_(\s-]|<\w+>)*(?:sources?|references?|citations?|bibliograph\w+|works cited|further reading|footnotes|"
+    r"quellen?(?:angaben)?|références|fuentes?|font[ei]|bron(?:nen)?|źródł[oa]|источники?|出典|来源)(?:\s(?:used|cited|list))?"
+    r"(?:\s\(\d+\))?(?:[*_\s]|</\w+>)*(?P<colon>[:\uff1a—–])?(?:[*_\s]|</\w+>)*(?P<rest>.*)",
     re.IGNORECASE,
 )
+_UNDERLINE = late_pattern(r"\s*[=-]{3,}\s*")
 _DEFINITION = late_pattern(r"\s*\[\^?\d{1,5}\]:\s.*")
 """What a mark stands for, in Markdown: [^1]: Le Monde."""
 _LISTED = late_pattern(r"(?:[-*•]|\(?\d{1,3}[.)])\s+")
@@ -69,18 +71,20 @@ def as_data(text: str) -> str:
 def named_sources(text: str) -> list[str]:
     """What a text gives as its sources in words, below a heading or after a colon; figures make it something else."""
     found: list[str] = []
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not _UNDERLINE.fullmatch(line)]
     for number, line in enumerate(lines):
         heading = _HEADING.fullmatch(line)
         if heading is None:
             continue
-        marked = heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)
         if heading["colon"] and heading["rest"]:
             found.append(heading["rest"])
-        elif marked and not heading["rest"]:
-            below = (each.strip() for each in lines[number + 1 :])
-            for item in takewhile(lambda each: not each or _LISTED.match(each), below):
-                found += [_LISTED.sub("", item)] if item else []
+        elif not heading["rest"]:
+            below = filter(None, (lines[at].strip() for at in range(number + 1, len(lines))))
+            first = next(below, "")
+            if _LISTED.match(first):
+                found += [_LISTED.sub("", item) for item in (first, *takewhile(_LISTED.match, below))]
+            elif first and first[-1] not in ".!?" and (heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)):
+                found.append(first)
     return [each for each in found if not re.search(r"\d", each)]
 
 

@@ -66,6 +66,8 @@ _NAME = late_pattern(
     rf"(?<=[\w,] ){_CAPITAL}"
     rf"(?:[ -](?:(?:van|von|de|del|della|der|den|di|da|la|le|al|bin|ibn|of|the) ){{0,2}}{_CAPITAL})+"
 )
+_ARTICLES = frozenset(("the", "and", "der", "die", "das", "und", "les", "los", "las"))
+"""Words of names that say nothing: almost every text has them."""
 _PHRASE_END = late_pattern(r"(?<=[.!?:])\s+|[(“„\"*•\[→–]|\s-\s")
 _MOST_CAPITALS = 0.25
 """The share of unknown words with a capital letter in a line above which more than names has one."""
@@ -246,15 +248,16 @@ class Evidence:
             if new and not line.lstrip().startswith(("#", "|")) and len(new) <= _MOST_CAPITALS * len(words):
                 found += [name[0] for sentence in _PHRASE_END.split(line) for name in _NAME.finditer(sentence)]
         known = [*MONTHS, *WEEKDAYS]
+        named = {name: [w for w in _LONG_WORD.findall(name.casefold()) if w not in _ARTICLES] for name in found}
         return [
             name
-            for name in dict.fromkeys(found)
-            if not any(word in self.folded or word in known for word in _LONG_WORD.findall(name.casefold()))
+            for name, words in named.items()
+            if len(words) > 1 and not any(word in self.folded or word in known for word in words)
         ]
 
     def mentions(self, name: str) -> bool:
         """Whether half of the words of a name, or more, are here."""
-        words = re.findall(r"[^\W\d_]{3,}", name.casefold())
+        words = [word for word in re.findall(r"[^\W\d_]{3,}", name.casefold()) if word not in _ARTICLES]
         return sum(map(self._writes, words)) * 2 >= len(words)
 
     def _explains(self, figure: Figure, text: str) -> bool:
