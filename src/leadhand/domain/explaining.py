@@ -49,7 +49,7 @@ _WEEK = late_pattern(
 )
 _NUMBERED = late_pattern(r"[A-Za-z]{4,}[-_](\d+)")
 """A word and a number (order-1234, not LH-4711), which say no more than "order 1234"."""
-_COUNTRIES = (
+_ENDINGS = (
     "ai|app|at|au|be|biz|br|ca|ch|cn|co|de|dev|es|eu|fi|fr|ie|in|io|it|jp|me|nl|no|nz|pl|pt|se|shop|site|travel|uk|us"
 )
 """Endings of domains that are words, too, so that a path must follow."""
@@ -57,7 +57,7 @@ _URL = late_pattern(
     r"(?:(?<![a-z])[a-z][a-z\d+.-]{1,15}://|(?<=\]\()(?!mailto:|tel:)[a-z]{2,15}:|www\.)[^\s<>\"'`|\]】]+"
     r"|(?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+"  # an e-mail address
     r"|(?<![\w.@/-])(?:[a-z0-9][a-z0-9-]*\.)+"
-    rf"(?:(?:com|org|net|edu|gov|info|example)\b(?:/[^\s<>\"'`|\]】]*)?|(?:{_COUNTRIES})/[^\s<>\"'`|\]】]*)",
+    rf"(?:(?:com|org|net|edu|gov|info|example)\b(?:/[^\s<>\"'`|\]】]*)?|(?:{_ENDINGS})/[^\s<>\"'`|\]】]*)",
     re.IGNORECASE,
 )
 _LONG_WORD = late_pattern(r"[^\W\d_][^\W\d_’']{2,}")
