@@ -231,7 +231,8 @@ COMMANDS = (
     _command(
         "hosts list",
         "List the processes that are driving runs.",
-        "A process is listed from the moment it takes a run until it releases the run or dies.",
+        "A process is listed from the moment it takes a run until it releases the run or dies. On PostgreSQL, servers"
+        " and hosts without a run are listed, too, and so are the runs that wait for a process.",
     ),
     _command(
         "keys create",
