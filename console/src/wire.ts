@@ -1482,6 +1482,7 @@ export interface components {
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
+      readonly needs_prices?: boolean;
       readonly nested_workers?: boolean;
       readonly no_cache?: boolean;
       readonly offline: boolean;

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 
+from .addresses import URL, plain_address, trimmed
 from .computed import CONVERSIONS, FEW, aggregates, derived, lists, measured_by, shares, unit_is_share
 from .figures import FOREIGN_WORDS, MONTHS, SPAN, WEEKDAYS, Figure, Stated, readable, stated
 from .quotations import quotations_in
@@ -49,17 +50,6 @@ _WEEK = late_pattern(
 )
 _NUMBERED = late_pattern(r"[A-Za-z]{4,}[-_](\d+)")
 """A word and a number (order-1234, not LH-4711), which say no more than "order 1234"."""
-_ENDINGS = (
-    "ai|app|at|au|be|biz|br|ca|ch|cn|co|de|dev|es|eu|fi|fr|ie|in|io|it|jp|me|nl|no|nz|pl|pt|se|shop|site|travel|uk|us"
-)
-"""Endings of domains that are words, too, so that a path must follow."""
-_URL = late_pattern(
-    r"(?:(?<![a-z])[a-z][a-z\d+.-]{1,15}://|(?<=\]\()(?!mailto:|tel:)[a-z]{2,15}:|www\.)[^\s<>\"'`|\]】]+"
-    r"|(?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+"  # an e-mail address
-    r"|(?<![\w.@/-])(?:[a-z0-9][a-z0-9-]*\.)+"
-    rf"(?:(?:com|org|net|edu|gov|info|example)\b(?:/[^\s<>\"'`|\]】]*)?|(?:{_ENDINGS})/[^\s<>\"'`|\]】]*)",
-    re.IGNORECASE,
-)
 _LONG_WORD = late_pattern(r"[^\W\d_][^\W\d_’']{2,}")
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]{2,}"
 _NAME = late_pattern(
@@ -93,7 +83,7 @@ class _Piece:
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        return frozenset(_address(found[0]) for found in _URL.finditer(self.text))
+        return frozenset(plain_address(found[0]) for found in URL.finditer(self.text))
 
     @cached_property
     def stated(self) -> Stated:
@@ -210,9 +200,9 @@ class Evidence:
     def unexplained(self, text: str) -> list[str]:
         """Return what a text states and nothing here explains, as it is written there, each once."""
         text = readable(text)
-        addresses = [url for url in (_trimmed(found[0]) for found in _URL.finditer(text)) if not self._knows(url)]
+        addresses = [url for url in (trimmed(found[0]) for found in URL.finditer(text)) if not self._knows(url)]
         quotations = [quoted for quoted in quotations_in(text) if not self.quotes(quoted)]
-        text = _URL.sub(" ", text)
+        text = URL.sub(" ", text)
         said = stated(text)
         known: list[float] = []
         doubtful: list[Figure] = []
@@ -242,7 +232,7 @@ class Evidence:
         tables and lines with many unknown capital letters: titles, and languages that capitalize nouns.
         """
         found: list[str] = []
-        for line in _URL.sub(" ", text).split("\n"):
+        for line in URL.sub(" ", text).split("\n"):
             words = _LONG_WORD.findall(line)
             new = [word for word in words if word[0].isupper() and word.casefold() not in self.folded]
             if new and not line.lstrip().startswith(("#", "|")) and len(new) <= _MOST_CAPITALS * len(words):
@@ -345,7 +335,7 @@ class Evidence:
         return all(self._names(piece) for piece in pieces)
 
     def _knows(self, url: str) -> bool:
-        address = _address(url)
+        address = plain_address(url)
         if "://" not in url and not url.casefold().startswith("www."):
             return address in self.folded
         known = (known for piece in self._pieces for known in piece.addresses)
@@ -391,16 +381,6 @@ def _date(year: int | None, month: int, day: int) -> date | None:
 def statements(text: str) -> int:
     """How many different figures, dates, times, weekdays, codes, addresses and quotations a text states."""
     return len(_NOTHING.unexplained(text))
-
-
-def _trimmed(url: str) -> str:
-    url = url.rstrip(".,;:!?*_»”’")
-    return url.rstrip(")") if url.count(")") > url.count("(") else url
-
-
-def _address(url: str) -> str:
-    plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", _trimmed(url).casefold())
-    return plain.partition("#")[0].rstrip("/\\")
 
 
 _NOTHING = Evidence([])
