@@ -102,6 +102,29 @@ def test_a_schema_whose_check_would_never_end_is_refused(reference: str):
     assert schema_flaw(doubling(40, reference)) == "its references stand for more than 100,000 parts"
 
 
+@pytest.mark.parametrize("place", ["{}", "+{}", "00{}"])
+def test_places_in_lists_are_read_as_the_check_reads_them(place: str):
+    """The levels are items of one list, and each refers to the previous one twice."""
+    twice = [{"allOf": [{"$ref": "#/items/anyOf/" + place.format(level)}] * 2} for level in range(40)]
+    levels = [{"type": "string"}, *twice]
+    named = {"$ref": "#/items/anyOf/" + place.format(40)}
+    schema = {"type": "object", "items": {"anyOf": levels}, "properties": {"a": named}}
+    assert schema_flaw(schema) == "its references stand for more than 100,000 parts"
+
+
+def test_what_references_stand_for_is_looked_for_in_a_bounded_number_of_places():
+    """Each of many references may begin at each of many identifiers, or stand for each of many anchors."""
+    identified = {f"p{n}": {"$id": f"a{n}", "$ref": f"#/x{n}"} for n in range(20_000)}
+    anchored = {f"p{n}": {"$anchor": "a", "$ref": "#a"} for n in range(20_000)}
+    for parts in (identified, anchored):
+        assert schema_flaw({"type": "object", "properties": parts})
+
+
+def test_a_place_in_a_list_with_thousands_of_digits_leads_nowhere():
+    named = {"$ref": "#/items/anyOf/" + "9" * 5_000}
+    assert "index" in schema_flaw({"type": "object", "items": {"anyOf": [{}]}, "properties": {"a": named}})
+
+
 def test_a_long_chain_of_references_is_refused():
     parts: dict[str, Any] = {f"part-{n}": {"$ref": f"#/$defs/part-{n + 1}"} for n in range(20_000)}
     schema = {"type": "object", "$defs": {**parts, "part-20000": {}}, "properties": {"a": {"$ref": "#/$defs/part-0"}}}
