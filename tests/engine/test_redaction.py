@@ -473,6 +473,11 @@ def test_no_part_of_a_secret_in_a_url_is_left_where_a_text_is_cut(url: str, end:
         assert redactor.value(note).message == shown
 
 
+@pytest.mark.parametrize("secret", ["token=abc123def456", "Basic YXBwOnphbnppYmFy", "password=abc123def456"])
+def test_a_secret_is_found_right_after_a_script_without_spaces(secret: str) -> None:
+    assert Redactor().text(f"天気は{secret}") in (f"天気は{REDACTED}", f"天気は{secret.partition('=')[0]}={REDACTED}")
+
+
 @pytest.mark.parametrize(
     "text", ["see http://localhost:8080", "http://127.0.0.1:65535…", "open http://[::1]:80", "a://b"]
 )

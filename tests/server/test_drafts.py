@@ -21,12 +21,36 @@ BASIC = "Basic YXBwOnphbnppYmFy"
 QUOTED = "password: 'zanzibar'"
 UNQUOTED = "**Password**: zanz1bar"
 MEMBER = '"password": "swordfish and chips"'
-SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN, URL, BASIC, MEMBER, QUOTED, UNQUOTED)
+FAR_EAST = "密码-正确马电池"
+FAR_EAST_URL = "https://用户:zanzibar秘密@db.example/x"
+FAR_EAST_VALUES = (
+    r"https:\/\/用户:zanzibar秘密@db.example",
+    "token=中zanz1bar秘密",
+    "app_pass=秘密zanzibar",
+    "secret:秘密zanz1bar",
+)
+SECRETS = (
+    KNOWN,
+    WORDS,
+    PEM,
+    TOKEN,
+    "sk-abcdefghijklmnop0123",
+    OWN,
+    URL,
+    BASIC,
+    MEMBER,
+    QUOTED,
+    UNQUOTED,
+    FAR_EAST,
+    FAR_EAST_URL,
+    *FAR_EAST_VALUES,
+)
 TELLING = (
     *("hunter2", "correct horse", "horse battery", "MIIEowIBAAKCAQEA", "q83vEjRWeJ", "abcdefghij", "lh_0123456789"),
     *("zanzibar", "zanz1bar", "YXBwOn", "swordfish", "and chips"),
+    *("秘密", "马电池"),
 )
-REDACTOR = Redactor([KNOWN, WORDS])
+REDACTOR = Redactor([KNOWN, WORDS, FAR_EAST])
 
 
 class Watched:
@@ -65,6 +89,28 @@ def test_offsets_count_code_units_as_browsers_do() -> None:
     text.write("or so ")
 
     assert text.pieces == [("a", 0, "🌧️ in 𝄞aris tomorrow "), ("a", 23, "or so ")]
+
+
+@pytest.mark.parametrize("text", ["今日の天気は晴れ、最高気温は14度です。", "วันนี้อากาศดี", "明天、星期二、小雨。"])
+def test_what_is_written_without_spaces_is_shown_sign_by_sign(text: str) -> None:
+    watched = Watched()
+    for length, sign in enumerate(text, 1):
+        shown = watched.write(sign)
+        assert shown == text[:length] if not sign.isascii() else text.startswith(shown)
+
+
+def test_a_text_without_an_end_of_a_word_is_not_read_again_with_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    unfinished = Redactor.unfinished
+
+    def counted(redactor: Redactor, written: str) -> tuple[str, str]:
+        read.append(len(written))
+        return unfinished(redactor, written)
+
+    monkeypatch.setattr(Redactor, "unfinished", counted)
+    text = '{"a":1},' * 5_000
+    assert said(*(text[at : at + 4] for at in range(0, len(text), 4)))[-1] == text
+    assert sum(read) < 200 * len(text), "each piece would be 5,000 times"
 
 
 def test_a_text_that_begins_anew_is_told_at_once_and_then_written() -> None:
@@ -135,12 +181,13 @@ def test_a_text_without_end_is_shown_no_further_than_it_can_be() -> None:
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("end", ["", " ", "\n", " and more ", ". "])
-def test_a_secret_that_comes_letter_by_letter_never_shows(secret: str, end: str) -> None:
+@pytest.mark.parametrize("begin", ["He said: ", "天気は"])
+def test_a_secret_that_comes_letter_by_letter_never_shows(begin: str, secret: str, end: str) -> None:
     text = Watched()
-    for letter in f"He said: {secret}{end}":
+    for letter in f"{begin}{secret}{end}":
         shown = text.write(letter)
         assert not [telling for telling in TELLING if telling in shown], shown
-    assert text.draft.shown.startswith("He said: ")
+    assert text.draft.shown.startswith(begin)
     if end in (" and more ", "\n"):
         assert REDACTED in text.draft.shown
 
@@ -149,7 +196,18 @@ def test_a_secret_that_comes_letter_by_letter_never_shows(secret: str, end: str)
 @given(data=st.data())
 def test_however_a_text_is_cut_no_part_of_a_secret_shows_and_all_the_rest_does(data: st.DataObject) -> None:
     plain = st.sampled_from(
-        ["Paris ", "7 °C ", "🌧️\n", "-----", "correct ", "Bearer ", "basic ", "correct horse battery "]
+        [
+            "Paris ",
+            "7 °C ",
+            "🌧️\n",
+            "天気は",
+            "晴れ。",
+            "-----",
+            "correct ",
+            "Bearer ",
+            "basic ",
+            "correct horse battery ",
+        ]
     )
     parts = data.draw(st.lists(st.one_of(plain, st.sampled_from([f"{each} " for each in SECRETS])), max_size=8))
     whole = "".join(parts) + "end \n"

@@ -9,6 +9,9 @@ from leadhand.engine.redaction import Redactor
 LONGEST = 200_000
 """Maximum characters of one text; further pieces are not passed on."""
 
+GROWTH = 128
+"""A word without an end is read again when it has grown by this part of its length: a long one not with each piece."""
+
 
 class DraftWriter:
     """Passes the text of an attempt on to ``on_text`` while it is written.
@@ -30,10 +33,13 @@ class DraftWriter:
         elif self._length < LONGEST:
             self._length += len(piece)
             self._unsettled += piece
+            if len(self._unsettled) < self._next:
+                return
             shown, rest = self._redactor.unfinished(self._unsettled)
             self._pass_on(shown)
             if len(rest) < len(self._unsettled):
                 self._unsettled, self._passed = rest, 0
+            self._next = len(rest) + len(rest) // GROWTH
 
     def end(self) -> None:
         """Pass on what is left: the model has written all of its text."""
@@ -41,7 +47,7 @@ class DraftWriter:
             self._pass_on(self._redactor.text(self._unsettled))
 
     def _start_again(self) -> None:
-        self._length = self._passed = 0
+        self._length = self._passed = self._next = 0
         self._unsettled = ""
 
     def _pass_on(self, shown: str) -> None:

@@ -54,7 +54,7 @@ _ORDINARY = (
 _MIXED = rf"(?={_WORD}*\d)(?={_WORD}*[A-Za-z])(?!{_ORDINARY})({_WORD}{{6,}})"
 _NOTED = rf"(?:{_NAMED}|(?i:refresh[-_]?token))[*`]*[ \t]*"
 _VALUE = r"[:=][ \t*`]*"
-_TOKEN = r"(?<![\w-])(?:(?i:auth|api|id|bot|session|user)[-_])?(?i:token)="
+_TOKEN = r"(?<![A-Za-z0-9_-])(?:(?i:auth|api|id|bot|session|user)[-_])?(?i:token)="
 _ASSIGNED = late_pattern(
     rf"(?={_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))"
     rf"|(?<=[-_])(?i:pass)=({_WORD}{{4,}})|(?:{_NOTED}{_VALUE}|{_TOKEN}){_MIXED})",
@@ -63,7 +63,7 @@ _ASSIGNED = late_pattern(
 
 ``password: …`` and ``token=…`` are common in ordinary text, so their value needs letters and digits.
 """
-_BASIC = late_pattern(r"\b(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
+_BASIC = late_pattern(r"(?<![A-Za-z0-9_])(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
 """Perhaps the credentials of HTTP; the group is what must decode to them, or may be the same word again."""
 _KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _KEY_END = late_pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
@@ -91,6 +91,10 @@ _KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
 _URL_CUT = late_pattern(r"://[^\s/?#\"<>@:\[]+:[^\s/?#\"<>@…]+[…\"]")
 """What the JSON of a text with a cut password in a URL has; a backslash in it may be the escape of a character."""
 _SPACE = late_pattern(r"\s")
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef"
+"""Scripts that are written without spaces (Thai to Khmer, Japanese, Chinese). No pattern but those of a URL's password
+and of what follows an equals sign takes one of their characters for a part of a secret."""
+_MAY_GO_ON = ("://", "=", "\\")
 _ESCAPE = late_pattern(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
 """An escape of JSON, also in a text that was itself escaped."""
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -114,6 +118,8 @@ class Redactor:
         known = sorted(given | forms, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
         self._beginnings = [(secret, _beginning(secret)) for secret in known if secret in given]
+        signs = re.escape("".join({sign for secret in given for sign in secret}))
+        self._spaceless = late_pattern(rf"(?s:.*)(?![\s{signs}])[{_SPACELESS}]")
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
         self._each = [late_pattern(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
@@ -145,7 +151,8 @@ class Redactor:
         is_marked = self._is_marked(written, decoded)
         stop = self._safe_prefix(written, _BEGUN.search(written) if is_marked else None)
         shown, end = self._redacted(written, decoded, places, stop) if is_marked else (written[:stop], stop)
-        return shown, written[stop:] if end <= stop and written[:stop][-1:].isspace() else written
+        whole = written[:stop][-1:].isspace() or self._spaceless.match(written, max(stop - 1, 0), stop)
+        return shown, written[stop:] if end <= stop and whole else written
 
     def _is_marked(self, text: str, decoded: str) -> bool:
         return any(self._has_mark(json.dumps(form, ensure_ascii=False)) for form in (text, decoded) if form)
@@ -177,6 +184,8 @@ class Redactor:
     def _safe_prefix(self, written: str, begun: re.Match[str] | None) -> int:
         """Return where the unfinished word begins, or what of several words may yet become a secret."""
         last = "" if written[-1:].isspace() else "".join(written.rsplit(None, 1)[-1:])
+        if not any(sign in last for sign in _MAY_GO_ON) and (found := self._spaceless.match(last)):
+            last = last[found.end() :]
         end = len(written) - len(last)
         if begun is not None:
             end = min(end, begun.start())
