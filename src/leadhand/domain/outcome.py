@@ -80,13 +80,13 @@ def _answer(
     """
     text = without_own_sources(text)
     text = _labelled("" if is_blank(text) else text, results)
-    untold = [gap for gap in gaps if not _names(text, gap)]
-    if not text or (untold and not results):
+    unnamed = _unnamed(text, gaps)
+    if not text or (unnamed and not results):
         text = plain_summary(state, results, gaps)
-    elif untold:
+    elif unnamed:
         shown = {result.key for result in results}
         for heading, doubted in (("Not verified:", True), ("Not answered:", False)):
-            named = [gap for gap in untold if (gap.assignment in shown or gap.next_action == CHECK) is doubted]
+            named = [gap for gap in unnamed if (gap.assignment in shown or gap.next_action == CHECK) is doubted]
             if doubted and len(named) == 1 and named[0].assignment is None:  # about the answer as a whole
                 text = f"{text}\n\n{heading} {named[0].reason} ({named[0].next_action})."
             elif named:
@@ -97,23 +97,29 @@ def _answer(
     return f"{text}\n\n{acts}" if acts else text
 
 
-def _names(text: str, gap: Gap) -> bool:
-    """Whether a text names a gap and gives its reason as it is, or in one sentence with the words of the name.
+def _unnamed(text: str, gaps: Sequence[Gap]) -> list[Gap]:
+    """Return the gaps that a text does not name, or whose reason it does not give as it is.
 
-    A reason of a word or two, such as "closed", says too little to be recognized.
+    The name may stand anywhere if it is in the words of the gap; if not, in one sentence with the reason. A reason of a
+    word or two, such as "closed", says too little to be recognized.
     """
-    name, reason, said = (_WORD.findall(part.casefold()) for part in (gap.name, gap.reason, text))
-    if len(reason) < _FEWEST_WORDS:
-        return False
-    if _holds(said, reason) and _holds(said, name):
-        return True
-    sentences = (_WORD.findall(sentence) for sentence in re.split(r"[.!?]\s|\n", text.casefold()))
-    return any(set(name) <= set(sentence) and _holds(sentence, reason) for sentence in sentences)
+    said = _words(text)
+    sentences = map(_words, re.split(r"[.!?]\s|\n", text) if gaps else ())
+    each_with_words = [(sentence, frozenset(sentence.split())) for sentence in sentences]
+
+    def is_named(gap: Gap) -> bool:
+        name, reason = _words(gap.name), _words(gap.reason)
+        if len(reason.split()) < _FEWEST_WORDS or reason not in said:
+            return False
+        named = set(name.split())
+        return name in said or any(named <= words and reason in sentence for sentence, words in each_with_words)
+
+    return [gap for gap in gaps if not is_named(gap)]
 
 
-def _holds(said: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Whether words hold a phrase."""
-    return f" {' '.join(phrase)} " in f" {' '.join(said)} "
+def _words(text: str) -> str:
+    """The words of a text in lower case, each between two spaces: a phrase is in it as whole words, or not at all."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Iterator[str]:
@@ -122,7 +128,7 @@ def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Ite
     A text says what a call did only if it uses the assignment's result. What was done twice has to be said twice.
     """
     used = {each.key for each in results}
-    words = _WORD.findall(text.casefold())
+    words = frozenset(_WORD.findall(text.casefold()))
     calls = [(each, call) for each in state.assignments.values() for call in each.made if call.acted]
     times = Counter(call.said.strip() for _, call in calls)
     lines: list[str] = []
