@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 
 from .text import late_pattern
 
@@ -11,9 +10,9 @@ _SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bro
 _BEFORE = (
     r"(?:(?:see(?:\s+also)?|siehe|vgl|voir|cf|sources?|src|refs?|references?|cite[ds]?|citations?|(?:foot)?notes?|docs?|"
     r"documents?|results?|web|items?|ids?|no|nr|quellen?|fuentes?|font[ei]|bron(?:nen)?|źródł[^\W\d_]+|источник[^\W\d_]*|"
-    r"来源|出典|출처)(?![^\W\d_])|[.:#^†*_\u200b-\u200d\s-])*"
+    r"来源|出典|출처)(?![^\W\d_])[.:\s-]*+|[#^†*_\u200b-\u200d\s])*"
 )
-"""What stands before a number: [see source no. 9], [web:9], [#9], [**9**]."""
+"""What stands before a number: [see source no. 9], [web:9], [#9], [**9**]; not [-9] and [:9], which code has."""
 _PLACE = (
     r"(?:\s*(?:[,;†]|:(?!\d))\s*(?:(?:pp?|pages?|ss?|seiten?|par[as]*|§+|ch|sec|l|lines?)\.?\s*)?[\dL][\d\sL–-]*"
     r"|[\s.*_]*)"
@@ -71,19 +70,22 @@ def as_data(text: str) -> str:
 def named_sources(text: str) -> list[str]:
     """What a text gives as its sources in words, below a heading or after a colon; figures make it something else."""
     found: list[str] = []
-    lines = [line for line in text.split("\n") if not _UNDERLINE.fullmatch(line)]
-    for number, line in enumerate(lines):
+    lines = [line for line in text.split("\n") if line.strip() and not _UNDERLINE.fullmatch(line)]
+    end = 0
+    for at, line in enumerate(lines, start=1):
         heading = _HEADING.fullmatch(line)
         if heading is None:
             continue
         if heading["colon"] and heading["rest"]:
             found.append(heading["rest"])
-        elif not heading["rest"]:
-            below = filter(None, (lines[at].strip() for at in range(number + 1, len(lines))))
-            first = next(below, "")
-            if _LISTED.match(first):
-                found += [_LISTED.sub("", item) for item in (first, *takewhile(_LISTED.match, below))]
-            elif first and first[-1] not in ".!?" and (heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)):
+        elif not heading["rest"] and at > end:  # an item of a list is no heading of another
+            end = at
+            while end < len(lines) and _LISTED.match(lines[end].strip()):
+                end += 1
+            first = lines[at].strip() if at < len(lines) else "."
+            if end > at:
+                found += [_LISTED.sub("", item.strip()) for item in lines[at:end]]
+            elif first[-1] not in ".!?" and (heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)):
                 found.append(first)
     return [each for each in found if not re.search(r"\d", each)]
 
@@ -92,18 +94,17 @@ def without_own_sources(text: str) -> str:
     """The text without lists of sources that its author added: the run's own list, from the log, is printed below."""
     kept: list[str] = []
     lines = text.split("\n")
-    while lines:
-        line = lines.pop(0)
-        if _DEFINITION.fullmatch(line):
+    end = 0
+    for at, line in enumerate(lines, start=1):
+        if at <= end or _DEFINITION.fullmatch(line):
             continue
         heading = _HEADING.fullmatch(line)
-        rest = heading["rest"] if heading is not None else ""
-        items = 0
-        while heading is not None and items < len(lines) and (not lines[items].strip() or _ITEM.search(lines[items])):
-            items += 1
-        listed = any(_ITEM.search(item) for item in lines[:items])
-        if heading is not None and ((not rest and listed) or (heading["colon"] and _ITEM.search(rest))):
-            del lines[:items]
-        else:
-            kept.append(line)
-    return "\n".join(kept).strip() if len(kept) < text.count("\n") + 1 else text
+        if heading is not None and (not heading["rest"] or (heading["colon"] and _ITEM.search(heading["rest"]))):
+            below = at
+            while below < len(lines) and (not lines[below].strip() or _ITEM.search(lines[below])):
+                below += 1
+            if heading["rest"] or any(_ITEM.search(item) for item in lines[at:below]):
+                end = below
+                continue
+        kept.append(line)
+    return "\n".join(kept).strip() if len(kept) < len(lines) else text

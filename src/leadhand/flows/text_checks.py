@@ -25,7 +25,7 @@ MANY = 5
 _SHOWN = 5
 _LEAD_IN = 25
 """Characters before a citation at the beginning of a sentence: "According to [1], …"."""
-_MARKS = rf"(?:\s*(?:{CITATION.pattern}))+"
+_MARKS = rf"(?:(?<!\s)\s*(?:{CITATION.pattern}))+"
 _MARKS_AFTER_STOP = rf"([.!?。])({_MARKS})"
 """Citations behind a full stop belong to the sentence that it ends."""
 
