@@ -10,15 +10,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from domain.histories import History
+from domain.histories import History, definition
 from domain.invariants import check_list
 from domain.moves import histories, walk
+from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.document.event_line import iso
 from leadhand.domain.document.run_document import run_document, run_line
 from leadhand.domain.listing import RunListing, RunRecord, is_subtask, listing_change
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_result import Review, Verdict, VerdictKind
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -26,6 +28,7 @@ KEYS = {
 }
 """What is promised of every run of the work-order flow."""
 NONE = (0, 0, 0)
+LOOK = Subtask(name="look", tool="look", args={"n": 1})
 PLAN_FAILED = walk(23, 59, to_the_end=True, max_steps=1, batch_size=None)
 """The plan of this run fails after one of its subtasks began."""
 REPLANNED = walk(9, 60, to_the_end=True)
@@ -138,6 +141,22 @@ def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(histo
 @example(REJECTED)
 def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_event(history: History):
     check_list("run_1", history.log)
+
+
+def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
+    history = History(definition(max_steps=1))
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="g", subtasks=(LOOK, LOOK))))
+    history.decide_all()
+    for attempt in history.live:
+        history.works(attempt)
+    for key in list(history.state.unsettled):
+        history.command(do.Settle(assignment=key))
+    dropped = Verdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
+    assert history.command(do.Judge(Review(verdicts=(dropped,), complete=False)))
+
+    check_list("run_1", history.log)
+    listing = RunRecord.of("run_1", history.log).listing
+    assert (listing.subtasks, listing.completed, listing.failed) == (2, 1, 1)
 
 
 def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtask():

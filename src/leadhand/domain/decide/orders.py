@@ -96,7 +96,9 @@ def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -
     verdicts = tuple(_closed(state, verdict) for verdict in given.values())
     if all(state.assignments[verdict.subtask].verdict == verdict for verdict in verdicts):
         raise do.Refused("these verdicts are already recorded")
-    return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
+    judged = ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))
+    settles = any(state.assignments[verdict.subtask].order for verdict in verdicts)
+    return [_with_counts(state, judged) if settles else judged]
 
 
 def _closed(state: RunState, verdict: Verdict) -> Verdict:
