@@ -961,6 +961,7 @@ export interface components {
       readonly held_back: components["schemas"]["Amount"];
       readonly held_back_s: number;
       readonly limits: components["schemas"]["Limits"];
+      readonly needs_prices?: boolean;
       readonly seq: number;
       readonly turns?: {
         readonly [key: string]: number;

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand
+from leadhand.app import operator
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.ports import ModelError
 
 UNKNOWN = "mine:unknown"
 
@@ -21,12 +24,15 @@ class Models:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.is_down = False
 
     def profile(self, model: str) -> ModelProfile:
         price = None if model == UNKNOWN else 1_000
         return ModelProfile(name=model, input_nanousd=price, output_nanousd=price)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        if self.is_down:
+            raise ModelError(Failure.of("down for good", "down", FailureClass.REJECTED), Usage(requests=1))
         self.asked.append(request.model)
         return ModelReply(message=AssistantMessage(text="Hi."), usage=Usage(input_tokens=9, output_tokens=2))
 
@@ -89,3 +95,39 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
 
     assert models.asked == [UNKNOWN]
     assert answer.document["usage"]["cost_usd"] is None
+
+
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "assignment"])
+async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
+    home: Path, names: tuple[str | None, str | None]
+) -> None:
+    models, flow = Models(), greeting(*names)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home) as lead:
+        models.is_down = True
+        run = await lead.run("Hello", flow="greet")
+        assert run.status == "failed"
+        models.is_down = False
+        for given in (lead.resume(run.run_id, budget=0.05), lead.fork(run.run_id, 1, budget=0.05)):
+            if names[0] is not None:
+                with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+                    await given
+            else:
+                assert "the price of mine:unknown is not known" in (await (await given).answer()).text
+    assert models.asked == []
+    async with Leadhand(
+        "mine:known", models={"mine": models}, flows=[flow], home=home, allow_unknown_price=True
+    ) as lead:
+        await (await lead.fork(run.run_id, 1, budget=0.05)).answer()
+    assert models.asked == [UNKNOWN]
+
+
+async def test_a_ceiling_in_money_needs_known_prices_of_a_fork_whatever_else_is_allowed(home: Path) -> None:
+    models, flow = Models(), greeting(UNKNOWN, None)
+    async with Leadhand(
+        "mine:known", models={"mine": models}, flows=[flow], home=home, allow_unknown_price=True
+    ) as lead:
+        run = await lead.run("Hello", flow="greet")
+        runtime = await lead.runtime()
+        await operator.fork(runtime, run.run_id, 1, confirmed=True)
+        with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+            await operator.fork(runtime, run.run_id, 1, confirmed=True, in_money=True)

@@ -85,6 +85,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
             "judges",
             "left_out",
             "listed",
+            "needs_prices",
             "replaced",
             "shaped",
             "changed_by",

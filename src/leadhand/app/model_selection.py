@@ -12,7 +12,7 @@ from leadhand.app.settings import Settings
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import usd
-from leadhand.domain.run import ModelChoice
+from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import AnswerCache, Models
@@ -192,6 +192,24 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
         " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
         " allow_unknown_price=True.",
     )
+
+
+def prices_needed(settings: Settings, models: AddedModels, definition: RunDefinition) -> bool:
+    """Return whether a run that exists may only call models with a known price, since it is given a budget.
+
+    Raises ConfigurationError if one of its models has none. Models that this process cannot use are left to the one
+    that calls them.
+    """
+    if not settings.needs_prices:
+        return False
+    named = {role.model for role in (*definition.roles, *definition.workers) if role.model is not None}
+    for name in sorted(named.union(definition.models.names)):
+        try:
+            models.check(name)
+        except ConfigurationError:
+            continue
+        unpriced_models(settings, models, [name])
+    return True
 
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Unpack
 from leadhand.app.arguments import flag, json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
+from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import reserves
@@ -95,13 +96,17 @@ async def change_limits(
 ) -> None:
     """Give a run other limits; does nothing if none is given. ``request`` is what the run has to grant with them.
 
-    Raises NoSuchRun, and UsageError for a value out of range, for a limit that is used up already, and if the run would
-    not grant the request; then nothing is recorded.
+    Raises NoSuchRun; UsageError for a value out of range, for a limit that is used up already, and if the run would not
+    grant the request; ConfigurationError for a budget that the unknown price of a model makes useless. Then nothing is
+    recorded.
     """
     if not given:
         return
     state = await runtime.load(run_id)
     event = limits_changed(state, given, by)
+    if "budget" in given:
+        budgeted = replace(runtime.settings, limits=event.limits, budget_given=True)
+        event = event.evolve(needs_prices=prices_needed(budgeted, runtime.all_models, state.definition))
     if request is not None:
         changed = ev.Entry(seq=state.seq + 1, at=state.last_at or state.created_at, epoch=state.epoch, event=event)
         check(fold(state, [changed]), request, resting=(await runtime.store.run(run_id)).owner is None)
@@ -307,6 +312,7 @@ async def fork(
     key_id: str = "",
     shared: tuple[Iterable[SharedBudget], Concurrency] = ((), Concurrency()),
     most: Limits | None = None,
+    in_money: bool = False,
     **given: Unpack[NewLimits],
 ) -> RunState:
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
@@ -314,9 +320,10 @@ async def fork(
     ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
     ``key_id`` is the API key that the fork belongs to, ``shared`` are the budgets and the limits at once that it
     shares with other runs, besides the process's own; ``given`` are other limits, and ``most`` the highest that the
-    fork gets.
+    fork gets; ``in_money`` whether one of these is a ceiling in money, so that every price must be known.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
-    irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
+    irreversible call; ConfigurationError if this process lacks a tool that the fork needs, and if the price of a model
+    that a budget should limit is not known.
     """
     there = await cut(runtime, run_id, at)
     if there.done and not flag(confirmed, "confirmed"):
@@ -330,10 +337,19 @@ async def fork(
     definition = there.state.definition
     asked = limits_changed(there.state, given, by)
     changed = asked.limits if most is None else asked.limits.within(most)
+    usual = runtime.settings
+    budgeted = replace(
+        usual,
+        limits=changed,
+        budgets=(*usual.budgets, *shared[0]),
+        budget_given=usual.budget_given or "budget" in given or in_money,
+        allow_unknown_price=usual.allow_unknown_price and not in_money,
+    )
     changes: dict[str, Any] = {
         "by": by,
         "key_id": key_id,
-        "budgets": (*runtime.settings.budgets, *shared[0]),
+        "budgets": budgeted.budgets,
+        "needs_prices": prices_needed(budgeted, runtime.all_models, definition) or definition.needs_prices,
         "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
         "traceparent": "",  # another request asked for the fork
         "limits": changed,

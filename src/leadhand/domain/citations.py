@@ -78,7 +78,7 @@ def named_sources(text: str) -> list[str]:
             continue
         if heading["colon"] and heading["rest"]:
             found.append(heading["rest"])
-        elif not heading["rest"] and at > end:  # an item of a list is no heading of another
+        elif not heading["rest"] and at > end:  # an item of a list does not begin another list
             end = at
             while end < len(lines) and _LISTED.match(lines[end].strip()):
                 end += 1

@@ -290,7 +290,7 @@ class Service:
         shared = principal.ceilings.budgets(key_id), principal.ceilings.shared(key_id)
         state = await operator.fork(
             self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True,
-            key_id=key_id, shared=shared, most=most, **limits or {},
+            key_id=key_id, shared=shared, most=most, in_money=principal.ceilings.in_money, **limits or {},
         )  # fmt: skip
         self.driver.drive(state)
         return state

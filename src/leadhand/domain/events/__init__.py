@@ -264,7 +264,8 @@ class EffectAnswered(Request):
 class LimitsChanged(Request):
     """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer.
 
-    ``turns`` are the maximum model calls of one attempt of single roles, by role.
+    ``turns`` are the maximum model calls of one attempt of single roles, by role. With ``needs_prices``, no model of
+    unknown price is called from then on.
     """
 
     type: Literal["limits_changed"] = "limits_changed"
@@ -272,6 +273,7 @@ class LimitsChanged(Request):
     held_back: Amount = NOTHING
     held_back_s: float = 0.0
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
+    needs_prices: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class RunLabelled(Request):

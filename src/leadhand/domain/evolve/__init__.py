@@ -156,7 +156,10 @@ def _resume_requested(state: RunState, _entry: ev.Entry, _event: ev.ResumeReques
 
 def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) -> None:
     state.definition = state.definition.evolve(
-        limits=event.limits, held_back=event.held_back, held_back_s=event.held_back_s
+        limits=event.limits,
+        held_back=event.held_back,
+        held_back_s=event.held_back_s,
+        needs_prices=state.definition.needs_prices or event.needs_prices,
     )
     if event.turns:
         state.definition = with_turns(state.definition, event.turns)
