@@ -13,6 +13,8 @@ from leadhand.domain.limits import Usage
 from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
 
 _MOST_STARTS = 20
+_MOST_TOKENS = 1_000_000_000
+"""More than any model reads or writes in one call: a higher count is a defect that would use up the budgets of all runs."""
 _OBJECT = re.compile(r'\{\s*"')
 """How an object begins, unlike braces in prose."""
 
@@ -34,8 +36,8 @@ def object_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens as a server reports it; None unless it is a whole number from zero up."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value % 1:
+    """A number of tokens as a server reports it; None unless it is a whole number that one call can have used."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST_TOKENS or value % 1:
         return None
     return int(value)
 
