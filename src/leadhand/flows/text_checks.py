@@ -19,6 +19,8 @@ from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.value import Json
 
+from .action_claims import unshown_actions
+
 EMPTY = "the text is empty"
 MANY = 5
 """Results from which on a text may name their number instead of each."""
@@ -81,6 +83,8 @@ def _problems(checked: _Checked) -> list[str]:
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
     found = _unfounded(text, evidence, numbers, _misplaced(text, results, numbers, given))
+    if claims := unshown_actions(text, "\n".join(map(_shown_by, results))):
+        found.append(f"the text says {claims[0]!r}, and no result shows that this was done")
     if unused := _unused(text, results):
         how = f"; name each one, or say that there are {len(results)}" if len(results) >= MANY else ""
         found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}{how}")
@@ -180,6 +184,13 @@ def _found(result: AssignmentState) -> Json:
         return ""
     sources = [[source.title, source.url] for source in data.sources]
     return [data.summary, data.raw, result.value, subtask.args if subtask is not None else None, sources]
+
+
+def _shown_by(result: AssignmentState) -> str:
+    """What shows which actions a result reports: its own words, what its tool returned, and the name of its tool."""
+    data, subtask = result.data, result.assignment.subtask
+    found = [data.summary, data.raw] if data is not None else []
+    return str([subtask.tool if subtask is not None else None, *found, result.value])
 
 
 def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:

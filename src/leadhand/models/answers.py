@@ -14,7 +14,7 @@ from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
 
 _MOST_STARTS = 20
 _MOST_TOKENS = 1_000_000_000
-"""More than any model reads or writes in one call: a higher count is a defect that would use up the budgets of all runs."""
+"""More than any model reads or writes in one call: a higher count is a defect that would use up all budgets."""
 _OBJECT = re.compile(r'\{\s*"')
 """How an object begins, unlike braces in prose."""
 
