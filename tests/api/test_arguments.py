@@ -140,7 +140,7 @@ async def test_an_unknown_limit_of_a_run_that_continues_is_refused_with_those_th
                     "retry": lambda given=given: run.retry(**given),
                 }[verb]()
             assert refused.value.what == f"a run that continues has no option {next(iter(given))!r}"
-            assert refused.value.how.startswith("There are: budget, timeout, max_requests, max_tokens, max_turns.")
+            assert refused.value.how.startswith("Choose from: budget, timeout, max_requests, max_tokens, max_turns.")
 
 
 async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) -> None:

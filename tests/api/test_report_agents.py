@@ -221,7 +221,7 @@ async def test_only_agents_of_the_process_are_used_and_no_name_is_imported(home:
         for named in (str(evil), f"{evil}:Evil", "os:system", "evil", "fact-cheker"):
             with pytest.raises(UsageError, match=r"names the agent .*, which is not here") as refused:
                 await lead.start(TOPIC, flow="report", agents=[{"name": "extra", "agent": named}])
-        assert refused.value.how == "There are: fact-checker. Did you mean fact-checker?"
+        assert refused.value.how == "Choose from: fact-checker. Did you mean fact-checker?"
     assert not (tmp_path / "ran").exists()
     assert "evil" not in sys.modules
 

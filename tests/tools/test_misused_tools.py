@@ -76,7 +76,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_of_those_there_are():
     with pytest.raises(UsageError) as refused:
         tool(**cast("Any", {"timeot": 3}))
     assert refused.value.what == "@tool has no option 'timeot'"
-    assert refused.value.how.startswith("There are: name, description, effect, timeout,")
+    assert refused.value.how.startswith("Choose from: name, description, effect, timeout,")
     assert refused.value.how.endswith("Did you mean timeout?")
 
 

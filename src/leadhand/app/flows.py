@@ -135,7 +135,7 @@ class FlowRegistry:
         versions = self._find(name)
         if not versions:
             names = self.names()
-            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(names)}.{did_you_mean(name, names)}")
+            raise UsageError(f"unknown flow {name!r}", f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}")
         return versions[max(versions)]
 
     def of(self, run: RunDefinition) -> Flow:

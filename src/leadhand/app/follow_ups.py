@@ -103,7 +103,7 @@ def continued(
     model = checked_name(model, "model", "Pass provider:name or offline, or leave it out.")
     changed = limits or {}
     if unknown := sorted(set(changed) - LIMITS):
-        raise UsageError(f"unknown limit: {unknown[0]}", f"There are: {', '.join(sorted(LIMITS))}.")
+        raise UsageError(f"unknown limit: {unknown[0]}", f"Choose from: {', '.join(sorted(LIMITS))}.")
     offline = usual.offline or (earlier.offline and model is None and not models)
     by_setting = {} if model is not None else models_of(earlier.models)
     if models and "lead" in models:

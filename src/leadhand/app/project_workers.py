@@ -162,7 +162,7 @@ def check_worker(name: str, workers: Sequence[Role], request: str) -> None:
 
 def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
     """Return the error of a worker that is not among those with these names."""
-    how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}" if names else _DECLARE
+    how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}" if names else _DECLARE
     return UsageError(f"unknown worker {name!r}", how)
 
 

@@ -78,7 +78,7 @@ def promotion_of(project: Project, name: str, run_id: str | None = None) -> Prom
     if worker is None:
         where = f" in run {run_id}" if run_id is not None else ""
         names = list(dict.fromkeys(each.name for each in every))
-        how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}" if names else "No run has generated any."
+        how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}" if names else "No run has generated any."
         if run_id is not None and not names and generated_workers(project):
             how = f"No worker of a run {run_id} is here. To see them all: leadhand workers list"
         raise UsageError(f"there is no generated worker {name!r}{where}", how)

@@ -78,7 +78,7 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in given:
         if name not in names:
-            how = f"There are: {', '.join(names)}.{did_you_mean(name, names)}"
+            how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
             raise UsageError(f"{what} has no option {name!r}", how)
 
 

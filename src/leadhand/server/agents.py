@@ -114,7 +114,7 @@ class Agents:
                 raise UsageError(f"there is no tool {missing[0]!r}", "GET /api/tools lists the tools.", field="tools")
             if (named := new.stage.get("agent")) is not None and named not in self._classes:
                 how = "Declare it in leadhand.toml (agents = […]), or start the server with --agent."
-                known = f" There are: {', '.join(self._classes)}.{did_you_mean(named, self._classes)}"
+                known = f" Choose from: {', '.join(self._classes)}.{did_you_mean(named, self._classes)}"
                 how = f"{how}{known if self._classes else ''}"
                 raise UsageError(f"there is no class {named!r} for stages on this server", how, field="agent")
             self._ordered(_stages({**await self._kept(), new.name: new}))  # raises for those that do not fit together
@@ -229,7 +229,7 @@ class Agents:
         names = [*(role.name for role in ROLES), *stages, *(each for each in kept if self._is_stage(each))]
         if name not in names:
             add = f" POST /api/agents adds a stage: {PREFIX}NAME." if stages else ""
-            raise no_such(f"there is no role {name!r}", f"There are: {', '.join(dict.fromkeys(names))}.{add}")
+            raise no_such(f"there is no role {name!r}", f"Choose from: {', '.join(dict.fromkeys(names))}.{add}")
 
     async def _kept(self) -> dict[str, AgentSettings]:
         return {each.name: each for each in await self._store.agents()}

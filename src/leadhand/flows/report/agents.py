@@ -225,7 +225,7 @@ def check_agents(stages: Sequence[Stage], agents: Mapping[str, BoundAgent]) -> N
     """Raise UsageError for a stage whose agent is not in this process. Nothing is ever imported by name."""
     for stage in stages:
         if stage.agent is not None and stage.agent not in agents:
-            how = f"There are: {', '.join(agents)}." if agents else "This process has none."
+            how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
             missing = " Pass the class with --agent FILE, or Leadhand(agents=[…])."
             how += did_you_mean(stage.agent, agents) or missing
             raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
