@@ -183,6 +183,7 @@ async def test_a_run_that_ran_out_goes_on_at_the_doors_of_python(
 ) -> None:
     async with ScriptedServer(answering(counting)) as server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        monkeypatch.setenv("LEADHAND_PRICE", "0")
         async with Leadhand("openai_compatible:m", tools=[], home=tmp_path, max_requests=20) as lead:
             first = await lead.run("do it all")
             assert first.gaps
