@@ -44,3 +44,11 @@ def test_headings_of_sources_without_sources_stay() -> None:
     assert without_own_sources("It rains.\n\nSources:\n\n- [1] http://a.example\n\nIt is cold.") == (
         "It rains.\n\nIt is cold."
     )
+
+
+@pytest.mark.parametrize(
+    "said", ["Sources: none", "**Sources:** None were used.", "Quellen: keine", "# References\n\n- N/A"]
+)
+def test_a_text_that_says_that_it_has_no_sources_names_none(said: str) -> None:
+    assert named_sources(said) == []
+    assert named_sources("Sources: None of the Above (a magazine)") == ["None of the Above (a magazine)"]

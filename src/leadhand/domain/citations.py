@@ -38,6 +38,11 @@ _HEADING = late_pattern(
     r"(?:\s\(\d+\))?(?:[*_\s]|</\w+>)*(?P<colon>[:\uff1a—–])?(?:[*_\s]|</\w+>)*(?P<rest>.*)",
     re.IGNORECASE,
 )
+_NONE = late_pattern(
+    r"\W*(?:none|n/?a|nothing|keine|aucune|ninguna|nessuna|geen)"
+    r"(?: (?:were |was )?(?:used|cited|given|available|found))?\W*",
+    re.IGNORECASE,
+)
 _UNDERLINE = late_pattern(r"\s*[=-]{3,}\s*")
 _DEFINITION = late_pattern(r"\s*\[\^?\d{1,5}\]:\s.*")
 """What a mark stands for, in Markdown: [^1]: Le Monde."""
@@ -87,7 +92,7 @@ def named_sources(text: str) -> list[str]:
                 found += [_LISTED.sub("", item.strip()) for item in lines[at:end]]
             elif first[-1] not in ".!?" and (heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)):
                 found.append(first)
-    return [each for each in found if not re.search(r"\d", each)]
+    return [each for each in found if not re.search(r"\d", each) and not _NONE.fullmatch(each)]
 
 
 def without_own_sources(text: str) -> str:
