@@ -77,6 +77,7 @@ async def test_an_assignment_to_a_model_of_unknown_price_calls_no_model_under_a_
     flow = greeting(None, UNKNOWN)
     async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
         answer = await lead.run("Hello", flow="greet")
+        await (await lead.resume(answer.run_id, max_requests=50)).answer()
 
     assert models.asked == []
     assert "the price of mine:unknown is not known, so the budget cannot limit it" in answer.text
