@@ -262,7 +262,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["retry", "RUN", "--subtask", "wo-001.9"], "no subtask wo-001.9; there are 2"),
+        (["retry", "RUN", "--subtask", "wo-001.9"], "no subtask wo-001.9; the run has 2"),
         (["retry", "RUN", "--subtask", "first"], "is not a subtask key"),
         (["retry", "RUN", "--subtask", "wo-001.0"], "wo-001.0 was accepted"),
         (["skip", "RUN"], "--subtask is missing"),

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from flows.scripts import Script, accept, drop, judged
+from flows.scripts import Script, accept, drop, free, judged
+from leadhand.domain import events as ev
 from leadhand.domain.run import RunStatus
 from leadhand.flows.work_order.answer_checks import draft, output_problems
 
@@ -85,6 +86,27 @@ def test_a_reason_of_a_review_that_names_no_subtask_is_kept():
     script.unusable("review-wo-001-0", "the model answered with text instead of a JSON object (review): 'Sure!'")
     script.think("compose")
     assert all(gap.reason.endswith("(review): 'Sure!')") for gap in script.finished.gaps)
+
+
+@pytest.mark.parametrize("ends", ["the review fails", "the run is cancelled"])
+def test_a_doubtful_result_that_was_not_reviewed_is_not_said_to_have_passed_the_checks(ends: str):
+    script = Script(free("a"), judged("b"))
+    script.done("wo-001.0", "wo-001.1")
+    if ends == "the review fails":
+        script.unusable("review-wo-001-0", "no JSON")
+        script.think("compose")
+        after = [
+            "and it could not be reviewed: unverified (no JSON)",
+            "but could not be reviewed: unverified (no JSON)",
+        ]
+    else:
+        script.write(ev.CancelRequested(by="Ann"))
+        script.decide_all()
+        after = ["and the run was cancelled by Ann before its review: unverified"] * 2
+    doubted, passed = script.finished.gaps
+    assert doubted.reason == f"no tool call supports it, {after[0]}"
+    assert passed.reason.startswith("its result passed the code checks")
+    assert passed.reason.endswith(after[1])
 
 
 def test_a_large_order_is_reviewed_again_only_where_a_shard_left_something_out():

@@ -171,7 +171,9 @@ async def test_a_run_that_waits_for_approval_is_one_of_those_at_once_since_an_an
 
     refused = await keys.post("one", "/api/runs", {"request": "pay Dover"})
     assert (refused.status_code, "retry-after" in refused.headers) == (429, False), "no time helps"
-    assert refused.json()["how"] == "1 waits for approval: answer (GET /api/approvals) or cancel it."
+    assert refused.json()["how"] == (
+        "1 run waits for approval. Answer the request (GET /api/approvals), or cancel the run."
+    )
     assert (await keys.post("one", f"/api/approvals/{card['id']}", {"decision": "deny"})).status_code == 200
     await keys.rests(first, "failed", "partial")
     await keys.started("one", "measure Paris")

@@ -303,7 +303,7 @@ def run_priority(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > HIGHEST_PRIORITY:
         raise UsageError(
             f"invalid value for priority: {shown(value)}",
-            f"Give a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}; higher numbers are begun first.",
+            f"Give a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}. Higher numbers start first.",
         )
     return value
 

@@ -228,7 +228,8 @@ def _careful(state: RunState, gaps: list[Gap]) -> list[Gap]:
         about = state.assignments.get(each.assignment or "")
         unseen = about is not None and about.failure is not None and about.failure.type == INDETERMINATE
         acted = about is not None and about.acted and not about.accepted and not unseen
-        found.append(each.evolve(next_action=CHECK_FIRST if acted else _not_repeating(each.next_action)))
+        advice = each.next_action if unseen else _not_repeating(each.next_action)
+        found.append(each.evolve(next_action=CHECK_FIRST if acted else advice))
     return found
 
 

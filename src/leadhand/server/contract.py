@@ -61,7 +61,7 @@ def _check_query(request: Request, known: Collection[str]) -> None:
     if unknown is not None:
         raise invalid(
             f"unknown query parameter {unknown!r}",
-            f"Known are: {', '.join(known)}." if known else "This route has no query parameters.",
+            f"Choose from: {', '.join(known)}." if known else "This route has no query parameters.",
         )
 
 

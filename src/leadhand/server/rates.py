@@ -66,8 +66,8 @@ class Rates:
         active = await count(limit)
         if sum(active) >= limit:
             what = f"this key has {'1 active run' if limit == 1 else f'{limit} active runs'}, which is the limit"
-            verb, them = ("waits", "it") if active.waiting == 1 else ("wait", "them")
-            how = f"{active.waiting} {verb} for approval: answer (GET /api/approvals) or cancel {them}."
+            waits = "1 run waits" if active.waiting == 1 else f"{active.waiting} runs wait"
+            how = f"{waits} for approval. Answer the request (GET /api/approvals), or cancel the run."
             raise _too_many(what, 10.0 if active.under_way else None, how if active.waiting else "")
         if new:
             await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")

@@ -277,7 +277,7 @@ def check_ceilings(given: Mapping[str, Any], wanted: Limits, most: Limits) -> No
                 HTTPStatus.FORBIDDEN,
                 "forbidden",
                 f"limits.{each} is above the maximum of {shown}",
-                f"Send {shown} or less, or omit it. Only admin may exceed the server's limits, and no scope its key's.",
+                f"Send {shown} or less, or omit it. With the scope admin, only the limits of the key apply.",
             )
 
 

@@ -54,7 +54,7 @@ def fault_of(error: Mapping[str, Any]) -> Fault:
             return Fault(f"invalid value for {what}", f"{how[:1].upper()}{how[1:]}.")
         case _:
             rule = re.sub(r"^(Input|Value|[A-Z][a-z]+) should ", "must ", error["msg"])
-            return Fault(f"{what} {rule}", "Send a value that meets this.")
+            return Fault(f"{what} {rule}", "Send a value that meets this requirement.")
 
 
 _ID = r"[^\s`:;,.()]+"

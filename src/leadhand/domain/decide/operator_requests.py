@@ -214,7 +214,7 @@ def _missing(state: RunState, key: str) -> str:
             return str(error)
     if not counting:
         return "the run has no subtasks"
-    return f"no subtask {key}; there are {len(counting)}"
+    return f"no subtask {key}; the run has {len(counting)}"
 
 
 def _by(request: OperatorRequest) -> str:

@@ -81,7 +81,7 @@ def without_verdict(state: RunState, covers: Iterable[str], judged: Collection[s
 
 
 def unverified(subtask: AssignmentState) -> bool:
-    """Whether a result passed the code checks but was not reviewed."""
+    """Whether there is a result that was not reviewed."""
     return subtask.ok and subtask.verdict is None
 
 
@@ -192,13 +192,14 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
 
 def _unreviewed(state: RunState, subtask: AssignmentState, review: Failure | None) -> Gap:
     """Return the gap of a finished subtask that was not reviewed."""
-    passed = "its result passed the code checks"
+    checked = subtask.doubt or "its result passed the code checks"
     if state.cancel_by is not None:
-        reason = f"{passed}, and the run was cancelled by {state.cancel_by} before its review: unverified"
+        reason = f"{checked}, and the run was cancelled by {state.cancel_by} before its review: unverified"
         return gap(subtask, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = review or used_up(state)
     order = state.orders.get(subtask.order)
     why = cause.message if cause is not None else NO_VERDICT if order is not None and order.review is not None else ""
-    reason = f"{passed} but could not be reviewed: unverified{f' ({why})' if why else ''}"
+    unseen = ", and it could not be reviewed" if subtask.doubt else " but could not be reviewed"
+    reason = f"{checked}{unseen}: unverified{f' ({why})' if why else ''}"
     action = ASK_AGAIN if cause is None else next_action(state, cause)
     return gap(subtask, FailureClass.INSUFFICIENT, reason, action)
