@@ -73,9 +73,8 @@ class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
     ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it. If the
-    answer is still to be ``shaped``, they leave a third of it for that.
-    ``within`` are the allowances of the call's assignment and of its ancestors, ``shared`` those that many runs share;
-    ``reserved`` is taken from each of them too.
+    answer is still to be ``shaped``, they leave a third of it for that. ``reserved`` is also taken from ``within``, the
+    allowances of the call's assignment and its ancestors, and from ``shared``, those that many runs share.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -264,8 +263,7 @@ class EffectAnswered(Request):
 class LimitsChanged(Request):
     """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer.
 
-    ``turns`` are the maximum model calls of one attempt of single roles, by role. With ``needs_prices``, no model of
-    unknown price is called from then on.
+    ``turns``: the maximum model calls of one attempt, by role; ``needs_prices``: refuse models of unknown price.
     """
 
     type: Literal["limits_changed"] = "limits_changed"
