@@ -9,8 +9,10 @@ from leadhand.engine.redaction import Redactor
 LONGEST = 200_000
 """Maximum characters of one text; further pieces are not passed on."""
 
-GROWTH = 128
-"""A word without an end is read again when it has grown by this part of its length: a long one not with each piece."""
+_LONG = 500
+_GROWTH = 16
+"""A text longer than ``_LONG`` that cannot be shown yet, such as one without spaces, is read again once it is longer by
+one part in this many: each reading takes as long as the text."""
 
 
 class DraftWriter:
@@ -39,7 +41,7 @@ class DraftWriter:
             self._pass_on(shown)
             if len(rest) < len(self._unsettled):
                 self._unsettled, self._passed = rest, 0
-            self._next = len(rest) + len(rest) // GROWTH
+            self._next = len(rest) + (len(rest) // _GROWTH if len(rest) > _LONG else 0)
 
     def end(self) -> None:
         """Pass on what is left: the model has written all of its text."""
