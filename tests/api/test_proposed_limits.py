@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from api.test_spending import answering, counting
 
-from leadhand import Answer, Leadhand, tool
+from leadhand import Answer, FailureClass, Leadhand, ToolError, tool
 from leadhand.app.new_limits import _with_held_back, proposed_limits
 from leadhand.domain.state import RunState
 from leadhand.testing.model_server import ScriptedServer
@@ -82,3 +82,16 @@ async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path
 def test_a_limit_leaves_what_is_needed_beside_what_it_holds_back_whatever_sums_of_seconds_are(need: float) -> None:
     enough = _with_held_back(need, lambda most: min(most * 0.2, 120.0))
     assert enough - min(enough * 0.2, 120.0) == pytest.approx(need, abs=1e-5)
+
+
+async def test_a_proposed_time_limit_has_room_for_the_wait_that_a_service_asked_for(tmp_path: Path) -> None:
+    @tool
+    def tide_tool(location: str) -> str:
+        """Return the tide at a harbour."""
+        raise ToolError("slow down", class_=FailureClass.RATE_LIMITED, retry_after_s=3_600)
+
+    async with Leadhand(offline=True, tools=[tide_tool], home=tmp_path, timeout=20) as lead:
+        answer = await lead.run("When is the tide in Dover?")
+        proposed = proposed_limits(await state_of(lead, answer.run_id))
+    assert "the run's time limit (20 s) ends before the next attempt" in exhausted(answer)[0]
+    assert 3_600 + 120 <= proposed["timeout"] < 4_000, "up to 120 s are held back for the review and the answer"

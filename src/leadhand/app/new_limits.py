@@ -101,10 +101,12 @@ def proposed_limits(state: RunState) -> NewLimits:
     short = Amount()
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
         short = Amount(**{kind: max(getattr(short, kind), most) for kind, most in each})
+    wait_s = max((each.retry_after_s or 0 for each in failures), default=0)
     proposed: dict[str, Any] = {}
     for name, before in reached.items():
         if name in NewLimits.__annotations__:
-            enough = max(_needed(state, name, short), 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
+            needed = _needed(state, name, short, wait_s)
+            enough = max(needed, 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
             proposed[name] = min(_rounded_up(enough), RANGES[name][1])
     return cast("NewLimits", proposed)
 
@@ -115,16 +117,16 @@ def flags_to_raise(state: RunState) -> tuple[str, ...]:
     return tuple(word for pair in pairs for word in pair)
 
 
-def _needed(state: RunState, name: str, short: Amount) -> float:
+def _needed(state: RunState, name: str, short: Amount, wait_s: float) -> float:
     """Return the limit that the rest of a run may need: as much for each assignment as those that are done needed, room
-    for the largest calls of the review and the answer, and what the limit holds back for them."""
+    for the largest calls of the review and the answer, what the limit holds back for them, and the wait asked for."""
     run, limits = state.definition, state.definition.limits
     done = sum(each.ok for each in state.assignments.values())
     counting = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
-        need = used.total_seconds() * (1 + left / max(done, 1))
+        need = used.total_seconds() * (1 + left / max(done, 1)) + wait_s
         return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
     if name not in _KINDS:
         return 0

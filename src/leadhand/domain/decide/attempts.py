@@ -189,7 +189,7 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
     """Return the failure of an attempt whose retry would begin after the run's deadline."""
     seconds = state.definition.limits.timeout_s
     message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
-    return Failure.of(message, "time", FailureClass.EXHAUSTED)
+    return Failure.of(message, "time", FailureClass.EXHAUSTED, retry_after_s=failure.retry_after_s)
 
 
 def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
