@@ -21,8 +21,8 @@ from world import ScriptedLead, piece
 from leadhand import Leadhand, ToolReturn, tool
 from leadhand.domain.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptReturned,
+    AttemptScheduled,
     AttemptSettled,
     AttemptStarted,
     RunStarted,
@@ -33,10 +33,10 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
+from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine import snapshots
-from leadhand.flows.work_order.roles import RoleName
+from leadhand.flows.work_order.roles import roles
 from leadhand.stores.opening import open_store
 from leadhand.tools.toolbox import Toolbox
 
@@ -51,10 +51,10 @@ ROUNDS = 3
 
 def happened(n: int) -> list[AnyEvent]:
     """All that the log holds of subtask n; of the last ones, only that they began."""
-    key, attempt, call = f"wo-001.{n}", f"wo-001.{n}/a1", f"wo-001.{n}/t0/c0"
+    attempt, call = f"wo-001.{n}/a1", f"wo-001.{n}/t0/c0"
     source = Source(title=f"page {n}", url=f"https://example.org/{n}")
     began: list[AnyEvent] = [
-        AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK, covers=(key,))),
+        AttemptScheduled(attempt=attempt),
         AttemptStarted(attempt=attempt, host="gone"),
         ToolCallBegan(attempt=attempt, call_id=call, tool="piece", args={"n": n}),
     ]
@@ -75,7 +75,7 @@ def happened(n: int) -> list[AnyEvent]:
         AttemptReturned(
             attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
         ),
-        AttemptSettled(attempt=attempt, ok=True, final=True),
+        AttemptSettled(attempt=attempt, ok=True, final=True, counts=True),
     ]  # fmt: skip
 
 
@@ -85,6 +85,7 @@ async def write(home: Path) -> None:
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
+        roles=roles(),
         models=ModelChoice(default="scripted"),
         tools=Toolbox([piece(0.0)]).specs(),
         limits=Limits(max_workers=100, timeout_s=None),

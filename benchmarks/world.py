@@ -23,6 +23,7 @@ from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.roles import roles
 from leadhand.ports import ContextStore
 from leadhand.tools.decorator import Tool, tool
 from leadhand.tools.toolbox import Toolbox
@@ -81,6 +82,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
+        roles=roles(),
         models=ModelChoice(default="scripted", windows={"scripted": 1_000_000}),  # one call composes the answer
         tools=toolbox.specs(),
         limits=Limits(max_workers=count, max_output_tokens=20_000),

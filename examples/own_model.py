@@ -46,4 +46,4 @@ class TurnRound(Flow):
 if __name__ == "__main__":
     lead = Leadhand("mirror:glass", models={"mirror": Mirror()}, flows=[TurnRound()])
     answer = lead.run_sync("Good morning", flow="turn-round")
-    print(answer, answer.status, answer.cost_usd)
+    print(answer.text, answer.status, answer.cost_usd)

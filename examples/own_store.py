@@ -23,7 +23,7 @@ from typing import Any
 
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
 from leadhand.domain.allowance import Account
-from leadhand.domain.events import AnyEvent, Entry, RunStarted, upcast
+from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo
 from leadhand.domain.run_filter import listed
 
@@ -150,8 +150,7 @@ class JsonLinesStore:
     def _keep(self, run_id: str, entries: list[Entry], blobs: Mapping[str, bytes] | None = None) -> list[Entry]:
         """Write entries as one line, so that a crash leaves all of them or none."""
         bodies = {digest: base64.b64encode(body).decode() for digest, body in (blobs or {}).items()}
-        # The version of each event lets a later release read what this one has written.
-        kept = [{"version": entry.event.version, **entry.model_dump(mode="json", by_alias=True)} for entry in entries]
+        kept = [entry.model_dump(mode="json", by_alias=True) for entry in entries]
         line = {"run_id": run_id, "entries": kept, "blobs": bodies}
         try:
             self._file.write(json.dumps(line).encode() + b"\n")
@@ -173,15 +172,10 @@ class JsonLinesStore:
                 break  # a crash cut this line off, so its append was never acknowledged
             whole += len(line)
             kept = json.loads(line)
-            logs.setdefault(kept["run_id"], []).extend(map(restored, kept["entries"]))
+            logs.setdefault(kept["run_id"], []).extend(map(Entry.model_validate, kept["entries"]))
             self._blobs.update({digest: base64.b64decode(body) for digest, body in kept["blobs"].items()})
         self._file.truncate(whole)
         self._records = {run_id: RunRecord.of(run_id, entries, self._shared) for run_id, entries in logs.items()}
-
-
-def restored(kept: dict[str, Any]) -> Entry:
-    event = upcast(kept["event"]["type"], kept.pop("version"), kept["event"])
-    return Entry.model_validate({**kept, "event": event})
 
 
 def main() -> int:

@@ -60,7 +60,7 @@ def tell(answer: Answer) -> None:
         said = event["content"].get("summary") or event["content"]["error"]["message"]
         print(f"  {event['event_id']:>5}  {event['attempt']:<12} {event['agent']:<15} {event['result']:<8} {said[:60]}")
     for gap in answer.gaps:
-        print(f"  gap: {gap['name']} ({gap['class']}): {gap['reason']}")
+        print(f"  gap: {gap.name} ({gap.class_}): {gap.reason}")
     print(f"\n{answer.status}, {len(answer.document['work_orders'])} work order(s)")
 
 

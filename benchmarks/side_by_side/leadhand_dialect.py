@@ -31,6 +31,8 @@ def script(request: dict[str, Any]) -> Scripted | None:
     if asked is None:
         return None
     wanted = int(asked[1])
+    if "claims" in facts:
+        return _judge(facts, wanted)
     if "page" in facts:
         return _plan(facts, wanted, "lookup" if request.get("model") != CHOOSES else None)
     if "subtasks" in facts:
@@ -71,7 +73,7 @@ def _work(facts: dict[str, Any], messages: list[dict[str, Any]], tools: bool) ->
 
 
 def _review(facts: dict[str, Any], wanted: int) -> Scripted:
-    subtasks, verified, chosen = facts["subtasks"], facts.get("verified", {}), facts.get("chosen", {})
+    subtasks, ordered, chosen = facts["subtasks"], facts.get("as_ordered", {}), facts.get("chosen", {})
     verdicts = [
         *({"subtask": key, "verdict": "accept"} for key in chosen),
         *(
@@ -85,9 +87,23 @@ def _review(facts: dict[str, Any], wanted: int) -> Scripted:
     if not facts.get("judge_only"):
         review["complete"] = all(verdict["verdict"] == "accept" for verdict in verdicts)
     if facts.get("compose") and review["complete"]:
-        review["answer"] = _final([*verified.values(), *chosen.values(), *subtasks], wanted)
-    first = next(iter([*verified, *(verdict["subtask"] for verdict in verdicts)]), "whole")
-    return f"r{wanted}.{first}.{len(verified) + len(verdicts)}", "compose", _said(json.dumps(review)), "stop"
+        review["answer"] = _final([*ordered.values(), *chosen.values(), *subtasks], wanted)
+    first = next(iter([*ordered, *(verdict["subtask"] for verdict in verdicts)]), "whole")
+    return f"r{wanted}.{first}.{len(ordered) + len(verdicts)}", "compose", _said(json.dumps(review)), "stop"
+
+
+def _judge(facts: dict[str, Any], wanted: int) -> Scripted:
+    """Confirm each claim, as far as the values that it names stand in the evidence."""
+    shown = json.dumps(facts["evidence"])
+    verdicts = {
+        str(claim["n"]): "confirmed"
+        if all(found[0] in shown for found in RESULT.finditer(claim["text"]))
+        else "unconfirmed"
+        for claim in facts["claims"]
+    }
+    first = next(iter(facts["evidence"]), "none")
+    judged = {"verdicts": verdicts, "doubts": [], "missing": []}
+    return f"j{wanted}.{first}.{len(facts['evidence'])}", "compose", _said(json.dumps(judged)), "stop"
 
 
 def _compose(facts: dict[str, Any], wanted: int) -> Scripted:

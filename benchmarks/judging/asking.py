@@ -1,0 +1,209 @@
+"""Ask a judge about the drafts, in one run of Leadhand: models, retries, limits and repairs are those of any run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leadhand import Leadhand
+from leadhand.app.clock import SystemClock
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import AttemptReturned, AttemptSettled, ModelCallReturned
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.judgement import Claim
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.value import Json, compact_json
+from leadhand.flows import Assign, AssignmentView, Finish, Flow, Role, RunView
+from leadhand.flows.answer_judging import verifying
+from leadhand.flows.context_budget import context_budget, tokens
+from leadhand.flows.desk import Code
+from leadhand.flows.judging import shards_of
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.verify.judge import Verifier, judge_facts, reply_schema
+from leadhand.verify.material import calls_shown
+from leadhand.verify.roles import JUDGE, judging_roles
+
+from .cases import Draft
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a judge replied, and what that took. ``value`` is None if no reply could be read after the usual repairs."""
+
+    value: Json = None
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    nanousd: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request to a judge: some claims of a draft, and the facts that it is shown."""
+
+    draft: Draft
+    claims: Sequence[Claim]
+    facts: Mapping[str, Any]
+
+
+class Replies:
+    """Replies by the digest of what was asked, kept in a file of JSON lines if there is one."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._replies: dict[str, Reply] = {}
+        for line in path.read_text("utf-8").splitlines() if path is not None and path.exists() else ():
+            try:
+                digest, kept = json.loads(line)
+            except ValueError:
+                continue  # a process was killed while it wrote this line
+            self._replies[digest] = Reply(**kept)
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._replies
+
+    def get(self, digest: str) -> Reply | None:
+        return self._replies.get(digest)
+
+    def add(self, digest: str, reply: Reply) -> None:
+        """Keep a reply. It is in the file when this returns."""
+        self._replies[digest] = reply
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"\n{json.dumps([digest, asdict(reply)], ensure_ascii=False)}")
+
+
+@dataclass(slots=True)
+class Asked:
+    """The questions by digest, how many of them were asked now, and the failures of those without a reply."""
+
+    questions: Mapping[str, Question]
+    now: int = 0
+    failures: list[Failure] = field(default_factory=list[Failure])
+
+
+class Asking(Flow):
+    """Has a judge reply to everything about some drafts that is not among the ``replies`` yet.
+
+    ``judge`` is the name of the model, or of the verifier that judges in its place.
+    """
+
+    name = "measure-judge"
+
+    def __init__(self, drafts: Sequence[Draft], replies: Replies, judge: str, verifier: Verifier | None) -> None:
+        self._drafts = drafts
+        self._replies = replies
+        self._verifier = verifier
+        self._role = judging_roles("judge", (), verifier=verifier is not None)[0]
+        self._judge = judge
+        self.questions: dict[str, Question] = {}
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [self._role]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Assign] | list[Finish]:
+        if not self.questions:
+            room = context_budget(run.state, JUDGE)
+            self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
+        if not run.assignments and (new := [key for key in self.questions if key not in self._replies]):
+            return [Assign(id=key, role=JUDGE) for key in new]
+        return [] if any(each.open for each in run.assignments.values()) else [Finish()]
+
+    def _digest(self, question: Question) -> str:
+        asked = [self._judge, self._role.instructions, _schema(question), dict(question.facts)]
+        return hashlib.sha256(compact_json(asked).encode(errors="replace")).hexdigest()[:32]
+
+    def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
+        return dict(self.questions[assignment.key].facts)
+
+    def schema(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
+        return _schema(self.questions[assignment.key])
+
+    def code(self, run: RunView[Flow.Options], assignment: AssignmentView) -> Code:
+        return verifying(self._verifier)
+
+
+def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:
+    """Yield the requests about some drafts, as a run would make them with ``room`` tokens for their facts."""
+    for draft in drafts:
+        left = max(room - tokens(draft.request), room // 2)
+        calls = calls_shown(draft.material.calls, left // 4, tokens)
+        for numbers, pieces in shards_of(draft.claims, draft.material, left - tokens(calls)):
+            claims = [each for each in draft.claims if each.n in numbers]
+            yield Question(draft, claims, judge_facts(claims, pieces, draft.material, draft.request, calls))
+
+
+def _schema(question: Question) -> dict[str, Any]:
+    return reply_schema(each.n for each in question.claims)
+
+
+async def ask(
+    drafts: Sequence[Draft],
+    replies: Replies,
+    *,
+    model: str,
+    verifier: Verifier | None = None,
+    at_once: int = 8,
+    **limits: Any,
+) -> Asked:
+    """Ask a model, or a verifier with this name, and add its ``replies`` as they come.
+
+    ``limits`` are arguments of Leadhand, such as a budget. Raises ConfigurationError for a model that cannot be used.
+    """
+    flow = Asking(drafts, replies, model, verifier)
+    asked = Asked(flow.questions)
+    open_: dict[str, Reply] = {}
+    with tempfile.TemporaryDirectory() as home:
+        async with Leadhand(
+            model if verifier is None else "offline",
+            tools=[],
+            flows=[flow],
+            verifier=verifier,
+            check="off",
+            store=MemoryStore(SystemClock()),
+            home=home,
+            max_workers=at_once,
+            timeout=None,
+            **limits,
+        ) as lead:
+            run = await lead.start("Measure the judge", flow=flow.name)
+            async for entry in run:
+                match entry.event:
+                    case ModelCallReturned() as returned:
+                        reply = open_.setdefault(assignment_of(returned.attempt), Reply())
+                        _add(reply, returned)
+                    case AttemptReturned() as returned:
+                        if verifier is not None:
+                            key = assignment_of(returned.attempt)
+                            open_[key] = Reply(value=returned.result.value, requests=1, nanousd=None)
+                    case AttemptSettled(final=True) as settled:
+                        key = assignment_of(settled.attempt)
+                        reply = open_.pop(key, Reply())
+                        garbage = settled.failure is not None and settled.failure.class_ is FailureClass.INVALID
+                        if settled.ok or (garbage and verifier is None):
+                            reply.value = reply.value if settled.ok else None
+                            replies.add(key, reply)
+                            asked.now += 1
+                        elif settled.failure is not None:
+                            asked.failures.append(settled.failure)
+                    case _:
+                        pass
+            await run.wait()
+    asked.questions = flow.questions
+    return asked
+
+
+def _add(reply: Reply, returned: ModelCallReturned) -> None:
+    """Add what a model call took; its answer is the reply, unless a later one is."""
+    reply.value = returned.value
+    if returned.usage is not None:
+        reply.requests += returned.usage.requests
+        reply.input_tokens += returned.usage.input_tokens
+        reply.output_tokens += returned.usage.output_tokens
+        cost = returned.usage.nanousd
+        reply.nanousd = None if cost is None or reply.nanousd is None else reply.nanousd + cost
