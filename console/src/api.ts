@@ -4,9 +4,6 @@ import { syncClock } from "./clock.ts";
 import { reachable } from "./connection.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type {
-  AgentBody,
-  AgentDocument,
-  AgentsList,
   AnswerBody,
   ApprovalCard,
   ArtifactLine,
@@ -16,9 +13,9 @@ import type {
   FollowUp,
   HostsDocument,
   ModelCallDocument,
-  NewAgentBody,
   NewLimits,
   PromotedWorker,
+  ReplyBody,
   RunDocument,
   RunsPage,
   SessionDocument,
@@ -97,6 +94,8 @@ export const pauseRun = (runId: string) => control(runId, "pause");
 /** Resume a run; with other limits, also one that is over because a limit was used up. */
 export const resumeRun = (runId: string, body: { limits?: NewLimits } = {}) =>
   control(runId, "resume", body);
+/** Answer a question of a run. 409: it was answered elsewhere, or the run is over. */
+export const answerQuestion = (runId: string, body: ReplyBody) => control(runId, "answer", body);
 /** Retry what failed, or only some of it. 409 "unconfirmed": something might happen twice. */
 export const retryRun = (
   runId: string,
@@ -149,15 +148,6 @@ export const callTool = (
   name: string,
   call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
 ) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
-export const getAgents = (options?: RequestOptions) => get<AgentsList>("/api/agents", options);
-/** Set a role for new runs; a missing field is the default. */
-export const setAgent = (name: string, body: AgentBody) =>
-  send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, body);
-/** Add a stage to the report flow. */
-export const addAgent = (body: NewAgentBody) => send<AgentDocument>("POST", "/api/agents", body);
-/** Reset a role to its defaults, or remove a stage that was added. */
-export const unsetAgent = (name: string) =>
-  send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
 export const getWorkers = (options?: RequestOptions) => get<WorkersList>("/api/workers", options);
 /** What promoting a generated worker would change. */
 export const getPromotion = (name: string, runId: string | null, options?: RequestOptions) =>
@@ -165,8 +155,10 @@ export const getPromotion = (name: string, runId: string | null, options?: Reque
     `/api/workers/${encodeURIComponent(name)}/promotion${queryOf({ run_id: runId ?? undefined })}`,
     options,
   );
-export const promoteWorker = (name: string, runId: string | null) =>
+/** Promote a worker as it was shown: `digest` is that of the promotion. */
+export const promoteWorker = (name: string, runId: string | null, digest: string) =>
   send<PromotedWorker>("POST", `/api/workers/${encodeURIComponent(name)}/promote`, {
+    digest,
     ...(runId && { run_id: runId }),
   });
 /** One model call: by the number of the event with which it began, or by its id. */

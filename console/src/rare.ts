@@ -1,6 +1,5 @@
 // The screens that are rarely used: a file of their own, fetched when one of them is opened.
 
-export { AgentsScreen } from "./agents/agents_screen.tsx";
 export { CompareScreen } from "./compare/compare_screen.tsx";
 export { Report } from "./report/report.tsx";
 export { Revisions } from "./report/revisions.tsx";

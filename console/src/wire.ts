@@ -3,67 +3,12 @@
 
 export interface components {
   schemas: {
-    readonly AgentBody: {
-      readonly after?: string | null;
-      readonly agent?: string | null;
-      readonly before?: string | null;
-      readonly budget?: number | null;
-      readonly gives?:
-        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
-        | null;
-      readonly instructions?: string | null;
-      readonly max_requests?: number | null;
-      readonly max_tokens?: number | null;
-      readonly max_turns?: number | null;
-      readonly model?: string | null;
-      readonly off?: boolean;
-      readonly tools?: readonly string[] | null;
-    };
-    readonly AgentChange: {
-      readonly at: string;
-      readonly by: string;
-    };
-    readonly AgentClass: {
-      readonly after: string | null;
-      readonly before: string | null;
-      readonly description: string;
-      readonly gives: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
-      readonly name: string;
-      readonly needs: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
-      readonly source: string;
-    };
-    readonly AgentDefaults: {
-      readonly instructions: string;
-      readonly model: string;
-    };
-    readonly AgentDocument: {
-      readonly added?: boolean | null;
-      readonly after?: string | null;
-      readonly agent?: string | null;
-      readonly before?: string | null;
-      readonly budget?: number | null;
-      readonly changed: components["schemas"]["AgentChange"] | null;
-      readonly flow: string;
-      readonly gives?:
-        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
-        | null;
-      readonly instructions: string;
-      readonly max_requests?: number | null;
-      readonly max_tokens?: number | null;
-      readonly max_turns?: number | null;
-      readonly model: string;
-      readonly name: string;
-      readonly needs?:
-        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
-        | null;
-      readonly off?: boolean | null;
-      readonly role: string;
-      readonly ships: components["schemas"]["AgentDefaults"];
-      readonly tools?: readonly string[] | null;
-    };
-    readonly AgentsList: {
-      readonly agents: readonly components["schemas"]["AgentDocument"][];
-      readonly classes: readonly components["schemas"]["AgentClass"][];
+    readonly Action: {
+      readonly action: string;
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly primary: boolean;
     };
     readonly Allowance: {
       readonly ceiling: components["schemas"]["Ceiling"];
@@ -500,7 +445,7 @@ export interface components {
       readonly at_least: number | null;
       readonly at_most: number | null;
       readonly contains: string | null;
-      readonly equals: components["schemas"]["JsonValue"];
+      readonly equals: unknown;
       readonly exists: boolean | null;
       readonly path: string;
     };
@@ -524,6 +469,14 @@ export interface components {
       readonly title: string;
       readonly url: string;
     };
+    /** @enum {string} */
+    readonly ClaimVerdict:
+      | "confirmed"
+      | "derived"
+      | "own_words"
+      | "unconfirmed"
+      | "contradicted"
+      | "not_checked";
     readonly Concurrency: {
       readonly assignments: readonly components["schemas"]["SharedLimit"][];
       readonly models: {
@@ -651,6 +604,25 @@ export interface components {
       readonly next_at: string | null;
       readonly run_id: string;
     };
+    readonly DoneCall: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly effect: components["schemas"]["Effect"];
+      readonly event_id: string | null;
+      readonly ok: boolean;
+      readonly tool: string;
+    };
+    readonly Doubt: {
+      readonly claim: string;
+      readonly evidence: string | null;
+      readonly n: number;
+      readonly part: string;
+      readonly path?: string;
+      readonly quote: string | null;
+      readonly verdict: components["schemas"]["ClaimVerdict"];
+      readonly why: string;
+    };
     readonly EarlierAnswer: {
       readonly answer: string | null;
       readonly number: number;
@@ -714,6 +686,7 @@ export interface components {
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalExpired"]
       | components["schemas"]["EffectQuestioned"]
+      | components["schemas"]["QuestionAsked"]
       | components["schemas"]["RunPaused"]
       | components["schemas"]["RunWaiting"]
       | components["schemas"]["RunResumed"]
@@ -742,6 +715,7 @@ export interface components {
       | components["schemas"]["RunLabelled"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["EffectAnswered"]
+      | components["schemas"]["QuestionAnswered"]
       | components["schemas"]["RetryRequested"]
       | components["schemas"]["SkipRequested"]
       | components["schemas"]["ResultSupplied"]
@@ -759,7 +733,6 @@ export interface components {
       readonly events: readonly components["schemas"]["EventDocument"][];
       readonly last_seq: number;
       readonly next_after: number | null;
-      readonly next_before: number | null;
     };
     readonly EventWords: {
       /** @enum {string} */
@@ -770,6 +743,20 @@ export interface components {
       /** @enum {string} */
       readonly tone: "info" | "good" | "attention" | "problem";
       readonly topics: readonly string[];
+    };
+    readonly EvidencePart: {
+      readonly confirmed: number;
+      readonly contradicted: number;
+      readonly derived: number;
+      readonly doubts: readonly components["schemas"]["Doubt"][];
+      readonly judge_rates: {
+        readonly [key: string]: number;
+      } | null;
+      readonly judged_by: string | null;
+      readonly not_checked: number;
+      readonly not_judged?: string | null;
+      readonly own_words: number;
+      readonly unconfirmed: number;
     };
     readonly Failure: {
       readonly class: components["schemas"]["FailureClass"];
@@ -798,6 +785,9 @@ export interface components {
       readonly type: string;
     };
     readonly FlowDocument: {
+      readonly agents: {
+        readonly [key: string]: string;
+      };
       readonly description: string;
       readonly name: string;
       readonly options: {
@@ -894,7 +884,21 @@ export interface components {
       readonly subtasks: readonly components["schemas"]["OrderedSubtask"][];
       readonly work_order_id: string;
     };
-    readonly JsonValue: unknown;
+    readonly JudgedClaim: {
+      readonly cites?: readonly string[];
+      readonly end?: number | null;
+      readonly header?: string;
+      readonly n: number;
+      readonly path?: string;
+      readonly start?: number | null;
+      readonly text: string;
+      readonly verdict: components["schemas"]["ClaimVerdict"];
+    };
+    readonly Judgement: {
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly doubts: readonly components["schemas"]["Doubt"][];
+      readonly judged_by: string | null;
+    };
     readonly KeyBody: {
       readonly key: string;
     };
@@ -975,17 +979,16 @@ export interface components {
       readonly tool?: string;
     };
     readonly ModelCallBegan: {
+      readonly after: number;
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
       readonly epoch: number;
-      readonly final: boolean;
-      readonly judges?: boolean;
       readonly model: string;
       readonly reserved: components["schemas"]["Amount"];
       readonly seq: number;
-      readonly shaped?: boolean;
       readonly shared?: readonly components["schemas"]["Allowance"][];
+      readonly stages: number;
       /** @constant */
       readonly type: "model_call_began";
       readonly within?: readonly components["schemas"]["Allowance"][];
@@ -1039,23 +1042,6 @@ export interface components {
     readonly ModelInfo: {
       readonly name: string;
       readonly why: string;
-    };
-    readonly NewAgentBody: {
-      readonly after?: string | null;
-      readonly agent?: string | null;
-      readonly before?: string | null;
-      readonly budget?: number | null;
-      readonly gives?:
-        | readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[]
-        | null;
-      readonly instructions?: string | null;
-      readonly max_requests?: number | null;
-      readonly max_tokens?: number | null;
-      readonly max_turns?: number | null;
-      readonly model?: string | null;
-      readonly name: string;
-      readonly off?: boolean;
-      readonly tools?: readonly string[] | null;
     };
     readonly NewKey: {
       readonly budget?: number | null;
@@ -1126,6 +1112,11 @@ export interface components {
       readonly kind: string;
       readonly tool?: string;
     };
+    readonly OpenQuestion: {
+      readonly choices: readonly string[];
+      readonly id: string;
+      readonly text: string;
+    };
     readonly OrderedSubtask: {
       readonly args: {
         readonly [key: string]: unknown;
@@ -1151,6 +1142,11 @@ export interface components {
       readonly review?: components["schemas"]["ReviewPart"];
       readonly seq: number;
       readonly total: number;
+    };
+    readonly OutcomePart: {
+      readonly actions: readonly components["schemas"]["Action"][];
+      readonly causes: readonly string[];
+      readonly headline: string;
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -1212,6 +1208,7 @@ export interface components {
       readonly timestamp: string;
     };
     readonly PromoteBody: {
+      readonly digest: string;
       readonly run_id?: string | null;
     };
     readonly PromotedWorker: {
@@ -1219,16 +1216,43 @@ export interface components {
     };
     readonly ProposedSubtask: {
       readonly args: {
-        readonly [key: string]: components["schemas"]["JsonValue"];
+        readonly [key: string]: unknown;
       };
       readonly checks: readonly components["schemas"]["Check"][];
       readonly expected_output: string | {
-        readonly [key: string]: components["schemas"]["JsonValue"];
+        readonly [key: string]: unknown;
       } | null;
       readonly name: string;
       readonly needs: readonly (number | string)[];
       readonly tool: string | null;
       readonly worker: string | null;
+    };
+    readonly Question: {
+      readonly by?: string;
+      readonly choices: readonly string[];
+      readonly id: string;
+      readonly reply: string | null;
+      readonly text: string;
+    };
+    readonly QuestionAnswered: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly question_id: string;
+      readonly seq: number;
+      readonly text: string;
+      /** @constant */
+      readonly type: "question_answered";
+      readonly words: components["schemas"]["EventWords"];
+    };
+    readonly QuestionAsked: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly question: components["schemas"]["Question"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "question_asked";
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly QueueInfo: {
       readonly assignments: number;
@@ -1237,7 +1261,23 @@ export interface components {
       readonly runs: readonly string[];
       readonly waiting: readonly components["schemas"]["WaitingRun"][];
     };
+    readonly ReplyBody: {
+      readonly question_id?: string;
+      readonly text: string;
+    };
+    readonly ReportClaim: {
+      readonly cites?: readonly string[];
+      readonly end?: number | null;
+      readonly header?: string;
+      readonly n: number;
+      readonly path?: string;
+      readonly start?: number | null;
+      readonly text: string;
+      readonly verdict: components["schemas"]["ClaimVerdict"];
+      readonly why: string | null;
+    };
     readonly ReportDraft: {
+      readonly claims: readonly components["schemas"]["ReportClaim"][];
       readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
       readonly key: string;
@@ -1245,7 +1285,6 @@ export interface components {
       readonly research: readonly string[];
       readonly reviews: readonly components["schemas"]["StageReview"][];
       readonly revises: string | null;
-      readonly statements: readonly components["schemas"]["ReportStatement"][];
       readonly status: components["schemas"]["AssignmentStatus"];
       readonly text: string | null;
       readonly unreviewed: readonly string[];
@@ -1258,22 +1297,16 @@ export interface components {
     };
     readonly ReportFinding: {
       readonly by: string;
+      readonly claim: number | null;
       readonly problem: string;
-      readonly sentence: number | null;
       readonly text: string | null;
     };
     readonly ReportPlan: {
       readonly sections: readonly components["schemas"]["PlannedSection"][];
       readonly title: string;
     };
-    readonly ReportStatement: {
-      readonly index: number;
-      readonly passages: readonly string[];
-      readonly problems: readonly string[];
-      readonly status: components["schemas"]["SupportStatus"];
-      readonly text: string;
-    };
     readonly ReportTask: {
+      readonly claims: readonly components["schemas"]["ReportClaim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
       readonly events: readonly components["schemas"]["ProgressLine"][];
@@ -1286,7 +1319,6 @@ export interface components {
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
-      readonly statements: readonly components["schemas"]["ReportStatement"][];
     };
     readonly RequestDeclined: {
       readonly at: string;
@@ -1447,6 +1479,12 @@ export interface components {
       readonly output: unknown;
       readonly tools: readonly string[];
     };
+    readonly RunAnswer: {
+      readonly answer: string | null;
+      readonly evidence: components["schemas"]["EvidencePart"];
+      readonly status: components["schemas"]["RunStatus"];
+      readonly value: unknown;
+    };
     readonly RunClaimed: {
       readonly at: string;
       readonly epoch: number;
@@ -1464,6 +1502,8 @@ export interface components {
       };
       readonly budgets?: readonly components["schemas"]["SharedBudget"][];
       readonly by: string;
+      /** @enum {string} */
+      readonly check?: "judge" | "exact" | "off";
       readonly concurrency?: components["schemas"]["Concurrency"];
       readonly detached: boolean;
       readonly documents?: string;
@@ -1479,6 +1519,7 @@ export interface components {
       readonly instructions?: {
         readonly [key: string]: string;
       };
+      readonly judging?: readonly components["schemas"]["Role"][];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
@@ -1487,6 +1528,7 @@ export interface components {
       readonly nested_workers?: boolean;
       readonly no_cache?: boolean;
       readonly offline: boolean;
+      readonly only_documents?: boolean;
       readonly only_tools?: readonly string[] | null;
       readonly options: {
         readonly [key: string]: unknown;
@@ -1496,12 +1538,14 @@ export interface components {
       readonly request: string;
       readonly roles: readonly components["schemas"]["Role"][];
       readonly shape?: components["schemas"]["Role"] | null;
+      readonly strict?: boolean;
       readonly submission: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
+      readonly unpriced?: readonly string[];
       readonly workers?: readonly components["schemas"]["Role"][];
     };
     readonly RunDocument: {
@@ -1510,10 +1554,15 @@ export interface components {
       readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
       readonly assignments: readonly components["schemas"]["AssignmentLine"][];
+      readonly calls: number;
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
       readonly context_store: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
+      readonly done: readonly components["schemas"]["DoneCall"][];
       readonly earlier_answers: readonly components["schemas"]["EarlierAnswer"][];
+      readonly evidence: components["schemas"]["EvidencePart"];
+      readonly failed_calls: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly finished_at: string | null;
       readonly flow: string;
@@ -1533,15 +1582,18 @@ export interface components {
       };
       readonly name: string;
       readonly offline: boolean;
+      readonly outcome: components["schemas"]["OutcomePart"];
       readonly owner: string | null;
       readonly plan_only: boolean;
       readonly priority: number;
       readonly proposed_limits: {
         readonly [key: string]: number;
       };
+      readonly question: components["schemas"]["OpenQuestion"] | null;
       readonly queue_position: number | null;
       readonly request: string;
       readonly run_id: string;
+      readonly sample: boolean;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
       readonly tags: {
@@ -1563,8 +1615,10 @@ export interface components {
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly judgement?: components["schemas"]["Judgement"] | null;
       readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly number: number;
+      readonly sample?: boolean;
       readonly seq: number;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
@@ -1601,6 +1655,7 @@ export interface components {
       readonly max_workers: number;
       readonly model_patience_s: number;
       readonly timeout_s: number | null;
+      readonly unpriced_models: readonly string[];
     };
     readonly RunLine: {
       readonly asking: number;
@@ -1811,6 +1866,7 @@ export interface components {
       readonly approve_rules?: {
         readonly [key: string]: "ask" | "auto" | "never";
       } | null;
+      readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
       readonly instructions?: string | {
         readonly [key: string]: string;
@@ -1821,6 +1877,7 @@ export interface components {
       readonly name?: string;
       readonly no_cache?: boolean;
       readonly offline?: boolean;
+      readonly only_documents?: boolean;
       readonly options?: {
         readonly [key: string]: unknown;
       };
@@ -1831,6 +1888,7 @@ export interface components {
       readonly priority?: number;
       readonly request: string;
       readonly review_model?: string | null;
+      readonly strict?: boolean;
       readonly tags?: {
         readonly [key: string]: string;
       };
@@ -1839,11 +1897,11 @@ export interface components {
     };
     readonly Subtask: {
       readonly args: {
-        readonly [key: string]: components["schemas"]["JsonValue"];
+        readonly [key: string]: unknown;
       };
       readonly checks: readonly components["schemas"]["Check"][];
       readonly expected_output: string | {
-        readonly [key: string]: components["schemas"]["JsonValue"];
+        readonly [key: string]: unknown;
       } | null;
       readonly name: string;
       readonly needs: readonly string[];
@@ -1900,8 +1958,6 @@ export interface components {
       readonly subtask: string;
       readonly summary: string;
     };
-    /** @enum {string} */
-    readonly SupportStatus: "supported" | "unsupported" | "own_reasoning";
     readonly SystemDocument: {
       readonly checks: readonly components["schemas"]["CheckLine"][];
       readonly console: boolean;
@@ -2192,6 +2248,7 @@ export interface components {
     };
     readonly WorkerPromotion: {
       readonly diff: string;
+      readonly digest: string;
       readonly exists: boolean;
       readonly name: string;
       readonly path: string;
@@ -2212,7 +2269,6 @@ export interface components {
       readonly epoch: number;
       readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly order: components["schemas"]["WorkOrder"];
-      readonly replaced?: number;
       readonly seq: number;
       /** @constant */
       readonly type: "work_order_issued";
@@ -2220,7 +2276,6 @@ export interface components {
     };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
-      readonly doubt: string;
       readonly error: components["schemas"]["Failure"] | null;
       readonly ok: boolean;
       readonly task_name: string;
@@ -2259,12 +2314,7 @@ export interface components {
   headers: never;
   pathItems: never;
 }
-export type AgentBody = components["schemas"]["AgentBody"];
-export type AgentChange = components["schemas"]["AgentChange"];
-export type AgentClass = components["schemas"]["AgentClass"];
-export type AgentDefaults = components["schemas"]["AgentDefaults"];
-export type AgentDocument = components["schemas"]["AgentDocument"];
-export type AgentsList = components["schemas"]["AgentsList"];
+export type Action = components["schemas"]["Action"];
 export type Allowance = components["schemas"]["Allowance"];
 export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
@@ -2307,6 +2357,7 @@ export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
+export type ClaimVerdict = components["schemas"]["ClaimVerdict"];
 export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
@@ -2320,6 +2371,8 @@ export type DefineWorker = components["schemas"]["DefineWorker"];
 export type Delegate = components["schemas"]["Delegate"];
 export type DeliveriesList = components["schemas"]["DeliveriesList"];
 export type DeliveryDocument = components["schemas"]["DeliveryDocument"];
+export type DoneCall = components["schemas"]["DoneCall"];
+export type Doubt = components["schemas"]["Doubt"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
@@ -2330,6 +2383,7 @@ export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
 export type EventWords = components["schemas"]["EventWords"];
+export type EvidencePart = components["schemas"]["EvidencePart"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
@@ -2347,7 +2401,8 @@ export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
 export type HostsDocument = components["schemas"]["HostsDocument"];
 export type IssuedOrder = components["schemas"]["IssuedOrder"];
-export type JsonValue = components["schemas"]["JsonValue"];
+export type JudgedClaim = components["schemas"]["JudgedClaim"];
+export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeyLimits = components["schemas"]["KeyLimits"];
@@ -2362,7 +2417,6 @@ export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
-export type NewAgentBody = components["schemas"]["NewAgentBody"];
 export type NewKey = components["schemas"]["NewKey"];
 export type NewLimits = components["schemas"]["NewLimits"];
 export type NewWebhook = components["schemas"]["NewWebhook"];
@@ -2372,8 +2426,10 @@ export type OfferedTool = components["schemas"]["OfferedTool"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
+export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
 export type OrderPart = components["schemas"]["OrderPart"];
+export type OutcomePart = components["schemas"]["OutcomePart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
@@ -2385,12 +2441,16 @@ export type ProgressLine = components["schemas"]["ProgressLine"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
+export type Question = components["schemas"]["Question"];
+export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
+export type QuestionAsked = components["schemas"]["QuestionAsked"];
 export type QueueInfo = components["schemas"]["QueueInfo"];
+export type ReplyBody = components["schemas"]["ReplyBody"];
+export type ReportClaim = components["schemas"]["ReportClaim"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
 export type ReportPlan = components["schemas"]["ReportPlan"];
-export type ReportStatement = components["schemas"]["ReportStatement"];
 export type ReportTask = components["schemas"]["ReportTask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
@@ -2408,6 +2468,7 @@ export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
 export type Role = components["schemas"]["Role"];
+export type RunAnswer = components["schemas"]["RunAnswer"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
@@ -2446,7 +2507,6 @@ export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
-export type SupportStatus = components["schemas"]["SupportStatus"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];

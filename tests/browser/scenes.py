@@ -16,7 +16,7 @@ from browser.survey import REQUEST, SOUTH, TOWNS, Survey
 from leadhand.app.keys import key_store, make_key
 from leadhand.domain.access import Scope
 from leadhand.server.app import Doors
-from leadhand.testing.scripted_model import ScriptedModel, fails
+from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
 
 
 class Scene(NamedTuple):
@@ -76,7 +76,7 @@ async def runs_full(home: Path) -> AsyncGenerator[Scene]:
         await served.open_approvals(await served.started("pay Ann, measure Paris"))
         long = "measure " + ", measure ".join(f"Town-number-{n}-of-a-very-long-list" for n in range(12))
         await served.finished(await served.started(long))
-        yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "needs approval"))
+        yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "waits for you"))
 
 
 @asynccontextmanager
@@ -122,7 +122,28 @@ async def run_asking(home: Path) -> AsyncGenerator[Scene]:
         run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
         await served.open_approvals(run_id, 2)
         await served.until(run_id, "waiting")
-        yield Scene(served, f"/runs/{run_id}", _shows("2 approvals needed", "its outcome is unknown"))
+        yield Scene(served, f"/runs/{run_id}", _shows("2 approvals needed", "wire"))
+
+
+@asynccontextmanager
+async def run_questioned(home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home, models=team(plan=gives({"question": "Which Springfield do you mean?"}))) as (served, _):
+        run_id = await served.started("measure Springfield")
+        await served.until(run_id, "waiting")
+        yield Scene(served, f"/runs/{run_id}", _shows("Your answer"))
+
+
+@asynccontextmanager
+async def run_doubted(home: Path) -> AsyncGenerator[Scene]:
+    doubt = {"part": "30 dB", "why": "It was measured.", "evidence": "wo-001.0", "quote": "40 dB"}
+    guess = {"part": "quiet", "why": "No result says so.", "verdict": "unconfirmed"}
+    answer = "Paris is at 30 dB.\n\nThat is quiet."
+    review, corrected = reviews(accept=["wo-001.0"], answer=answer), lambda _: says(answer)
+    models = team(review=review, correct=corrected, judge=judges(doubt, guess))
+    async with _office(home, check="judge", models=models) as (served, _):
+        run_id = await served.started("measure Paris")
+        await served.finished(run_id)
+        yield Scene(served, f"/runs/{run_id}", _shows("It was measured."))
 
 
 @asynccontextmanager
@@ -215,20 +236,6 @@ async def tool(home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def role(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-
-        async def ready(page: Page) -> None:
-            edit = page.get_by_role("button", name="Edit reviewer")
-            await expect(edit.or_(page.get_by_label("Instructions"))).to_be_visible()
-            if await edit.is_visible():
-                await edit.click()
-            await expect(page.get_by_label("Instructions")).to_be_visible()
-
-        yield Scene(served, "/agents?role=reviewer", ready)
-
-
-@asynccontextmanager
 async def system(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.finished(await served.started("measure Paris"))
@@ -260,6 +267,8 @@ SCENES: dict[str, Play] = {
     "runs-full": runs_full,
     "run-live": run_live,
     "run-asking": run_asking,
+    "run-questioned": run_questioned,
+    "run-doubted": run_doubted,
     "run-failed": run_failed,
     "run-answered": run_answered,
     "run-repaired": run_repaired,
@@ -270,7 +279,6 @@ SCENES: dict[str, Play] = {
     "approvals-empty": approvals_empty,
     "tools": tools,
     "tool": tool,
-    "role": role,
     "system": system,
     "login": login,
     "no-such-run": no_such_run,

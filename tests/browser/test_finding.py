@@ -63,4 +63,4 @@ async def test_a_hidden_tab_notifies_when_a_run_finishes(served: Served, ann: Vi
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
     found = await served.wait_for(lambda: page.evaluate("window.notified"), bool)
-    assert found == ["Run succeeded: measure Paris"]
+    assert ["measure Paris" in text for text in found] == [True]

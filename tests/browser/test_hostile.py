@@ -74,7 +74,7 @@ async def check_harmless(page: Page) -> None:
     assert await page.locator("main").locator(FOREIGN).count() == 0
     assert await page.evaluate(ATTRIBUTES) == []
     for href, rel in await page.locator("main a").evaluate_all(LINKS):
-        assert href.startswith(("/runs", "/agents", "/tools", "/approvals", "/api/runs/", "https://", "#")), href
+        assert href.startswith(("/runs", "/tools", "/approvals", "/api/runs/", "https://", "#")), href
         if href.startswith("https://"):
             assert {"noopener", "noreferrer", "nofollow"} <= set(rel.split())
 

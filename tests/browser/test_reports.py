@@ -1,4 +1,4 @@
-"""A report in the console: its stages are set, it is started, and its sentences, citations and revisions are shown."""
+"""A report in the console: it is started with stages, and its claims, citations and revisions are shown."""
 
 from __future__ import annotations
 
@@ -9,46 +9,38 @@ from playwright.async_api import Page, expect
 from browser.conftest import OpenServer, Visit
 from browser.judging import PHONE, check_accessible, check_width
 from leadhand.report import Agent, AgentResult, Task, Verdict
+from leadhand.testing.scripted_model import judges
 
-UNSURE = {"verdict": "NEEDS_REVISION", "findings": [{"sentence": 2, "problem": "25 kW is the power of a boiler"}]}
+UNSURE = {"verdict": "NEEDS_REVISION", "findings": [{"claim": 3, "problem": "25 kW is the power of a boiler"}]}
+TOO_MUCH = {"part": "25 kW", "why": "The passage says another power.", "evidence": "p1", "quote": "9 kW"}
+DEAR = {"verdict": "unconfirmed", "part": "18,000 euros", "why": "The year is not stated."}
 
 
 @pytest.mark.slow
-async def test_stages_are_set_and_a_report_shows_its_sentences_and_its_revision(
+async def test_a_report_with_an_added_stage_shows_verdicts_passages_and_its_revision(
     serve: OpenServer, visit: Visit
 ) -> None:
-    scripted = model(draft_1=WRONG, **{"fact-checker": in_turn(UNSURE, APPROVED)})
-    served = await serve(models=scripted, tools=[search])
+    judge = judges(TOO_MUCH, DEAR)
+    scripted = model(draft_1=WRONG, judge=judge, **{"fact-checker": in_turn(UNSURE, APPROVED)})
+    served = await serve(models=scripted, tools=[search], check="judge")
     visitor = await visit(served.url)
     visitor.watch.allow(r"\b422\b")
-    page = await visitor.open("/agents?role=report.reviewer")
-
-    await page.get_by_role("button", name="Switch off report.reviewer").click()
-    await expect(page.get_by_role("button", name="Switch on report.reviewer")).to_be_visible()
-    await page.get_by_role("button", name="Add stage…").click()
-    form = page.get_by_role("form", name="New stage")
-    await form.get_by_label("Name").fill("fact-checker")
-    await form.get_by_label("Instructions").fill("Check that every date is in a cited passage.")
-    await form.get_by_role("button", name="Add stage").click()
-    stages = page.get_by_role("region", name="Report").get_by_role("list").first.locator("> li > details > summary")
-    await expect(stages).to_contain_text(["planner", "researcher", "writer", "fact-checker", "reviewer"])
-    await expect(page.get_by_role("button", name="Remove report.fact-checker")).to_be_visible()
-
-    await page.get_by_role("link", name="Runs").click()
+    page = await visitor.open("/runs")
     await page.get_by_label("Flow", exact=True).select_option(label="Report")
     await page.get_by_label("Topic").fill("Heat pumps in old houses")
     await page.get_by_label("Max. revisions").fill("1")
+    await page.get_by_label("Review").select_option("no")
     await page.get_by_role("button", name="Add stage").click()
     stage = page.get_by_role("group", name="Stage 1")
-    await stage.get_by_label("Name").fill("Editor in chief")
-    await stage.get_by_label("Instructions").fill("Judge the style.")
+    await stage.get_by_label("Name").fill("Fact checker")
+    await stage.get_by_label("Instructions").fill("Check that every date is in a cited passage.")
     await page.get_by_role("button", name="Start").click()
     await expect(stage.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
-    await page.get_by_role("button", name="Remove stage 1").click()
+    await stage.get_by_label("Name").fill("fact-checker")
     await page.get_by_role("button", name="Start").click()
 
     await expect(page.get_by_role("list", name="Stages").get_by_role("listitem")).to_contain_text(
-        ["Plan", "Research", "Draft", "fact-checker", "Revision 1", "fact-checker", "Final report"]
+        ["Plan", "Research", "Draft", "fact-checker", "Final report"]
     )
     await _check_report(page)
     await _check_revision(page)
@@ -57,13 +49,16 @@ async def test_stages_are_set_and_a_report_shows_its_sentences_and_its_revision(
 async def _check_report(page: Page) -> None:
     report = page.get_by_role("article", name="Final report")
     await expect(report).to_contain_text("approved")
-    await expect(report.get_by_role("img", name="Supported").first).to_be_visible()
-    await expect(report.get_by_role("list", name="Support of the sentences")).to_contain_text(
-        "Supported the cited passages hold it; 2 sentences"
-    )
+    await expect(report.get_by_role("img", name="Confirmed").first).to_be_visible()
+    await expect(page.get_by_role("list", name="Doubts").get_by_role("listitem")).to_contain_text([DEAR["why"]])
+    passages = page.get_by_role("complementary", name="Cited passages")
+    doubt = report.get_by_role("button", name="Show why")
+    await doubt.click()
+    await expect(passages).to_contain_text(DEAR["why"])
+    await expect(passages.get_by_role("blockquote")).to_have_text("The installation costs 18,000 euros.")
+    await page.keyboard.press("Escape")
     citation = report.get_by_role("button", name="Source 1").first
     await citation.click()
-    passages = page.get_by_role("complementary", name="Cited passages")
     await expect(passages).to_be_focused()
     await expect(passages.get_by_role("blockquote")).to_have_text("A heat pump in a house of 1930 needs 9 kW.")
     await check_accessible(page)
@@ -78,7 +73,7 @@ async def _check_revision(page: Page) -> None:
     first = panel.get_by_role("region", name="Draft 1", exact=True)
     await expect(first).to_contain_text("Needs revision")
     findings = first.get_by_role("listitem")
-    await expect(findings.filter(has_text="citation check")).to_contain_text("needs 25 kW")
+    await expect(findings.filter(has_text=TOO_MUCH["why"])).to_contain_text("needs 25 kW")
     await expect(findings.filter(has_text="the power of a boiler")).to_contain_text("fact-checker")
     changes = panel.get_by_role("group", name="Changes from draft 1 to draft 2")
     await expect(changes.get_by_role("deletion").first).to_have_text("25")
@@ -108,21 +103,9 @@ class ShortWriter(Agent):
 
 
 @pytest.mark.slow
-async def test_python_classes_are_chosen_for_all_reports_and_for_one(serve: OpenServer, visit: Visit) -> None:
+async def test_python_classes_are_chosen_for_one_report(serve: OpenServer, visit: Visit) -> None:
     served = await serve(models=model(), tools=[search], agents=[FactChecker, ShortWriter])
-    visitor = await visit(served.url)
-    page = await visitor.open("/agents?role=report.writer")
-
-    await page.get_by_role("button", name="Edit report.writer").click()
-    form = page.get_by_role("form", name="Edit report.writer")
-    await form.get_by_label("Carried out by").select_option(label="Class short-writer")
-    await expect(form).to_contain_text("Write one sentence. From ")
-    await check_accessible(page)
-    await form.get_by_role("button", name="Save").click()
-    writer = page.get_by_role("region", name="Report").get_by_role("listitem").filter(has_text="Write one sentence.")
-    await expect(writer).to_contain_text("Class short-writer from ")
-
-    await page.get_by_role("link", name="Runs").click()
+    page = await (await visit(served.url)).open("/runs")
     await page.get_by_label("Flow", exact=True).select_option(label="Report")
     await page.get_by_label("Topic").fill("Heat pumps in old houses")
     await page.get_by_role("button", name="Add stage").click()
@@ -130,6 +113,10 @@ async def test_python_classes_are_chosen_for_all_reports_and_for_one(serve: Open
     await stage.get_by_label("Carried out by").select_option(label="Class fact-checker")
     await expect(stage.get_by_label("Name")).to_have_value("fact-checker")
     await expect(stage).to_contain_text("Check that the draft has figures.")
+    await page.get_by_role("button", name="Add stage").click()
+    writer = page.get_by_role("group", name="Stage 2")
+    await writer.get_by_label("Name").fill("writer")
+    await writer.get_by_label("Carried out by").select_option(label="Class short-writer")
     await page.get_by_role("button", name="Start").click()
 
     await expect(page.get_by_role("list", name="Stages").get_by_role("listitem")).to_contain_text(

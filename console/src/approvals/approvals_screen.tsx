@@ -1,9 +1,9 @@
-// Approvals: the open approvals of all runs.
+// Approvals: the open approvals of all runs, and the runs that ask a question.
 
 import { useEffect } from "preact/hooks";
 import { getApprovals } from "../api.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
-import { openApprovals } from "../shell/open_approvals.ts";
+import { countAsking, getAsking } from "../shell/open_approvals.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
@@ -12,16 +12,22 @@ import { ApprovalCards } from "./cards.tsx";
 
 const EVERY_MS = 2000;
 
+async function getInbox(options: { signal: AbortSignal }) {
+  const [{ approvals }, { runs }] = await Promise.all([getApprovals(options), getAsking(options)]);
+  return [approvals, runs] as const;
+}
+
 export function ApprovalsScreen() {
-  const { value, problem, reload } = useLoaded(getApprovals, {
-    key: "inbox",
-    everyMs: EVERY_MS,
-  });
-  const cards = value?.approvals ?? [];
-  const title = cards.length > 0 ? `(${cards.length}) Approvals` : "Approvals";
+  const { value, problem, reload } = useLoaded(getInbox, { key: "inbox", everyMs: EVERY_MS });
+  const [cards, runs] = value ?? [[], []];
+  const approvals = Map.groupBy(cards, (card) => card.run_id);
+  const questions = runs
+    .filter(({ run_id, asking }) => asking > (approvals.get(run_id)?.length ?? 0));
+  const open = cards.length + questions.length;
+  const title = open > 0 ? `(${open}) Approvals` : "Approvals";
   useTitle(title);
   useEffect(() => {
-    if (value) openApprovals.value = value.approvals.length;
+    if (value) countAsking(value[1]);
   }, [value]);
   useCardShortcuts();
   return (
@@ -31,7 +37,7 @@ export function ApprovalsScreen() {
       {value === null
         ? !problem && <Waiting what="approvals" />
         : cards.length === 0
-        ? (
+        ? questions.length === 0 && (
           <section class="empty">
             <p>No open approvals.</p>
             <p class="muted">
@@ -41,6 +47,18 @@ export function ApprovalsScreen() {
           </section>
         )
         : <ApprovalCards cards={cards} heading="h2" onDone={reload} />}
+      {questions.length > 0 && (
+        <section class="panel asked" aria-labelledby="questions-title">
+          <h2 id="questions-title">Questions</h2>
+          <ul class="list">
+            {questions.map(({ run_id, name, request }) => (
+              <li key={run_id}>
+                <a dir="auto" href={`/runs/${run_id}`}>{name || request}</a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
-// The Report tab: what the researchers do, the draft while it is written, then the report with its sentences' support.
+// The Report tab: what the researchers do, the draft while it is written, then the report with the verdicts on its claims.
 
 import { Answer, AnswerTools, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
+import { Beside } from "../run/beside.tsx";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
 import { isOpen, isOver } from "../run/view.ts";
@@ -28,7 +29,8 @@ export function Report({ store }: { store: RunStore }) {
   return (
     <>
       {writing ? <WrittenDraft text={writing} /> : <Latest draft={latest!} task={task} />}
-      {!writing && document.gaps.length > 0 && <Gaps gaps={document.gaps} store={store} />}
+      {!writing && <Beside document={document} />}
+      {!writing && <Gaps document={document} store={store} />}
       <details>
         <summary>Research ({count(task.research.length, "question")})</summary>
         <Research store={store} task={task} />
@@ -63,11 +65,7 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
         </p>
         <AnswerTools text={task.final_report ?? draft.text ?? ""} />
       </div>
-      <ReportText
-        text={draft.text ?? ""}
-        statements={draft.statements}
-        passages={task.passages}
-      />
+      <ReportText draft={draft} task={task} />
     </article>
   );
 }

@@ -1,179 +1,139 @@
-// A draft with the status of each sentence; a click on a citation or on a mark shows the passages beside the text.
+// A draft with the verdict on each claim; a click on a citation or on a doubt shows the passages beside the text.
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Annotate, Markdown } from "../markdown.tsx";
+import { capitalized } from "../formats.ts";
+import { Markdown } from "../markdown.tsx";
+import { annotation, citedIn, type Mark, marked } from "../run/claims.tsx";
+import { isDoubted, Verdict, VerdictCounts, VerdictSign, verdictWord } from "../run/verdict.tsx";
 import { Button } from "../ui/button.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
-import {
-  marked,
-  partsOfText,
-  passageIds,
-  problemWords,
-  sentencesIn,
-  sourceNumbers,
-  unmarked,
-} from "./annotated.ts";
-import { SupportGlyph, SupportLegend, supportWords } from "./support.tsx";
-import type { Passage, Statement } from "./task.ts";
+import type { Claim, Draft, Passage, ReportTask } from "./task.ts";
 
-interface ReportTextProps {
-  readonly text: string;
-  readonly statements: readonly Statement[];
-  readonly passages: { readonly [id: string]: Passage };
-}
-
-/** What is shown beside the text: a sentence, and the passages that it cites. */
+/** What is shown beside the text: a doubted claim, and passages. */
 interface Shown {
-  readonly statement: Statement | undefined;
+  readonly claim: Claim | null;
   readonly passages: readonly Passage[];
 }
 
-export function ReportText({ text, statements, passages }: ReportTextProps) {
+type Show = (button: HTMLElement, shown: Shown) => void;
+
+export function ReportText({ draft, task }: { draft: Draft; task: ReportTask }) {
   const [shown, setShown] = useState<Shown | null>(null);
   const opener = useRef<HTMLElement | null>(null);
   const content = useMemo(() => {
-    const ids = passageIds(statements);
-    const byIndex = new Map(statements.map((each) => [each.index, each]));
-    const numbers = sourceNumbers(text, ids, passages);
-    const show = (button: HTMLElement, next: Shown) => {
+    const text = draft.text ?? "";
+    const named = passagesOf(draft, task);
+    const numbers = sourceNumbers(text, named);
+    const marks = claimMarks(draft.claims, task, show);
+    const body = <Markdown text={marked(text, marks)} top={2} annotate={annotation(marks, cite)} />;
+    return { numbers, body };
+
+    function show(button: HTMLElement, next: Shown): void {
       opener.current = button;
       setShown(next);
-    };
-    const annotate = annotation({ byIndex, ids, numbers, passages, show });
-    return {
-      numbers,
-      names: new Map([...ids].map(([name, id]) => [id, name])),
-      sentences: sentencesIn(text, statements).map(({ statement }) => statement),
-      body: <Markdown text={marked(text, statements)} top={2} annotate={annotate} />,
-    };
-  }, [text, statements, passages]);
+    }
+    function cite(names: readonly string[], key: string) {
+      const passages = names.map((name) => named.get(name)).filter((each) => each !== undefined);
+      if (passages.length === 0) return null; // invented: the verdict of the claim says so
+      return [...Map.groupBy(passages, ({ id }) => numbers.get(id))].map(([number, of]) => (
+        <button
+          key={`${key} ${number}`}
+          type="button"
+          class="citation"
+          title={of[0]!.title || of[0]!.url}
+          aria-label={`Source ${number}: ${of[0]!.title || of[0]!.url}`}
+          onClick={(event) => show(event.currentTarget, { claim: null, passages: of })}
+        >
+          [{number}]
+        </button>
+      ));
+    }
+  }, [draft, task]);
+  const counts = Map.groupBy(draft.claims, ({ verdict }) => verdict);
   return (
     <div class={`report-text${shown ? " with-passages" : ""}`}>
-      <SupportLegend statements={content.sentences} />
+      <p class="small muted">
+        Claims:{" "}
+        <VerdictCounts
+          counts={Object.fromEntries([...counts].map(([verdict, of]) => [verdict, of.length]))}
+        />
+      </p>
       {content.body}
       {shown && (
         <Passages
           shown={shown}
           numbers={content.numbers}
-          names={content.names}
           onClose={() => {
             setShown(null);
             opener.current?.focus();
           }}
         />
       )}
-      <Sources numbers={content.numbers} passages={passages} />
+      <Sources numbers={content.numbers} passages={task.passages} />
     </div>
   );
 }
 
-export interface Annotated {
-  readonly byIndex: ReadonlyMap<number, Statement>;
-  readonly ids: ReadonlyMap<string, string>;
-  readonly numbers: ReadonlyMap<string, number>;
-  readonly passages: { readonly [id: string]: Passage };
-  readonly show: (button: HTMLElement, shown: Shown) => void;
+/** The passages that a draft can cite, by their names in it: p1, p2, … */
+type Named = ReadonlyMap<string, Passage | undefined>;
+
+/** Return the passages that a draft can cite: those of its research in order, each once. */
+export function passagesOf(
+  { research }: Pick<Draft, "research">,
+  task: Pick<ReportTask, "research" | "passages">,
+): Named {
+  const found = new Map(task.research.map(({ key, passages }) => [key, passages]));
+  const ids = new Set(research.flatMap((key) => found.get(key) ?? []));
+  return new Map([...ids].map((id, at) => [`p${at + 1}`, task.passages[id]]));
 }
 
-/** The beginning or the end of a sentence, among what is rendered. */
-class Mark {
-  constructor(readonly kind: "begin" | "end", readonly index: number) {}
+/** Return the number of the source of each passage that a draft cites, by id: the first source is 1. */
+export function sourceNumbers(
+  draft: string,
+  named: Named,
+): ReadonlyMap<string, number> {
+  const sources = new Map<string, number>();
+  const numbers = new Map<string, number>();
+  for (const passage of citedIn(draft).map((name) => named.get(name))) {
+    if (passage === undefined) continue;
+    const source = `${passage.title}\n${passage.url}`;
+    if (!sources.has(source)) sources.set(source, sources.size + 1);
+    numbers.set(passage.id, sources.get(source)!);
+  }
+  return numbers;
 }
 
-/** Show marks and citations in the place of those in a marked text. The text is rendered in its order. */
-export function annotation({ byIndex, ids, numbers, passages, show }: Annotated): Annotate {
-  let current: Statement | undefined;
-  const citation = (names: readonly string[], text: string, key: string): ComponentChildren => {
-    const statement = current;
-    const cited = names.map((name) => passages[ids.get(name) ?? ""])
-      .filter((passage) => passage !== undefined);
-    if (cited.length === 0) return text; // invented: the mark of the sentence says so
-    return [...Map.groupBy(cited, ({ id }) => numbers.get(id))].map(([number, of]) => (
-      <button
-        key={`${key} ${number}`}
-        type="button"
-        class="citation"
-        title={of[0]!.title || of[0]!.url}
-        aria-label={`Source ${number}: ${of[0]!.title || of[0]!.url}`}
-        onClick={(event) => show(event.currentTarget, { statement, passages: of })}
-      >
-        [{number}]
-      </button>
-    ));
-  };
-  const markOf = (statement: Statement): ComponentChildren => {
-    if (statement.status !== "unsupported") {
-      return <SupportGlyph key={`mark ${statement.index}`} support={statement.status} />;
-    }
-    return (
-      <button
-        key={`mark ${statement.index}`}
-        type="button"
-        class="citation support tone-bad"
-        title="Not supported"
-        aria-label="Not supported. Show why"
-        onClick={(event) =>
-          show(event.currentTarget, {
-            statement,
-            passages: statement.passages.map((id) => passages[id])
-              .filter((passage) => passage !== undefined),
-          })}
-      >
-        ▲
-      </button>
-    );
-  };
-  return {
-    plain: unmarked,
-    text: (text) =>
-      partsOfText(text).map((part, at) => {
-        if (part.kind === "text") return part.text;
-        if (part.kind === "citation") {
-          return citation(part.names, part.text, `${current?.index} ${at}`);
-        }
-        if (part.kind === "begin") current = byIndex.get(part.index);
-        return new Mark(part.kind, part.index) as unknown as ComponentChildren;
-      }),
-    content: (children) => {
-      const found: ComponentChildren[] = [];
-      let open: { index: number; at: number } | null = null;
-      for (const child of children) {
-        if (!(child as unknown instanceof Mark)) {
-          found.push(child);
-          continue;
-        }
-        const { kind, index } = child as unknown as Mark;
-        const statement = byIndex.get(index);
-        if (kind === "begin") open = { index, at: found.length };
-        else if (statement) {
-          const mark = markOf(statement);
-          if (open?.index === index) {
-            const sentence = [...found.splice(open.at), "\u2060", mark];
-            found.push(
-              <span key={`sentence ${index}`} class={`sentence ${statement.status}`}>
-                {sentence}
-              </span>,
-            );
-          } else found.push(mark); // it began within another element, such as emphasis
-        }
-      }
-      return found;
-    },
-  };
+/** Return a mark for each claim that is in the draft; the mark of a doubted claim is a button. */
+function claimMarks(claims: readonly Claim[], task: ReportTask, show: Show): Mark[] {
+  return claims.flatMap((claim) => {
+    const { start, end, verdict, cites = [] } = claim;
+    if (start == null || end == null) return [];
+    const passages = cites.map((id) => task.passages[id]).filter((each) => each !== undefined);
+    const note = isDoubted(verdict)
+      ? (
+        <button
+          type="button"
+          class="citation doubt"
+          aria-label={`${capitalized(verdictWord(verdict))}. Show why`}
+          onClick={(event) => show(event.currentTarget, { claim, passages })}
+        >
+          <Verdict verdict={verdict} />
+        </button>
+      )
+      : <VerdictSign verdict={verdict} />;
+    return [{ start, end, verdict, note }];
+  });
 }
 
 interface PassagesProps {
   readonly shown: Shown;
   readonly numbers: ReadonlyMap<string, number>;
-  /** The names of the passages in the draft, by id. */
-  readonly names: ReadonlyMap<string, string>;
   readonly onClose: () => void;
 }
 
-function Passages({ shown: { statement, passages }, numbers, names, onClose }: PassagesProps) {
+function Passages({ shown: { claim, passages }, numbers, onClose }: PassagesProps) {
   const aside = useRef<HTMLElement>(null);
-  useEffect(() => aside.current?.focus({ preventScroll: true }), [statement, passages]);
+  useEffect(() => aside.current?.focus({ preventScroll: true }), [claim, passages]);
   return (
     <aside
       ref={aside}
@@ -187,27 +147,17 @@ function Passages({ shown: { statement, passages }, numbers, names, onClose }: P
       }}
     >
       <div class="passages-head">
-        {statement && (
-          <p class="small">
-            <SupportGlyph support={statement.status} />{" "}
-            <strong>{supportWords(statement.status)}</strong>
-          </p>
-        )}
+        {claim && <Verdict verdict={claim.verdict} />}
         <Button small kind="quiet" label="Close the passages" onClick={onClose}>Close</Button>
       </div>
-      {statement && statement.problems.length > 0 && (
-        <ul class="small">
-          {statement.problems.map((problem) => <li key={problem}>{problemWords(problem)}</li>)}
-        </ul>
-      )}
-      {passages.length === 0 && <p class="muted small">The sentence cites no stored passage.</p>}
+      {claim?.why && <p class="small" dir="auto">{claim.why}</p>}
+      {passages.length === 0 && <p class="muted small">The claim cites no stored passage.</p>}
       {passages.map((passage) => (
         <figure key={passage.id}>
           <blockquote dir="auto">{passage.text}</blockquote>
           <figcaption class="small">
             [{numbers.get(passage.id) ?? "–"}] <SourceLink passage={passage} />
-            {passage.published && <span class="muted">, {passage.published}</span>}{" "}
-            <span class="muted" title={passage.id}>passage {names.get(passage.id)}</span>
+            {passage.published && <span class="muted">, {passage.published}</span>}
           </figcaption>
         </figure>
       ))}
@@ -221,19 +171,20 @@ function SourceLink({ passage: { title, url, link } }: { passage: Passage }) {
     : <>{title || "Untitled source"}</>;
 }
 
-/** The sources that the text cites, by number. */
-function Sources({ numbers, passages }: {
+interface SourcesProps {
   readonly numbers: ReadonlyMap<string, number>;
-  readonly passages: { readonly [id: string]: Passage };
-}) {
-  const first = new Map<number, Passage>();
-  for (const [id, number] of numbers) if (!first.has(number)) first.set(number, passages[id]!);
+  readonly passages: ReportTask["passages"];
+}
+
+/** The sources that the text cites, by number. */
+function Sources({ numbers, passages }: SourcesProps) {
+  const first = new Map([...numbers].toReversed().map(([id, number]) => [number, passages[id]!]));
   if (first.size === 0) return null;
   return (
     <section aria-labelledby="report-sources">
       <h3 id="report-sources">Sources</h3>
       <ol class="sources">
-        {[...first].map(([number, passage]) => (
+        {[...first].sort(([one], [other]) => one - other).map(([number, passage]) => (
           <li key={number} value={number}>
             <SourceLink passage={{ ...passage, link: passage.url }} />
           </li>

@@ -2,10 +2,9 @@
 
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
+import { VerdictSign } from "../run/verdict.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
-import { problemWords } from "./annotated.ts";
 import { Changes } from "./changes.tsx";
-import { SupportGlyph } from "./support.tsx";
 import { type Draft, type Finding, taskOf } from "./task.ts";
 
 export function Revisions({ store }: { store: RunStore }) {
@@ -78,27 +77,25 @@ function DraftReviews({ draft }: { draft: Draft }) {
   );
 }
 
-/** A finding with the sentence that it is about. */
-function FindingLine({ finding, draft }: { finding: Finding; draft: Draft }) {
-  const { by, sentence, text, problem } = finding;
-  const statement = draft.statements.find(({ index }) => index === sentence);
-  const quoted = text ?? statement?.text;
+/** A finding with the claim that it is about. */
+function FindingLine({ finding: { by, claim, text, problem }, draft }: FindingProps) {
+  const about = draft.claims.find(({ n }) => n === claim);
+  const quoted = text ?? about?.text;
   return (
     <li>
-      <p>
-        {problemWords(problem)} <span class="badge">{by}</span>
+      <p dir="auto">
+        {problem} <span class="badge">{by}</span>
       </p>
       {quoted && (
         <blockquote class="small" dir="auto">
-          {statement && (
-            <>
-              <SupportGlyph support={statement.status} />
-              {" "}
-            </>
-          )}
-          {quoted}
+          {about && <VerdictSign verdict={about.verdict} />} {quoted}
         </blockquote>
       )}
     </li>
   );
+}
+
+interface FindingProps {
+  readonly finding: Finding;
+  readonly draft: Draft;
 }

@@ -4,12 +4,11 @@ import type { ReportTask, RunDocument } from "../wire.ts";
 
 export type {
   CitedPassage as Passage,
+  ReportClaim as Claim,
   ReportDraft as Draft,
   ReportFinding as Finding,
-  ReportStatement as Statement,
   ReportTask,
   StageState,
-  SupportStatus as Support,
 } from "../wire.ts";
 
 /** Return the task of a report run; null for a run of another flow, and before the document is loaded. */

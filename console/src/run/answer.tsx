@@ -1,16 +1,16 @@
 // The answer: its draft while the model writes it, then the final answer with sources, gaps and earlier answers.
 
-import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CitedSource, Gap, RunDocument } from "../wire.ts";
-import { type Annotate, AS_IT_IS, Markdown } from "../markdown.tsx";
+import { Markdown } from "../markdown.tsx";
 import { withQuery } from "../router.ts";
 import { Copy } from "../ui/copy.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
 import { StatusMark } from "../ui/status.tsx";
+import { Beside, doubtMarks } from "./beside.tsx";
+import { annotation, type Cite, marked } from "./claims.tsx";
 import { useFirstItems } from "./first_items.tsx";
-import { type Cause, causesOf, missingIn } from "./gaps.ts";
 import { eventLink, selection, seqOf, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { isOver } from "./view.ts";
@@ -18,47 +18,26 @@ import { FAILURE_WORDS } from "./words.ts";
 
 export function Answer({ store }: { store: RunStore }) {
   const document = store.document.value;
-  const { status } = store.live.view.run;
-  const over = isOver(status);
-  const answer = document?.answer ?? null;
-  if (answer && document && (over || store.draft.value === null)) {
-    return (
-      <>
-        <FinalAnswer text={answer} document={document} store={store} />
-        <Earlier answers={document.earlier_answers} />
-      </>
-    );
-  }
+  const over = isOver(store.live.view.run.status);
+  const draft = store.draft.value?.text;
   // The view shows the end of the run a moment before the document does.
   const ended = store.live.lastAnswer?.seq ?? 0;
-  const loaded = document !== null && document.last_seq >= ended;
+  const final = document !== null &&
+    (over ? document.last_seq >= ended : document.answer && !draft);
   return (
     <>
-      <Draft store={store} ended={over && loaded} loading={over && !loaded} />
+      {final
+        ? <FinalAnswer document={document} store={store} />
+        : draft
+        ? <WrittenDraft text={draft} />
+        : (
+          <p class="muted">
+            {over ? "Loading the answer…" : "No answer yet. It is written when all results are in."}
+          </p>
+        )}
       {document && <Earlier answers={document.earlier_answers} />}
     </>
   );
-}
-
-interface DraftProps {
-  readonly store: RunStore;
-  /** The run is over, without an answer. */
-  readonly ended: boolean;
-  /** The run is over, and its answer is being fetched. */
-  readonly loading: boolean;
-}
-
-function Draft({ store, ended, loading }: DraftProps) {
-  const draft = store.draft.value;
-  if (ended) return <p class="muted">The run ended without an answer.</p>;
-  if (!draft?.text) {
-    return (
-      <p class="muted">
-        {loading ? "Loading the answer…" : "No answer yet. It is written when all results are in."}
-      </p>
-    );
-  }
-  return <WrittenDraft text={draft.text} />;
 }
 
 /** A text while a model writes it. */
@@ -84,17 +63,26 @@ function Paragraphs({ text }: { text: string }) {
   );
 }
 
-function FinalAnswer(
-  { text, document, store }: { text: string; document: RunDocument; store: RunStore },
-) {
-  const { sources, gaps } = document;
+function FinalAnswer({ document, store }: { document: RunDocument; store: RunStore }) {
+  const { answer, sources } = document;
   const [shown, showAll] = useFirstItems(sources, "sources");
-  const annotate = useMemo(() => citing(sources, shown.length), [sources, shown.length]);
+  const text = useMemo(() => {
+    const marks = doubtMarks(document);
+    const annotate = annotation(marks, citing(sources, shown.length));
+    return <Markdown text={marked(answer ?? "", marks)} top={2} annotate={annotate} />;
+  }, [document, shown.length]);
   return (
     <article class="answer" aria-label="Answer">
-      <AnswerTools text={text} />
-      <Markdown text={text} top={2} annotate={annotate} />
+      {answer
+        ? (
+          <>
+            <AnswerTools text={answer} />
+            {text}
+          </>
+        )
+        : <p class="muted">The run ended without an answer.</p>}
       {(document.value ?? null) !== null && <TypedAnswer value={document.value} />}
+      <Beside document={document} />
       {sources.length > 0 && (
         <section aria-labelledby="sources-title">
           <h3 id="sources-title">Sources</h3>
@@ -104,7 +92,7 @@ function FinalAnswer(
           {showAll}
         </section>
       )}
-      {gaps.length > 0 && <Gaps gaps={gaps} store={store} />}
+      <Gaps document={document} store={store} />
     </article>
   );
 }
@@ -131,34 +119,21 @@ export function AnswerTools({ text }: { text: string }) {
   );
 }
 
-const CITATION = /\[\d+(?:\s*[,;]\s*\d+)*\]/g;
-
 /** Make the citations of an answer, such as [1] or [2, 3], lead to its sources. */
-export function citing(sources: readonly CitedSource[], shown: number): Annotate {
-  const link = (number: number, key: string) => (
-    <a
-      key={key}
-      class="citation"
-      title={sources[number - 1]!.title || sources[number - 1]!.url}
-      href={number > shown ? "#sources-title" : `#source-${number}`}
-    >
-      [{number}]
-    </a>
-  );
-  return {
-    ...AS_IT_IS,
-    text(text) {
-      const parts: ComponentChildren[] = [];
-      let at = 0;
-      for (const found of text.matchAll(CITATION)) {
-        const numbers = found[0].match(/\d+/g)!.map(Number);
-        if (!numbers.every((number) => number > 0 && number <= sources.length)) continue;
-        parts.push(text.slice(at, found.index));
-        parts.push(...numbers.map((number) => link(number, `${found.index} ${number}`)));
-        at = found.index + found[0].length;
-      }
-      return [...parts, text.slice(at)];
-    },
+export function citing(sources: readonly CitedSource[], shown: number): Cite {
+  return (names, key) => {
+    const cited = names.map((name) => sources[Number(name) - 1]);
+    if (cited.includes(undefined)) return null;
+    return names.map((number, at) => (
+      <a
+        key={`${key} ${number}`}
+        class="citation"
+        title={cited[at]!.title || cited[at]!.url}
+        href={Number(number) > shown ? "#sources-title" : `#source-${number}`}
+      >
+        [{number}]
+      </a>
+    ));
   };
 }
 
@@ -179,42 +154,58 @@ function SourceLine({ source, number }: { source: CitedSource; number: number })
   );
 }
 
-export function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
-  const [shown, showAll] = useFirstItems(causesOf(missingIn(gaps, store.live)), "causes");
-  const cancelled = store.status === "cancelled";
+/** What the answer lacks: each cause once, with its next step unless the run as a whole has one. */
+export function Gaps({ document, store }: { document: RunDocument; store: RunStore }) {
+  const { gaps, outcome, status } = document;
+  const causes = Map.groupBy(gaps, (gap) => `${gap.reason}\n${gap.next_action}`);
+  const ordered = [...causes.values()].sort((one, other) => other.length - one.length);
+  const [shown, showAll] = useFirstItems(ordered, "causes");
+  if (gaps.length === 0) return null;
+  const advised = status === "cancelled" || outcome.actions[0]?.primary === true;
   return (
     <section aria-labelledby="gaps-title">
       <h3 id="gaps-title">
-        {cancelled ? "Not finished" : "Missing"} ({gaps.length.toLocaleString("en")})
+        {status === "cancelled" ? "Not finished" : "Missing"} ({gaps.length.toLocaleString("en")})
       </h3>
       <ul class="list gaps">
-        {shown.map((cause, at) => <CauseLine key={at} cause={cause} cancelled={cancelled} />)}
+        {shown.map((parts, at) => (
+          <CauseLine key={at} parts={parts} store={store} advised={advised} />
+        ))}
       </ul>
       {showAll}
     </section>
   );
 }
 
-function CauseLine({ cause, cancelled }: { cause: Cause; cancelled: boolean }) {
-  const { parts, reason, next } = cause;
+interface CauseProps {
+  /** The parts that are missing because of it. */
+  readonly parts: readonly Gap[];
+  readonly store: RunStore;
+  readonly advised: boolean;
+}
+
+function CauseLine({ parts, store, advised }: CauseProps) {
+  const [{ reason, next_action: next, class: kind }] = parts as readonly [Gap];
   const [shown, showAll] = useFirstItems(parts, "parts");
   return (
     <li>
       <p>
         <span aria-hidden="true" class="tone-asks">◑</span>{" "}
         {parts.length > 1 && <strong>{parts.length.toLocaleString("en")} ×</strong>}{" "}
-        <span dir="auto">{reason}</span>
-        {!cause.same && <span class="muted">, and the like</span>}
-        {!cancelled && <FailureBadge name={cause.class} />}
+        <span dir="auto">{reason}</span> <FailureBadge name={kind} />
       </p>
-      {next && !cancelled && <p class="muted">Next step: {next}</p>}
+      {next && !advised && <p class="muted">Next step: {next}</p>}
       <p class="small" dir="auto">
-        {shown.map(({ key, name }, at) => (
-          <span key={at}>
-            {at > 0 && ", "}
-            {key ? <a href={workerLink(key)}>{name}</a> : <strong>{name}</strong>}
-          </span>
-        ))}
+        {shown.map((gap, at) => {
+          const key = `${gap.work_order_id}.${gap.subtask_index}`;
+          const label = store.live.byKey.get(key)?.label; // with its arguments: many may share a name
+          return (
+            <span key={at}>
+              {at > 0 && ", "}
+              {label ? <a href={workerLink(key)}>{label}</a> : <strong>{gap.name}</strong>}
+            </span>
+          );
+        })}
       </p>
       {showAll}
     </li>

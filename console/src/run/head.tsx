@@ -44,10 +44,11 @@ export function Head({ store }: { store: RunStore }) {
 /** Why the run rests. */
 function Reason({ store }: { store: RunStore }) {
   const { reason } = store.live.view.run;
-  const open = store.cards.value.length;
-  if (!reason || isOver(store.status)) return null;
-  const words = store.status === "waiting" && open > 0 ? count(open, "open approval") : reason;
-  return <span class="muted">{words}</span>;
+  const document = store.document.value;
+  if (store.status === "waiting" && document?.status === "waiting") {
+    return <a href="#asked">{document.outcome.headline}</a>;
+  }
+  return reason && !isOver(store.status) ? <span class="muted">{reason}</span> : null;
 }
 
 function Waits({ store }: { store: RunStore }) {

@@ -1,7 +1,6 @@
-// Limits as they are typed, and the runs that ended because a limit was used up.
+// Limits as they are typed.
 
 import type { NewLimits, RunDocument } from "../wire.ts";
-import type { Assignment } from "./view.ts";
 
 /** The fields of the form as typed; "" for an empty field. */
 export type TypedLimits = { readonly [name in keyof NewLimits]?: string };
@@ -24,18 +23,4 @@ export function proposedLimits(run: Pick<RunDocument, "proposed_limits"> | null)
 /** Return whether runs of a flow have a lead whose turns are limited. */
 export function hasLeadTurns(flow: string): boolean {
   return flow === "research" || flow === "worker";
-}
-
-type Ended = Pick<RunDocument, "failure" | "gaps">;
-type Worked = Pick<Assignment, "failure" | "settled_seq">;
-
-/**
- * Return why a run ended, or why work such as a review is missing, if a limit was used up; "" otherwise. `since` is the
- * event of the answer before: what ran out before it has been continued.
- */
-export function ranOut({ failure, gaps }: Ended, lanes: readonly Worked[], since: number): string {
-  const settled = lanes.filter((lane) => (lane.settled_seq ?? 0) > since);
-  const failures = [failure, ...settled.map((lane) => lane.failure)];
-  return failures.find((each) => each?.class === "exhausted")?.message ??
-    gaps.find((gap) => gap.class === "exhausted")?.reason ?? "";
 }

@@ -1,6 +1,5 @@
 // The view of one run as the screen draws it, and the patches that change it. No DOM, no clock, no network.
 
-import type { Missing } from "./gaps.ts";
 import { plainLabel, type ShortLabel, shortLabels } from "./labels.ts";
 import {
   type Assignment,
@@ -150,26 +149,4 @@ export function endsOf(model: Model): { failed: number; skipped: number; cancell
     else if (status === "dropped") ends.skipped += 1;
   }
   return ends;
-}
-
-/** Return the parts of the answer that are missing: subtasks without a result, and what no tool supports. */
-export function missingLanes(model: Model): Missing[] {
-  const lanes = model.lanes.filter((lane) =>
-    lane.counts && lane.superseded_by === undefined &&
-    (lane.status === "failed" || lane.status === "dropped")
-  ).map((lane) => ({
-    key: lane.key,
-    name: lane.label,
-    class: lane.failure?.class ?? "",
-    reason: lane.failure?.message ?? (lane.note || shownStatus(lane)),
-    next: "",
-  }));
-  const unsupported = model.view.run.unsupported.map(({ what, reason }) => ({
-    key: null,
-    name: what,
-    class: "unavailable",
-    reason: `${what}: ${reason}`,
-    next: "",
-  }));
-  return [...lanes, ...unsupported];
 }

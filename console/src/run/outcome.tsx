@@ -1,21 +1,19 @@
-// What went wrong with a run and what to do next, above everything else on its screen.
+// How a run stands, why, and what to do next, above everything else on its screen: as the run document has it.
 
 import { useState } from "preact/hooks";
-import { count, duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { ProblemBox } from "../ui/problem_note.tsx";
-import { FailureBadge } from "./answer.tsx";
-import { type Cause, causesOf } from "./gaps.ts";
-import { ranOut } from "./limits.ts";
-import { missingLanes, type Model } from "./model.ts";
+import type { Action } from "../wire.ts";
 import { RetryFailed } from "./run_actions.tsx";
-import { eventLink, showGaps } from "./selection.ts";
+import { eventLink, showFollowUp } from "./selection.ts";
 import type { RunStore } from "./store.ts";
-import { isOver, millis } from "./view.ts";
 
 const ContinueDialog = lazy("ContinueDialog");
+
+const SHOWN = new Set(["partial", "failed", "cancelled"]);
+const MAX_CAUSES = 3;
 
 export function Outcome({ store }: { store: RunStore }) {
   const { status } = store;
@@ -29,124 +27,53 @@ export function Outcome({ store }: { store: RunStore }) {
       />
     );
   }
-  if (status === "cancelled") return <Cancelled model={store.live} />;
-  if (!isOver(status)) return null;
-  return (
-    <>
-      <Missing store={store} />
-      <Failed store={store} />
-      <RanOut store={store} />
-    </>
-  );
-}
-
-function Cancelled({ model }: { model: Model }) {
-  const { run, counts: { current } } = model.view;
-  const lasted = (millis(run.finished_at) ?? model.lastAt) - model.startedAt;
+  if (document?.status !== status || !SHOWN.has(status)) return null;
+  const { outcome: { headline, causes, actions: [next] }, failure } = document;
+  const failed = status === "failed";
+  const first = store.live.view.run.first_problem;
+  const advised = document.gaps.length > 0 || next?.primary;
   return (
     <ProblemBox
-      tone="neutral"
-      what={`Cancelled${run.cancelled_by ? ` by ${run.cancelled_by}` : ""} after ${
-        duration(lasted / 1000)
-      }. ${current.completed} of ${count(current.total, "subtask")} completed.`}
-    />
-  );
-}
-
-function Failed({ store }: { store: RunStore }) {
-  const { run } = store.live.view;
-  const over = store.status === "failed";
-  const writer = store.live.byKey.get("compose");
-  const unwritten = !over && writer?.status === "failed";
-  // The view has what is needed to draw it at once, so that nothing moves when the document arrives.
-  const failure = store.document.value?.failure ?? (unwritten ? writer.failure : null);
-  if (!failure && !over) return null;
-  const event = run.first_problem ?? store.live.lastAnswer?.seq;
-  return (
-    <ProblemBox
-      alert={over}
-      tone={over ? undefined : "mild"}
-      what={
-        <>
-          {unwritten && "The answer is a plain list, because the model's text was rejected: "}
-          <span dir="auto">{failure?.message ?? (run.reason || "The run failed.")}</span>{" "}
-          {failure && <FailureBadge name={failure.class} />}{" "}
-          {over && event !== undefined && (
-            <a href={eventLink(event)}>First problem: event {event}</a>
-          )}
-        </>
-      }
-      how={failure?.next_action && `Next step: ${failure.next_action}`}
-    />
-  );
-}
-
-/** A run that ended at a limit can continue with another. */
-function RanOut({ store }: { store: RunStore }) {
-  const [open, setOpen] = useState(false);
-  const document = store.document.value;
-  if (document === null || store.status === "succeeded" || !may("run")) return null;
-  const before = Object.values(store.live.view.run.answers).at(-2)?.seq ?? 0;
-  const reason = ranOut(document, store.live.lanes, before);
-  if (!reason) return null;
-  return (
-    <ProblemBox
-      tone="mild"
-      what={
-        <>
-          <strong>A limit is used up</strong>
-          {reason !== document.failure?.message && (
-            <>
-              : <span dir="auto">{reason}</span>
-            </>
-          )}
-        </>
-      }
-    >
-      <div class="buttons">
-        <Button small onClick={() => setOpen(true)}>Continue with more…</Button>
-      </div>
-      {open && <ContinueDialog store={store} onClose={() => setOpen(false)} />}
-    </ProblemBox>
-  );
-}
-
-const MAX_CAUSES = 3;
-
-function Missing({ store }: { store: RunStore }) {
-  const model = store.live;
-  const { current } = model.view.counts;
-  const missing = missingLanes(model);
-  if (missing.length === 0) return null;
-  const causes = causesOf(missing);
-  const further = causes.length - MAX_CAUSES;
-  return (
-    <ProblemBox
-      what={
-        <strong>
-          {missing.length.toLocaleString("en")} of {count(current.total, "part")}{" "}
-          {missing.length === 1 ? "is" : "are"} missing
-        </strong>
-      }
+      alert={failed}
+      tone={failed ? undefined : status === "cancelled" ? "neutral" : "mild"}
+      what={<strong>{headline}</strong>}
+      how={!advised && failure?.next_action && `Next step: ${failure.next_action}`}
     >
       <ul class="causes">
-        {causes.slice(0, MAX_CAUSES).map((cause, at) => <CauseWords key={at} cause={cause} />)}
-        {further > 0 && <li>{count(further, "other cause")}</li>}
+        {causes.slice(0, MAX_CAUSES).map((cause, at) => <li key={at} dir="auto">{cause}</li>)}
+        {causes.length > MAX_CAUSES && <li>And {causes.length - MAX_CAUSES} more</li>}
       </ul>
-      <div class="buttons">
-        <Button small onClick={showGaps}>Show</Button>
-        {may("run") && current.retriable > 0 && <RetryFailed store={store} small />}
-      </div>
+      {failed && first !== undefined && (
+        <p>
+          <a href={eventLink(first)}>First problem: event {first}</a>
+        </p>
+      )}
+      {may("run") && next && (
+        <div class="buttons">
+          <NextStep store={store} action={next} />
+        </div>
+      )}
     </ProblemBox>
   );
 }
 
-function CauseWords({ cause: { parts, reason, same, class: kind } }: { cause: Cause }) {
-  return (
-    <li>
-      {parts.length > 1 && `${parts.length.toLocaleString("en")} × `}
-      <span dir="auto">{reason}</span>
-      {!same && <span class="muted">, and the like</span>} <FailureBadge name={kind} />
-    </li>
-  );
+/** The first action, as on the command line; others have their places elsewhere on the screen. */
+function NextStep({ store, action: { action, primary } }: { store: RunStore; action: Action }) {
+  const kind = primary ? "primary" : "plain";
+  const [open, setOpen] = useState(false);
+  switch (action) {
+    case "resume":
+      return (
+        <>
+          <Button small kind={kind} onClick={() => setOpen(true)}>Continue with more…</Button>
+          {open && <ContinueDialog store={store} onClose={() => setOpen(false)} />}
+        </>
+      );
+    case "retry":
+      return <RetryFailed store={store} small kind={kind} />;
+    case "follow_up":
+      return <Button small kind={kind} onClick={showFollowUp}>Follow up…</Button>;
+    default:
+      return null;
+  }
 }

@@ -24,7 +24,6 @@ import { type TypedLimits, typedLimits } from "./limits.ts";
 import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
-import { missingLanes } from "./model.ts";
 import { More } from "./more.tsx";
 import { isOver } from "./view.ts";
 
@@ -61,6 +60,8 @@ export function RunActions({ store }: { store: RunStore }) {
   const { current } = model.view.counts;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
+  // The outcome of a run that is over offers its one next step.
+  const [next] = over ? store.document.value?.outcome.actions ?? [] : [];
   const dialog = { onDone: store.update.bind(store), onClose: () => setOpen(null) };
   return (
     <div class="run-actions">
@@ -85,7 +86,7 @@ export function RunActions({ store }: { store: RunStore }) {
               {resumable ? "Resume" : "Pause"}
             </Button>
           )}
-        {current.retriable > 0 && !saysMissing(store) && <RetryFailed store={store} />}
+        {next?.action !== "retry" && <RetryFailed store={store} />}
         <Button disabled={model.seq < 2} onClick={() => setOpen("fork")}>Fork…</Button>
         {!over && <Button kind="danger" onClick={() => setOpen("cancel")}>Cancel…</Button>}
         <More store={store} />
@@ -113,19 +114,21 @@ export function RunActions({ store }: { store: RunStore }) {
   );
 }
 
-/** Return whether the head says what is missing, with a button that retries it. */
-function saysMissing({ status, live }: RunStore): boolean {
-  return isOver(status) && status !== "cancelled" && missingLanes(live).length > 0;
+interface RetryProps {
+  readonly store: RunStore;
+  readonly small?: boolean;
+  readonly kind?: "plain" | "primary";
 }
 
-/** The button that retries what failed, and its dialog. */
-export function RetryFailed({ store, small }: { store: RunStore; small?: boolean }) {
+/** The button that retries what failed, and its dialog; nothing if nothing has failed. */
+export function RetryFailed({ store, ...button }: RetryProps) {
   const [open, setOpen] = useState(false);
   const [limits, setLimits] = useState<TypedLimits>({});
   const { retriable } = store.live.view.counts.current;
+  if (retriable === 0) return null;
   return (
     <>
-      <Button small={small} onClick={() => setOpen(true)}>
+      <Button {...button} onClick={() => setOpen(true)}>
         Retry failed ({retriable.toLocaleString("en")})
       </Button>
       {open && (

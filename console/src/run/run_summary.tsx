@@ -31,6 +31,7 @@ function summaryOf(store: RunStore): string {
   for (const [end, number] of Object.entries(endsOf(model))) {
     if (number > 0) parts.push(`${number} ${end}`);
   }
-  if (store.cards.value.length) parts.push(`${store.cards.value.length} waiting for your answer`);
+  const asked = store.cards.value.length + (store.document.value?.question ? 1 : 0);
+  if (asked > 0) parts.push(`${asked} waiting for your answer`);
   return parts.join(", ");
 }

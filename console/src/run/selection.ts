@@ -68,10 +68,10 @@ export function selectEvent(seq: number, worker = "", { replace = false } = {}):
   setQuery(changes, { replace });
 }
 
-/** Show what is missing in the answer. */
-export function showGaps(): void {
+/** Show the form that follows up the run, below its answer. */
+export function showFollowUp(): void {
   setQuery({ worker: null, seq: null, call: null, tab: null, part: null }, { replace: false });
-  requestAnimationFrame(() => document.getElementById("gaps-title")?.scrollIntoView());
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(".follow-up textarea")?.focus());
 }
 
 /** Return the tabs to show: the selected one, and those that have something to show. */

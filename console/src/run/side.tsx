@@ -1,4 +1,4 @@
-// The right column: open approvals on top, then the answer, the inspector and more of the run as tabs.
+// The right column: an open question and open approvals on top, then the answer, the inspector and more of the run as tabs.
 
 import { ApprovalCards } from "../approvals/cards.tsx";
 import { lazy } from "../ui/lazy.tsx";
@@ -8,6 +8,7 @@ import { Artifacts } from "./artifacts.tsx";
 import { FollowUp } from "./follow_up.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Orders } from "./orders.tsx";
+import { QuestionBox } from "./question.tsx";
 import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { todoProgress, Todos } from "./todos.tsx";
@@ -26,8 +27,11 @@ export function Side({ store, selection }: SideProps) {
   const { tab } = selection;
   const { view } = store.live;
   return (
-    <aside class="side" aria-label="Approvals, answer and details">
-      <Approvals store={store} />
+    <aside class="side" aria-label="Questions, answer and details">
+      <div id="asked" class="inbox">
+        <QuestionBox store={store} />
+        <Approvals store={store} />
+      </div>
       <div class="panel side-tabs">
         <h2 class="unseen">Details</h2>
         <Tabs

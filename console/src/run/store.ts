@@ -185,7 +185,7 @@ export class RunStore {
   #apply(change: Change): void {
     if (!this.model.apply(change)) return;
     this.log.add(change);
-    this.#stale ||= changesDocument(change.patch) ||
+    this.#stale ||= changesDocument(change.patch) || change.type.startsWith("question_") ||
       this.model.view.run.flow === "report" && changesTask(change.patch);
     this.#draw();
   }

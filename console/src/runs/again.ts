@@ -8,7 +8,15 @@ import { parametersOfFlow } from "./options.ts";
 
 type Definition = Pick<
   RunDefinition,
-  "flow" | "options" | "models" | "limits" | "offline" | "approve" | "approve_rules"
+  | "flow"
+  | "options"
+  | "models"
+  | "limits"
+  | "offline"
+  | "approve"
+  | "approve_rules"
+  | "check"
+  | "strict"
 >;
 
 /** `definition` is that of the earlier run, as its first event has it. */
@@ -35,6 +43,8 @@ export function draftOf(
     batchSize: text(limits.batch_size),
     timeout: text(limits.timeout_s),
     approve: definition.approve,
+    check: offline ? "" : definition.check ?? "",
+    strict: definition.strict ?? false,
     rest: restOf(definition, others),
   };
 }

@@ -15,6 +15,12 @@ import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } fro
 import { FlowOptions } from "./flow_options.tsx";
 import { optionsOf } from "./options.ts";
 
+const CHECKS = [
+  ["", "Default"],
+  ["judge", "With a judge"],
+  ["exact", "Exact checks only"],
+  ["off", "Off"],
+] as const;
 const POLICIES = [
   ["", "Default"],
   ["ask", "Ask for approval"],
@@ -64,7 +70,7 @@ export function Composer({ compact }: { compact: boolean }) {
   });
   /** Connect a field of the draft to its control; `at` names it in the errors of the service. */
   const field = (
-    name: Exclude<keyof Draft, "offline" | "options" | "stages" | "rest">,
+    name: Exclude<keyof Draft, "offline" | "strict" | "options" | "stages" | "rest">,
     at: string = name,
   ) => ({
     error: starting.problem?.errorAt(at),
@@ -121,7 +127,7 @@ export function Composer({ compact }: { compact: boolean }) {
       </div>
       {flow && !small && <FlowOptions flow={flow} problem={starting.problem} unread={unread} />}
       <details class="limits" open={isHidden(starting.problem) || undefined}>
-        <summary>Limits</summary>
+        <summary>Advanced</summary>
         <div class="limits-fields">
           {typed.flow === "work-order" && (
             <Amount
@@ -138,6 +144,15 @@ export function Composer({ compact }: { compact: boolean }) {
           />
           <Amount label="Timeout (seconds)" step="any" {...field("timeout", "limits.timeout")} />
           <Choice label="Irreversible calls" choices={POLICIES} {...field("approve")} />
+          <Choice label="Check answers" choices={CHECKS} {...field("check")} />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={typed.strict}
+              onChange={(event) => change("strict")(event.currentTarget.checked)}
+            />
+            Doubts make the run partial
+          </label>
         </div>
       </details>
       {rest.length > 0 && (
@@ -177,9 +192,10 @@ function Amount(props: AmountProps) {
   );
 }
 
-/** Return whether an error is at a field that may be hidden under "Limits". */
+/** Return whether an error is at a field that may be hidden under "Advanced". */
 function isHidden(problem: Problem | null): boolean {
   return problem?.errors.some(({ where }) =>
-    where === "body.approve" || where.startsWith("body.limits.") && where !== "body.limits.budget"
+    ["body.approve", "body.check", "body.strict"].includes(where) ||
+    where.startsWith("body.limits.") && where !== "body.limits.budget"
   ) ?? false;
 }

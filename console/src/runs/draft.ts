@@ -31,6 +31,8 @@ export interface Draft {
   readonly batchSize: string;
   readonly timeout: string;
   readonly approve: string;
+  readonly check: string;
+  readonly strict: boolean;
   /** What is sent besides the fields: options of an earlier run that the form has no fields for. */
   readonly rest: Partial<Submission>;
 }
@@ -48,6 +50,8 @@ export const EMPTY: Draft = {
   batchSize: "",
   timeout: "",
   approve: "",
+  check: "",
+  strict: false,
   rest: {},
 };
 
@@ -77,6 +81,8 @@ export function submissionOf(draft: Draft, options: JsonObject = {}): Submission
     ...(draft.model.trim() && !draft.offline && { model: draft.model.trim() }),
     ...(draft.offline && { offline: true }),
     ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
+    ...(draft.check && { check: draft.check as Submission["check"] }),
+    ...(draft.strict && { strict: true }),
     ...(Object.keys(allLimits).length > 0 && { limits: allLimits }),
     ...(Object.keys(allOptions).length > 0 && { options: allOptions }),
   };

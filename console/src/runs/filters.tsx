@@ -56,7 +56,7 @@ export function Filters() {
           checked={query.has("asking")}
           onChange={(event) => setQuery({ asking: event.currentTarget.checked ? "1" : null })}
         />
-        Needs approval
+        Waiting for you
       </label>
       <Button
         small

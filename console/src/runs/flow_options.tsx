@@ -1,14 +1,10 @@
 // The fields of a flow's options, below the request; for a report, also the stages that are added to it.
 
-import { getAgents } from "../api.ts";
-import { carriers } from "../agents/carriers.ts";
-import { stageOf } from "../agents/role_change.ts";
 import type { Problem } from "../problem.ts";
 import { ParameterField } from "../tools/parameter_field.tsx";
 import type { Typed } from "../tools/schema.ts";
 import { Button } from "../ui/button.tsx";
 import { Choice, TextArea, TextField } from "../ui/field.tsx";
-import { useLoaded } from "../ui/loading.ts";
 import type { FlowDocument } from "../wire.ts";
 import { draft, type StageDraft } from "./draft.ts";
 import { optionName, parametersOfFlow } from "./options.ts";
@@ -44,21 +40,25 @@ export function FlowOptions({ flow, problem, unread }: FlowOptionsProps) {
           {...field(parameter.name)}
         />
       ))}
-      {isReport && <Stages problem={problem} />}
+      {isReport && <Stages classes={flow.agents} problem={problem} />}
     </fieldset>
   );
 }
 
-/** The stages that are added to this report only. */
-function Stages({ problem }: { problem: Problem | null }) {
-  const { value } = useLoaded(getAgents, { key: "agents" });
-  const classes = value?.classes ?? [];
+const BUILT_IN = ["planner", "researcher", "writer", "reviewer"];
+
+interface StagesProps {
+  /** The descriptions of the Python classes that can carry out a stage, by name. */
+  readonly classes: FlowDocument["agents"];
+  readonly problem: Problem | null;
+}
+
+/** The stages that are added to this report, or replaced in it. */
+function Stages({ classes, problem }: StagesProps) {
   const { stages } = draft.value;
   const set = (stages: readonly StageDraft[]) => {
     draft.value = { ...draft.peek(), stages };
   };
-  const known = (value?.agents ?? []).map(({ name }) => stageOf(name))
-    .filter((name) => name !== null);
   return (
     <div class="extra-stages">
       {stages.map((stage, index) => {
@@ -79,11 +79,11 @@ function Stages({ problem }: { problem: Problem | null }) {
               value={stage.name}
               onInput={change("name")}
             />
-            {(classes.length > 0 || stage.agent) && (
+            {(Object.keys(classes).length > 0 || stage.agent) && (
               <Choice
                 label="Carried out by"
-                hint={classes.find(({ name }) => name === stage.agent)?.description}
-                choices={carriers(classes, stage.agent ?? "")}
+                hint={classes[stage.agent ?? ""]}
+                choices={carriersOf(classes, stage.agent)}
                 error={error("agent")}
                 value={stage.agent ?? ""}
                 onInput={(agent) =>
@@ -98,7 +98,7 @@ function Stages({ problem }: { problem: Problem | null }) {
               label="After"
               choices={[
                 ...(stage.agent ? [["", "Where the class says"] as const] : []),
-                ...[...known, ...before].map((name) => [name, name] as const),
+                ...[...BUILT_IN, ...before].map((name) => [name, name] as const),
               ]}
               error={error("after")}
               value={stage.after}
@@ -133,10 +133,15 @@ function Stages({ problem }: { problem: Problem | null }) {
         >
           Add stage
         </Button>{" "}
-        <span class="muted small">
-          For this report only. <a href="/agents">Stages of all reports</a>
-        </span>
+        <span class="muted small">For this report only.</span>
       </p>
     </div>
   );
+}
+
+/** Return what can carry out a stage: a model, and each class, also one that this server no longer has. */
+function carriersOf(classes: StagesProps["classes"], current = ""): (readonly [string, string])[] {
+  const names = new Set([...Object.keys(classes), current]);
+  names.delete("");
+  return [["", "A model"], ...[...names].map((name) => [name, `Class ${name}`] as const)];
 }

@@ -8,6 +8,7 @@ const REPORT = {
   name: "report",
   version: 1,
   description: "",
+  agents: {},
   options: {
     type: "object",
     properties: {

@@ -79,8 +79,8 @@ function Row({ line, chosen, onChoose }: RowProps) {
         {flow && <span class="badge wide-only">{flow}</span>}
         {line.asking > 0 && (
           <span class="badge asks">
-            <span aria-hidden="true">‖</span> needs approval
-            {line.asking > 1 && <>({line.asking})</>}
+            <span aria-hidden="true">‖</span> waits for you
+            {line.asking > 1 && ` (${line.asking})`}
           </span>
         )}
         {line.orphan && (

@@ -17,7 +17,6 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { NotFound } from "./not_found.tsx";
 
-const AgentsScreen = lazy("AgentsScreen");
 const ToolsScreen = lazy("ToolsScreen");
 const SystemScreen = lazy("SystemScreen");
 const WorkersScreen = lazy("WorkersScreen");
@@ -29,7 +28,6 @@ export function App() {
   useShortcuts("Everywhere", {
     "g r": { label: "Go to runs", action: () => go("/runs") },
     "g a": { label: "Go to approvals", action: () => go("/approvals") },
-    "g e": { label: "Go to agents", action: () => go("/agents") },
     "g w": { label: "Go to workers", action: () => go("/workers") },
     "g t": { label: "Go to tools", action: () => go("/tools") },
     "g s": { label: "Go to system", action: () => go("/system") },
@@ -90,8 +88,6 @@ function Screen() {
       return second === undefined ? <RunsScreen /> : <RunScreen key={second} runId={second} />;
     case "approvals":
       return second === undefined ? <ApprovalsScreen /> : <NotFound />;
-    case "agents":
-      return second === undefined ? <AgentsScreen /> : <NotFound />;
     case "tools":
       return <ToolsScreen name={second ?? null} />;
     case "workers":

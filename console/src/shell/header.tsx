@@ -5,11 +5,11 @@ import { partsOf, place } from "../router.ts";
 import { endSession, session } from "../session.ts";
 import { logOut } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
-import { capitalized, count } from "../formats.ts";
+import { capitalized } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
 import { ThemeButton } from "./theme.tsx";
 
-const SCREENS = ["runs", "approvals", "agents", "workers", "tools", "system"] as const;
+const SCREENS = ["runs", "approvals", "workers", "tools", "system"] as const;
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const [here] = partsOf(place.value.path);
@@ -65,9 +65,9 @@ function OpenApprovals() {
   const open = useOpenApprovals();
   if (!open) return null;
   return (
-    <span class="count" title={count(open, "open approval")}>
+    <span class="count" title={`${open} waiting for you`}>
       {open}
-      <span class="unseen">open {open === 1 ? "approval" : "approvals"}</span>
+      <span class="unseen">waiting for you</span>
     </span>
   );
 }

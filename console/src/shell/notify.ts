@@ -21,7 +21,7 @@ export interface News {
   readonly body: string;
 }
 
-/** What is known of a run: how many approvals are open, and whether it is over. */
+/** What is known of a run: how many questions and approvals are open, and whether it is over. */
 type Known = ReadonlyMap<string, { readonly asking: number; readonly over: boolean }>;
 
 export function knownOf(lines: readonly RunLine[]): Known {
@@ -30,13 +30,13 @@ export function knownOf(lines: readonly RunLine[]): Known {
   );
 }
 
-/** Return what has happened since: runs that ask for approval, and runs that ended. */
+/** Return what has happened since: runs that ask, and runs that ended. */
 export function newsOf(before: Known, lines: readonly RunLine[]): readonly News[] {
   return lines.flatMap((line) => {
     const last = before.get(line.run_id) ?? { asking: 0, over: false };
     const body = shortened(line.name || line.request, MAX_TITLE);
     const news = (title: string) => [{ runId: line.run_id, title, body }];
-    if (line.asking > last.asking) return news("Approval needed");
+    if (line.asking > last.asking) return news("A run waits for you");
     if (isOver(line.status) && !last.over) {
       return news(`Run ${capitalized(line.status).toLowerCase()}`);
     }

@@ -15,7 +15,7 @@ Deno.test("a run that asks, finishes or fails is news, once", () => {
   const before = [run("a", "running"), run("b", "running"), run("c", "waiting", 1)];
   const now = [run("a", "waiting", 1), run("b", "failed"), run("c", "succeeded")];
   assert.deepEqual(titles(before, now), [
-    "a: Approval needed",
+    "a: A run waits for you",
     "b: Run failed",
     "c: Run succeeded",
   ]);

@@ -1,6 +1,6 @@
 // Buttons, and the actions behind them: busy while they run, with their problem beside them.
 
-import type { ComponentChildren, Ref } from "preact";
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../problem.ts";
 
@@ -19,14 +19,12 @@ interface ButtonProps {
   readonly title?: string;
   readonly pressed?: boolean;
   readonly small?: boolean;
-  readonly buttonRef?: Ref<HTMLButtonElement>;
 }
 
 export function Button(props: ButtonProps) {
   const { kind = "plain", type = "button", busy = false, held = false } = props;
   return (
     <button
-      ref={props.buttonRef}
       type={type}
       class={`button ${kind}${props.small ? " small" : ""}${busy ? " busy" : ""}`}
       onClick={() => {

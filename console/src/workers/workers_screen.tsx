@@ -16,7 +16,7 @@ import { useLoaded } from "../ui/loading.ts";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
-import type { WorkerDocument } from "../wire.ts";
+import type { WorkerDocument, WorkerPromotion } from "../wire.ts";
 import { Rights, Source } from "./rights.tsx";
 
 export function WorkersScreen() {
@@ -25,7 +25,7 @@ export function WorkersScreen() {
   const workers = value?.workers ?? [];
   const of = (source: WorkerDocument["source"]) => workers.filter((each) => each.source === source);
   return (
-    <div class="agents">
+    <div class="workers">
       <h1>Workers</h1>
       <ProblemNote problem={problem} />
       {value === null && !problem && <Waiting what="workers" />}
@@ -55,7 +55,7 @@ interface GroupProps {
 function Group({ title, workers, onChanged }: GroupProps) {
   if (workers.length === 0) return null;
   return (
-    <section class="roles" aria-label={title}>
+    <section class="worker-group" aria-label={title}>
       <h2>{title}</h2>
       {workers.map((each) => <Worker key={each.path} worker={each} onChanged={onChanged} />)}
     </section>
@@ -70,7 +70,7 @@ function Worker({ worker, onChanged }: { worker: WorkerDocument; onChanged: () =
     if (open) details.current?.scrollIntoView({ block: "nearest" }); // a link may lead here
   }, []);
   return (
-    <details ref={details} class="panel role" open={open}>
+    <details ref={details} class="panel worker" open={open}>
       <summary
         onClick={(event) => {
           event.preventDefault(); // the URL holds what is open
@@ -88,7 +88,7 @@ function Worker({ worker, onChanged }: { worker: WorkerDocument; onChanged: () =
         {worker.model && <code class="muted">{worker.model}</code>}
       </summary>
       {open && (
-        <div class="role-body">
+        <div class="worker-body">
           {problem && <ProblemBox what={problem} />}
           <WorkerFacts worker={worker} />
           {worker.instructions && (
@@ -154,30 +154,50 @@ function Promote(
     <div class="buttons">
       <Button label={`Promote ${name}`} onClick={() => setOpen(true)}>Promote…</Button>
       {open && (
-        <Confirm
-          title={`Promote ${name}?`}
-          action="Promote"
-          kind="primary"
-          onConfirm={async () => {
-            const { path } = await promoteWorker(name, run_id);
-            announce(`Promoted ${name} to ${path}`);
-            onDone();
-          }}
+        <Promotion
+          name={name}
+          runId={run_id}
+          onDone={onDone}
           onClose={() => setOpen(false)}
-        >
-          <Promotion name={name} runId={run_id} />
-        </Confirm>
+        />
       )}
     </div>
   );
 }
 
-function Promotion({ name, runId }: { name: string; runId: string | null }) {
+function Promotion(
+  { name, runId, onDone, onClose }: {
+    name: string;
+    runId: string | null;
+    onDone: () => void;
+    onClose: () => void;
+  },
+) {
   const { value, problem } = useLoaded((options) => getPromotion(name, runId, options), {
     key: `${name} ${runId}`,
   });
-  if (problem) return <ProblemNote problem={problem} />;
-  if (value === null) return <Waiting what="what would change" />;
+  return (
+    <Confirm
+      title={`Promote ${name}?`}
+      action="Promote"
+      kind="primary"
+      onConfirm={async () => {
+        if (value === null) return false;
+        const { path } = await promoteWorker(name, runId, value.digest);
+        announce(`Promoted ${name} to ${path}`);
+        onDone();
+      }}
+      onClose={onClose}
+    >
+      <ProblemNote problem={problem} />
+      {value === null
+        ? !problem && <Waiting what="what would change" />
+        : <Changes value={value} />}
+    </Confirm>
+  );
+}
+
+function Changes({ value }: { value: WorkerPromotion }) {
   return (
     <>
       <p>
