@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["LEADHAND_CHECK"] = "exact"  # no model judges, unless a test asks for it: scripts are shorter
 
 # SQLite waits for the disk at every commit, some 30 times in a small test, and nobody pulls the plug here. So the tests
 # have their folders in memory, if the system has a file system there that is large enough and can hold programs.

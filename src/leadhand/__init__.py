@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         UsageError,
     )
     from leadhand.domain.events import Entry
+    from leadhand.domain.judgement import Claim
     from leadhand.domain.run import RunStatus
     from leadhand.domain.tool import Effect, Source, ToolReturn
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
+    from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
 _WHERE = {
     "leadhand.api": ("Leadhand",),
@@ -45,24 +47,29 @@ _WHERE = {
         "UsageError",
     ),
     "leadhand.domain.events": ("Entry",),
+    "leadhand.domain.judgement": ("Claim",),
     "leadhand.domain.run": ("RunStatus",),
     "leadhand.domain.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.ports": ("ToolContext",),
     "leadhand.app.approvals": ("OpenApproval",),
     "leadhand.runs": ("Answer", "Run"),
     "leadhand.tools.decorator": ("Tool", "tool"),
+    "leadhand.verify.judge": ("ClaimDoubt", "MissingPart", "Verdicts", "Verifier"),
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = [
     "Answer",
     "Approval",
+    "Claim",
+    "ClaimDoubt",
     "ConfigurationError",
     "Effect",
     "Entry",
     "FailureClass",
     "Leadhand",
     "LeadhandError",
+    "MissingPart",
     "NoSuchRun",
     "OpenApproval",
     "Run",
@@ -75,6 +82,8 @@ __all__ = [
     "ToolError",
     "ToolReturn",
     "UsageError",
+    "Verdicts",
+    "Verifier",
     "__version__",
     "tool",
 ]

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from leadhand.app import approvals, arguments, operator
+from leadhand.app import approvals, arguments, operator, questions
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.blocking import answer_of
@@ -17,10 +17,11 @@ from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
 from leadhand.app.runtime import Runtime, open_runtime
-from leadhand.app.settings import Settings, settings, user
+from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError
+from leadhand.domain.judgement import Check
 from leadhand.domain.limits import Limits
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run_filter import RunFilter
@@ -30,6 +31,7 @@ from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
+from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
@@ -54,8 +56,9 @@ class Leadhand(Answering):
     ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all runs
     together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without one is
     refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a
-    directory that ``web_search`` and ``web_fetch`` read, too. ``project`` has workers that runs can use (see
-    :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role. With ``no_cache``, tools are
+    directory that ``web_search`` and ``web_fetch`` read, too; with ``only_documents``, ``web_search`` reads nothing
+    else and there is no ``web_fetch``, so that no query leaves the machine. ``project`` has workers that runs can use
+    (see :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role. With ``no_cache``, tools are
     called even if an earlier result could be used again.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
@@ -64,12 +67,14 @@ class Leadhand(Answering):
     seconds after which an unanswered approval is denied (None: never).
 
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
-    (approve), False (deny) or None (leave it to people). ``deps`` is what your tools find in ``context.deps``: clients,
-    connections, the user. It is in no log. ``hooks`` check model calls, tool calls and answers (see
-    :mod:`leadhand.hooks`).
+    (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
+    ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
 
-    Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
-    """
+    ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
+    the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
+    ``verifier`` judges in place of a model.
+
+    Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop."""
 
     def __init__(
         self,
@@ -85,6 +90,7 @@ class Leadhand(Answering):
         review_model: str | None = None,
         offline: bool = False,
         documents: Path | str | None = None,
+        only_documents: bool = False,
         project: Project | None = None,
         offline_rules: Mapping[str, Callable[..., Any]] | None = None,
         home: Path | str | None = None,
@@ -97,6 +103,9 @@ class Leadhand(Answering):
         budget_per_day: float | None = None,
         budget_total: float | None = None,
         allow_unknown_price: bool = False,
+        check: Check | None = None,
+        strict: bool = False,
+        verifier: Verifier | None = None,
         timeout: float | None = 1_800.0,
         attempt_timeout: float = 300.0,
         model_patience: float = 300.0,
@@ -113,7 +122,6 @@ class Leadhand(Answering):
         hooks: Iterable[Hook | type[Hook]] = (),
     ) -> None:
         roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
-        budgets = arguments.shared_budgets(budget_per_day, budget_total)
         self._settings = settings(
             home=home,
             database=database,
@@ -136,9 +144,11 @@ class Leadhand(Answering):
                 max_output_tokens=max_output_tokens,
                 approval_timeout=approval_timeout,
             ),
-            budgets=budgets,
-            budget_given=not isinstance(budget, arguments.Usual) or bool(budgets),
+            budgets=arguments.shared_budgets(budget_per_day, budget_total),
+            budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
+            check=check,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
+            **arguments.flags(only_documents=only_documents, strict=strict),
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),
         )
@@ -146,7 +156,7 @@ class Leadhand(Answering):
         self._adapters: dict[str, Models] = {}
         """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
         parts = {"flows": flows, "project": project, "offline_rules": offline_rules, "models": models, "store": store}
-        arguments.check_parts(parts, on_text=on_text, on_approval=on_approval)
+        arguments.check_parts({**parts, "verifier": verifier}, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
@@ -160,6 +170,7 @@ class Leadhand(Answering):
             on_text=on_text,
             added=self._adapters,
             hooks=arguments.hooks(hooks),
+            verifier=verifier,
         )
         self._runtime: Runtime | None = None
 
@@ -241,7 +252,7 @@ class Leadhand(Answering):
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_role(shape, ())
         own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
-        asked, adapter = self._asked(model, budget)
+        asked, adapter = asked_settings(self._settings, model=model, budget=budget, bounded=self._bounded)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
         labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
@@ -249,14 +260,6 @@ class Leadhand(Answering):
             checked, flow=flow, options=options, output=shape, asked=asked, run=own, model=adapter, **labels
         )
         return self._run(runtime, state, output=shape)
-
-    def _asked(self, model: str | Models | None, budget: float | None) -> tuple[Settings | None, Models | None]:
-        """Return the settings of a run with another model or budget (None: the usual ones), and its adapter, if any."""
-        adapter = None if model is None or isinstance(model, str) else arguments.adapter(model)
-        name = model if isinstance(model, str) else None
-        if name is None and isinstance(budget, arguments.Usual):
-            return None, adapter
-        return asked_settings(self._settings, model=name, budget=budget, bounded=self._bounded), adapter
 
     async def run(
         self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
@@ -281,13 +284,8 @@ class Leadhand(Answering):
         ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
         """
         given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
-        return await (await self._start_report(topic, agents, output=output, **given)).answer()
-
-    async def _start_report(
-        self, topic: str, agents: Iterable[Any] | None = None, *, output: Wanted[ValueT] = None, **options: Any
-    ) -> Run[ValueT]:
         stages = list(self.agents if agents is None else agents)
-        return await self.start(topic, flow=REPORT, output=output, agents=stages, **options)
+        return await self.run(topic, flow=REPORT, output=output, agents=stages, **given)
 
     async def research(
         self, question: str, *, max_turns: int = 60, output: Wanted[ValueT] = None, **options: Any
@@ -310,10 +308,9 @@ class Leadhand(Answering):
         return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)
 
     async def get(self, run_id: str) -> Run:
-        """Return a run to look at, whatever its status. It is not taken over, even if no process drives it.
+        """Return a run to look at; it is not taken over, even if no process drives it. Raises NoSuchRun.
 
-        See :meth:`attach` to continue a run whose process died. Raises NoSuchRun.
-        """
+        See :meth:`attach` to continue a run whose process died."""
         runtime = await self.runtime(reading=True)
         return Run(runtime, await runtime.load(arguments.run_id(run_id)), drive=False)
 
@@ -334,27 +331,32 @@ class Leadhand(Answering):
         research run.
 
         With other limits, a finished run is reopened: what failed is retried, a lead that a limit stopped continues
-        where it stopped, and the answer is written again.
-        Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
+        where it stopped, and the answer is written again. Raises NoSuchRun, RunOwned while another process drives it,
+        and UsageError if it has ended.
         """
         runtime, limits = await self.runtime(), known_limits(limits)
         return self._run(runtime, await operator.resume(runtime, arguments.run_id(run_id), by=user(), **limits))
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
         """Start a run that follows up an earlier one. See :meth:`Run.follow_up`, which has the same ``options``."""
-        runtime = await self.runtime()
-        earlier = self._run(runtime, await runtime.load(arguments.run_id(run_id)), drive=False)
-        return await earlier.follow_up(request, **options)
+        return await (await self.get(run_id)).follow_up(request, **options)
 
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False, **limits: Unpack[NewLimits]) -> Run:
         """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
 
-        The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
-        Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
-        ``confirmed=True`` allows that. ``limits`` are those of :meth:`resume`.
+        The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue,
+        and, unless ``confirmed``, after irreversible calls that the fork may repeat. See :meth:`resume` for ``limits``.
         """
         runtime, run_id, limits = await self.runtime(), arguments.run_id(run_id), known_limits(limits)
         return self._run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits))
+
+    async def reply(self, run_id: str, text: str) -> Run:
+        """Answer the oldest open question of a run, which then continues here unless another process drives it.
+
+        Raises NoSuchRun, and UsageError for an empty answer or without a question."""
+        runtime, run_id = await self.runtime(), arguments.run_id(run_id)
+        _ = await questions.reply(runtime, run_id, text, by=user())
+        return self._run(runtime, await runtime.load(run_id), drive=False)
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""
@@ -373,7 +375,8 @@ class Leadhand(Answering):
 
     def report_sync(self, topic: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
         """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self._start_report(topic, output=output, **options))
+        given: dict[str, Any] = {"agents": list(self.agents), **options}
+        return self._sync(self.start(topic, flow=REPORT, output=output, **given))
 
     def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
         """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""

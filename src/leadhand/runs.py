@@ -8,7 +8,7 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, Unpack
 
-from leadhand.app import approvals, follow_ups, operator
+from leadhand.app import approvals, follow_ups, operator, questions
 from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
@@ -18,7 +18,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
 from leadhand.domain import events as ev
-from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.approval import ApprovalStatus, approval_id
 from leadhand.domain.decide import due
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import RunOwned, UsageError
@@ -30,8 +30,9 @@ from leadhand.domain.value import Json, shown
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
 OnApproval = Callable[[OpenApproval], "bool | Awaitable[bool | None] | None"]
-"""Answers an approval: True approves the call, False denies it, None leaves it open. It may be a coroutine function; a
-plain function is called on a thread, so it may block."""
+"""Answers an approval: True approves the call or the plan, False denies it, None leaves it open. For kind ``effect``,
+True says that the call happened, False that it did not. It may be a coroutine function; a plain function is called on a
+thread, so it may block."""
 
 
 class Answering:
@@ -128,8 +129,8 @@ class Run(Answering, Generic[ValueT]):
     def _ask_new(self) -> None:
         """Have each new approval answered by the function of the program, if there is one."""
         for approval in self._state.approvals.values() if self._on_approval is not None else ():
-            name = approvals.approval_id(self.run_id, approval)
-            if approval.status is ApprovalStatus.PENDING and approval.kind != "effect" and name not in self._asked:
+            name = approval_id(self.run_id, approval)
+            if approval.status is ApprovalStatus.PENDING and name not in self._asked:
                 self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, name))
 
     async def _ask(self, on_approval: OnApproval | None, name: str) -> None:
@@ -145,7 +146,10 @@ class Run(Answering, Generic[ValueT]):
             raise UsageError(f"on_approval returned {shown(answer)}", "Return True, False, or None to leave it open.")
         if answer is not None:
             with contextlib.suppress(UsageError):  # somebody else has answered it in the meantime
-                await (self.approve(asked) if answer else self.deny(asked))
+                if asked.approval.kind == "effect":
+                    await self.settle_effect(asked, happened=answer)
+                else:
+                    await (self.approve(asked) if answer else self.deny(asked))
 
     def watch(self, watcher: Callable[[RunState], None]) -> None:
         """Call ``watcher`` with the state after every batch of events, while this process drives the run."""
@@ -254,6 +258,13 @@ class Run(Answering, Generic[ValueT]):
         state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, **given)
         return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output)
 
+    async def reply(self, text: str) -> None:
+        """Answer the oldest open question of the run; :meth:`answer` then continues it, if no other process drives it.
+
+        Raises UsageError for an empty answer, and for a run that has no open question.
+        """
+        _ = await questions.reply(self._runtime, self.run_id, text, by=user())
+
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
         await self._stop(ev.PauseRequested(by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
@@ -265,10 +276,10 @@ class Run(Answering, Generic[ValueT]):
     async def _stop(self, request: ev.PauseRequested | ev.CancelRequested, until: Collection[RunStatus]) -> None:
         """Record a request for the process that drives the run; if none does, carry it out here."""
         listing = await self._runtime.store.run(self.run_id)
-        if listing.owner is None and listing.status not in until:
-            await operator.stop(self._runtime, listing, request, until=until)
-        else:
+        if listing.owner is not None:
             await self._runtime.log(self.run_id).append(request)
+        elif listing.status not in until:
+            await operator.stop(self._runtime, listing, request, until=until)
 
     async def retry(
         self,
@@ -289,9 +300,7 @@ class Run(Answering, Generic[ValueT]):
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
-        limits = known_limits(limits)
-        await operator.change_limits(self._runtime, self.run_id, limits, by=user(), request=request)
-        await self._want(request)
+        await self._want(request, known_limits(limits))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Skip a subtask that is not running; it becomes a gap of the answer. As with :meth:`retry`, this works from
@@ -306,9 +315,9 @@ class Run(Answering, Generic[ValueT]):
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, request: OperatorRequest) -> None:
+    async def _want(self, request: OperatorRequest, limits: NewLimits | None = None) -> None:
         """Submit a person's request, and drive the run if no other process does."""
-        state = await operator.want(self._runtime, self.run_id, request)
+        state = await operator.want(self._runtime, self.run_id, request, limits)
         if state is not None:
             self._state = state
             self._driving = self._runtime.driving(state, self._note)

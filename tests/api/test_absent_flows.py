@@ -38,7 +38,7 @@ async def test_a_request_that_needs_the_flow_is_refused_before_it_is_recorded(tm
             "attach": partial(lead.attach, run_id),
             "fork": partial(lead.fork, run_id, len(before)),
         }
-        with pytest.raises(ConfigurationError, match="the run uses the flow three version 1, which is not here"):
+        with pytest.raises(ConfigurationError, match="the flow three"):
             await asked[verb]()
         assert await types(lead, run_id) == before
         assert (await runtime.store.run(run_id)).owner is None
@@ -54,7 +54,7 @@ async def test_a_run_is_cancelled_from_the_command_line_without_its_flow(
 ) -> None:
     run_id = await orphaned(tmp_path)
     assert await asyncio.to_thread(main, ["runs", "cancel", run_id, "--home", str(tmp_path)]) == 0
-    assert f"{run_id} is cancelled." in capsys.readouterr().err
+    assert run_id in capsys.readouterr().err
     ended = await document(run_id, tmp_path)
     assert (ended["status"], ended["owner"]) == ("cancelled", None)
     assert "the good answer" in ended["answer"]
@@ -78,8 +78,8 @@ async def test_a_run_that_is_cancelled_without_its_flow_does_not_show_what_its_h
         assert await operator.stop(runtime, listing, CancelRequested(by="me"), until=ENDED) is RunStatus.CANCELLED
         ended = (await runtime.document(run_id)).as_json()
     assert "the good answer" not in ended["answer"]
-    assert ended["answer"].startswith("The answer is withheld: ")
-    assert ("confidential" if here else "is not in this process") in ended["answer"]
+    assert ("confidential" in ended["answer"]) is here
+    assert no_answers.name in ended["answer"]
 
 
 async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Path) -> None:
@@ -91,7 +91,8 @@ async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Pa
     async with Leadhand(models=models, flows=[Three], home=tmp_path) as lead:
         answer = await (await lead.resume(run_id)).answer()
     assert answer.status is RunStatus.PARTIAL
-    assert answer.text.startswith("the good answer\n\nthe slow answer\n\nNot answered:\n- bad: ")
+    assert answer.text.split("\n\n")[:2] == ["the good answer", "the slow answer"]
+    assert [gap.assignment for gap in answer.gaps] == ["bad"]
 
 
 async def test_a_paused_run_is_cancelled_from_python_at_once_even_without_its_flow(tmp_path: Path) -> None:
@@ -107,8 +108,9 @@ async def test_a_run_whose_flow_no_longer_takes_its_options_can_be_cancelled(tmp
     run_id = await orphaned(tmp_path)
     changed = type("Changed", (Three,), {"Options": Flow.Options})
     async with Leadhand(models=ScriptedModel([]), flows=[changed], home=tmp_path) as lead:
-        with pytest.raises(UsageError, match="the flow three has no option 'style'"):
+        with pytest.raises(UsageError) as refused:
             await lead.resume(run_id)
+        assert refused.value.field == "options.style"
         runtime = await lead.runtime()
         listing = await runtime.store.run(run_id)
         assert listing.owner is None

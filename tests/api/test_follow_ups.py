@@ -34,6 +34,7 @@ class Liar:
 
     def __init__(self) -> None:
         self.briefs: list[dict[str, Any]] = []
+        self.judged: list[dict[str, Any]] = []
 
     def profile(self, model: str) -> ModelProfile:
         return ModelProfile(name=model, free=True)
@@ -44,8 +45,11 @@ class Liar:
         if request.output is not None and request.output.name == "plan":
             self.briefs.append(facts)
             value = {"answer": LIE}
-            if facts["request"] != "How high is it?":
+            if facts["request"] != "How high?":
                 value = {"goal": "look", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
+        elif "evidence" in facts:
+            self.judged.append(facts["evidence"])
+            value = {"verdicts": {"1": "unconfirmed"}, "doubts": [], "missing": []}
         elif request.output is not None:
             verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
             value = {"verdicts": verdicts, "complete": True, "answer": LIE}
@@ -57,27 +61,27 @@ class Liar:
 
 async def test_the_plan_knows_the_earlier_answer_and_it_proves_nothing(home: Path) -> None:
     model = Liar()
-    async with Leadhand(models=model, tools=[look], home=home) as lead:
-        first = await lead.start("How high is it?")
+    async with Leadhand(models=model, tools=[look], home=home, check="judge") as lead:
+        first = await lead.start("How high?")
         said = await first.answer()
         answer = await (await first.follow_up("Are you sure?")).answer()
         again = await lead.run("Are you sure?")
 
     ordinary, brief, other = model.briefs
-    assert brief["earlier"]["request"] == "How high is it?"
+    assert brief["earlier"]["request"] == "How high?"
     assert said.text.startswith(LIE)
     assert brief["earlier"]["answer"] == said.text
     assert list(ordinary) == list(other) == [name for name in brief if name != "earlier"]
-    assert "the text states 9,999 m, and no result holds that" in answer.gaps[0]["reason"]
-    assert answer.text == again.text, "an earlier answer makes no difference"
-    assert "324 m" in answer.text
-    assert LIE not in answer.text
+    assert answer.text == again.text
+    evidence, without = model.judged
+    assert evidence.pop("earlier answer") == {"asked": "How high?", "written": LIE}
+    assert evidence == without
 
 
 async def test_both_runs_name_each_other_and_the_follow_up_keeps_the_settings(home: Path) -> None:
     async with Leadhand(models=Liar(), tools=[look], home=home, budget=0.5, max_workers=7, approve="auto") as lead:
-        first = await lead.start("How high is it?")
-        with pytest.raises(UsageError, match="so it cannot be followed up"):
+        first = await lead.start("How high?")
+        with pytest.raises(UsageError, match=first.run_id):
             await first.follow_up("And now?")
         await first.answer()
     async with Leadhand(models=Liar(), tools=[look], home=home) as lead:
@@ -85,22 +89,23 @@ async def test_both_runs_name_each_other_and_the_follow_up_keeps_the_settings(ho
         await run.answer()
         second = run.state.definition
         before, after = await (await lead.attach(first.run_id)).document(), await run.document()
-        with pytest.raises(UsageError, match="unknown limit: max_worker"):
+        with pytest.raises(UsageError, match="max_worker"):
             await run.follow_up("And now?", limits={"max_worker": 1})
-        with pytest.raises(UsageError, match="no option 'depth'"):
+        with pytest.raises(UsageError) as refused:
             await run.follow_up("And now?", depth=1)
+        assert refused.value.field == "options.depth"
 
     assert second.limits == first.state.definition.limits.evolve(max_workers=9, timeout_s=60)
     assert (second.approve, second.models) == ("ask", first.state.definition.models)
     assert before["followed_by"] == [run.run_id]
-    assert after["follows"] == {"run_id": first.run_id, "request": "How high is it?"}
+    assert after["follows"] == {"run_id": first.run_id, "request": "How high?"}
     assert (before["follows"], after["followed_by"]) == (None, [])
 
 
 async def test_a_follow_up_needs_the_tools_of_the_earlier_run(home: Path) -> None:
-    first = Leadhand(models=Liar(), tools=[look], home=home).run_sync("How high is it?")
+    first = Leadhand(models=Liar(), tools=[look], home=home).run_sync("How high?")
     other = Leadhand(models=Liar(), tools=[], home=home)
-    with pytest.raises(ConfigurationError, match="the run needs the tool look"):
+    with pytest.raises(ConfigurationError, match="look"):
         other.follow_up_sync(first.run_id, "Are you sure?")
     answer = Leadhand(models=Liar(), tools=[look], home=home).follow_up_sync(first.run_id, "Are you sure?")
     assert answer.document["follows"]["run_id"] == first.run_id
@@ -210,8 +215,9 @@ async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(
         run = await first.follow_up("two")
         assert (await run.answer()).status is RunStatus.SUCCEEDED
         assert files(run.state.definition) == []
-    lines = [record.message for record in caplog.records if record.name == "leadhand"]
-    assert lines == [f"the run continues without memory/a.md of run {first.run_id}: the content is no longer stored"]
+    (line,) = [record.message for record in caplog.records if record.name == "leadhand"]
+    assert "memory/a.md" in line
+    assert first.run_id in line
 
 
 def test_models_of_roles_are_kept_and_replaced_one_by_one(tmp_path: Path) -> None:

@@ -53,5 +53,5 @@ async def test_ctrl_c_pauses_the_run_and_says_how_to_resume_it(tmp_path: Path, w
         (line,) = await (await lead.runtime()).store.runs()
         assert (line.status, line.owner, line.orphan) == (RunStatus.PAUSED, None, False), err
     assert process.returncode == 130, err
-    resume = f"Leadhand(…).resume_sync({line.run_id!r}), or leadhand runs resume {line.run_id}"
-    assert out == f"the run is paused; resume it with {resume}\n"
+    assert f"resume_sync({line.run_id!r})" in out
+    assert f"leadhand runs resume {line.run_id}" in out

@@ -11,6 +11,7 @@ import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
 from leadhand.domain.document.run_document import run_document
+from leadhand.flows.unjudged import judgement_of
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, reviews, says, subtask
 
@@ -23,10 +24,9 @@ def test_run_sync_answers_both_questions_offline_with_their_sources(home: Path) 
     assert "Paris" in str(answer)
     assert "Orly" in str(answer)
     assert "offline" in str(answer)
-    assert "ample data" in str(answer)
     assert len(answer.sources) == 2
     events = {event["event_id"]: event for event in answer.document["context_store"]["events"]}
-    assert {source["event_id"] for source in answer.sources} <= set(events)
+    assert {source.event_id for source in answer.sources} <= set(events)
 
 
 @pytest.mark.parametrize(
@@ -51,37 +51,21 @@ def test_a_question_becomes_as_many_subtasks_as_it_has_parts(home: Path, request
     assert document["work_state"]["completed"] is True
 
 
-def test_what_no_tool_covers_is_named_and_the_rest_is_answered(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync("Weather in Paris, and book me a table at a restaurant")
-    assert answer.status is RunStatus.PARTIAL
-    assert [gap["class"] for gap in answer.gaps] == ["unavailable"]
-    assert "Paris" in answer.text
-
-
-def test_a_request_wholly_out_of_reach_fails_with_an_honest_answer(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync("Book me a table")
-    assert answer.status is RunStatus.FAILED
-    assert answer.text
-    assert answer.gaps[0]["next_action"]
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [("Weather in Paris, and book me a table", RunStatus.PARTIAL), ("Book me a table", RunStatus.FAILED)],
+)
+def test_what_no_tool_covers_is_a_gap_and_the_rest_is_answered(home: Path, request_: str, status: RunStatus) -> None:
+    answer = Leadhand(offline=True, home=home).run_sync(request_)
+    assert answer.status is status
+    assert [gap.class_ for gap in answer.gaps] == ["unavailable"]
+    assert answer.gaps[0].next_action
+    assert bool(answer.sources) is (status is RunStatus.PARTIAL)
 
 
 async def test_run_sync_works_where_a_loop_is_running_as_in_a_notebook(home: Path) -> None:
     answer = Leadhand(offline=True, home=home).run_sync("What is the weather in Oslo?")
     assert answer.status is RunStatus.SUCCEEDED
-
-
-@pytest.mark.parametrize("request_", ["", "   \n", "x" * 1_000_000])
-def test_an_empty_or_overlong_request_is_refused_before_anything_is_made(home: Path, request_: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        Leadhand(offline=True, home=home).run_sync(request_)
-    assert refused.value.what
-    assert refused.value.how
-
-
-@pytest.mark.parametrize("given", [{"max_steps": 0}, {"budget": -1}, {"timeout": 0}, {"approve": "maybe"}])
-def test_a_limit_that_cannot_be_is_refused_with_what_can(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        Leadhand(offline=True, **given)
 
 
 async def test_iterating_over_a_run_yields_every_event_once_and_ends_with_it(home: Path) -> None:
@@ -104,14 +88,6 @@ async def test_attaching_to_a_finished_run_gives_its_answer_again(home: Path) ->
             await lead.resume(first.run_id)
         with pytest.raises(NoSuchRun):
             await lead.attach("run_nobody_made")
-
-
-async def test_a_run_on_postgres_is_the_same_run(home: Path, postgres_tables_url: str) -> None:
-    async with Leadhand(offline=True, home=home, database=postgres_tables_url) as lead:
-        answer = await lead.run(QUESTION)
-        assert answer.status is RunStatus.SUCCEEDED
-        entries = await (await lead.runtime()).store.read(answer.run_id)
-        assert entries[-1].seq == answer.document["last_seq"]
 
 
 async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(home: Path, lead_of: Any, url: str) -> None:
@@ -234,9 +210,9 @@ async def test_no_part_of_a_secret_of_the_environment_reaches_on_text(
     )
 
     @tool
-    async def look(n: int) -> str:
+    async def look(n: int) -> ToolReturn:
         """Look at a thing."""
-        return f"Saw canary-value-4711-hidden, and {n}"
+        return ToolReturn(summary=f"Saw canary-value-4711-hidden, and {n}")
 
     pieces: list[str] = []
     async with Leadhand(models=model, tools=[look], home=home, on_text=lambda *said: pieces.append(said[2])) as lead:
@@ -251,7 +227,9 @@ async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
         answer: Answer = await lead.run(QUESTION)
         runtime = await lead.runtime()
         entries = await runtime.store.read(answer.run_id)
-        assert run_document(await runtime.load(answer.run_id), entries, owner=None).as_json() == answer.document
+        state = await runtime.load(answer.run_id)
+        shown = run_document(state, entries, owner=None, judgement=judgement_of(state))
+        assert shown.as_json() == answer.document
 
 
 async def test_resuming_where_a_tool_is_missing_leaves_the_run_as_it_is_and_says_where_the_tool_came_from(

@@ -48,7 +48,7 @@ async def test_what_is_no_model_call_is_refused(home: Path, name: str) -> None:
     async with Leadhand(models=ScriptedModel(lambda _: says("hi")), flows=[Coded(_hello)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.answer()
-        with pytest.raises(UsageError, match="no model call"):
+        with pytest.raises(UsageError):
             await model_call(await lead.runtime(), run.run_id, name)
 
 

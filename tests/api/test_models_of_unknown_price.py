@@ -11,6 +11,7 @@ import pytest
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.document.run_document import run_line
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
@@ -67,7 +68,7 @@ async def test_a_role_with_a_model_of_unknown_price_is_refused_under_a_budget(ho
     models = Models()
     flow = greeting(UNKNOWN, None)
     async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
-        with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+        with pytest.raises(ConfigurationError, match=UNKNOWN):
             await lead.run("Hello", flow="greet")
     assert models.asked == []
 
@@ -80,8 +81,8 @@ async def test_an_assignment_to_a_model_of_unknown_price_calls_no_model_under_a_
         await (await lead.resume(answer.run_id, max_requests=50)).answer()
 
     assert models.asked == []
-    assert "the price of mine:unknown is not known, so the budget cannot limit it" in answer.text
-    assert answer.gaps[0]["class"] == "unavailable"
+    assert answer.gaps[0].class_ == "unavailable"
+    assert UNKNOWN in answer.gaps[0].reason
 
 
 @pytest.mark.parametrize("given", [{}, {"budget": 0.05, "allow_unknown_price": True}])
@@ -93,9 +94,11 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     flow = greeting(*names)
     async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, **given) as lead:
         answer = await lead.run("Hello", flow="greet")
+        listing = await (await lead.runtime()).store.run(answer.run_id)
 
     assert models.asked == [UNKNOWN]
     assert answer.document["usage"]["cost_usd"] is None
+    assert run_line(listing).cost_usd is None
 
 
 @pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "assignment"])
@@ -110,10 +113,10 @@ async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
         models.is_down = False
         for given in (lead.resume(run.run_id, budget=0.05), lead.fork(run.run_id, 1, budget=0.05)):
             if names[0] is not None:
-                with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+                with pytest.raises(ConfigurationError, match=UNKNOWN):
                     await given
             else:
-                assert "the price of mine:unknown is not known" in (await (await given).answer()).text
+                assert UNKNOWN in (await (await given).answer()).gaps[0].reason
     assert models.asked == []
     async with Leadhand(
         "mine:known", models={"mine": models}, flows=[flow], home=home, allow_unknown_price=True
@@ -130,5 +133,5 @@ async def test_a_ceiling_in_money_needs_known_prices_of_a_fork_whatever_else_is_
         run = await lead.run("Hello", flow="greet")
         runtime = await lead.runtime()
         await operator.fork(runtime, run.run_id, 1, confirmed=True)
-        with pytest.raises(ConfigurationError, match="the price of mine:unknown is not known"):
+        with pytest.raises(ConfigurationError, match=UNKNOWN):
             await operator.fork(runtime, run.run_id, 1, confirmed=True, in_money=True)

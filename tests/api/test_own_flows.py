@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -69,28 +68,30 @@ async def test_an_assignment_cannot_use_another_model_in_an_offline_run(tmp_path
     async with Leadhand(flows=[Elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="elsewhere")
     (gap,) = answer.gaps
-    assert gap["reason"] == "the assignment echo-0 uses the model mine:large, and the run is offline"
-    assert gap["next_action"] == "leave out its model, or start the run without --offline"
+    assert (gap.assignment, gap.class_) == ("echo-0", "unavailable")
+    assert "mine:large" in gap.reason
+    assert "--offline" in gap.next_action
     assert mine.requests == []
     assert answer.document["usage"]["requests"] == 0
 
 
 @pytest.mark.parametrize(
-    ("flow", "options", "what"),
+    ("flow", "options", "field"),
     [
-        ("echoo", {}, "unknown flow 'echoo'"),
-        ("echo", {"time": 2}, "the flow echo has no option 'time'"),
-        ("echo", {"times": "often"}, "invalid value for the option times of the flow echo"),
-        ("work-order", {"times": 1}, "the flow work-order has no option 'times'"),
+        ("echoo", {}, ""),
+        ("echo", {"time": 2}, "options.time"),
+        ("echo", {"times": "often"}, "options.times"),
+        ("work-order", {"times": 1}, "options.times"),
     ],
 )
 async def test_a_wrong_flow_or_option_is_refused_before_a_run_is_made(
-    flow: str, options: dict[str, Any], what: str, tmp_path: Path
+    flow: str, options: dict[str, Any], field: str, tmp_path: Path
 ):
     async with Leadhand(flows=[Echo()], offline=True, home=tmp_path) as lead:
         with pytest.raises(UsageError) as refused:
             await lead.start("Say it", flow=flow, **options)
-        assert refused.value.what.startswith(what)
+        assert refused.value.field == field
+        assert flow in refused.value.what
         assert refused.value.how
         assert await (await lead.runtime()).store.runs() == []
 
@@ -101,7 +102,7 @@ async def test_a_run_stays_with_the_version_that_it_was_started_with(tmp_path: P
         state = await runtime.start("Say it", flow="echo")
         await runtime.store.release(state.run_id, state.epoch)
     async with Leadhand(flows=[Echo2], models=model("one"), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match="the run uses the flow echo version 1, which is not here"):
+        with pytest.raises(ConfigurationError, match="echo version 1"):
             await lead.attach(state.run_id)
     async with Leadhand(flows=[Echo, Echo2], models=model("one"), home=tmp_path) as lead:
         answer = await (await lead.attach(state.run_id)).answer()
@@ -124,7 +125,7 @@ async def test_a_model_of_ones_own_stands_beside_the_built_in_ones_under_its_nam
         answer = await lead.run("Say it", flow="echo")
     assert (answer.text, answer.document["model"]) == ("one", "mine:large")
     async with Leadhand(models={"mine": model("one")}, offline=True, home=tmp_path) as lead:
-        assert (await lead.run("What is the weather in Paris?")).document["model"] == "offline"
+        assert (await lead.run("Weather in Paris?")).document["model"] == "offline"
 
 
 class Broken(Echo):
@@ -152,11 +153,11 @@ class Broken(Echo):
 
     def facts(self, run: RunView[Any], assignment: Any) -> dict[str, Any]:
         self._break(run, "facts")
-        return {"at": datetime(2026, 1, 1, tzinfo=UTC)} if run.options.method == "json" else {}
+        return {}
 
     def problems(self, run: RunView[Any], assignment: Any, result: Any) -> Any:
         self._break(run, "problems")
-        return ["it is too short"] if run.options.method == "objection" else []
+        return ["too short"] if run.options.method == "objection" else []
 
     def proposed_calls(self, run: RunView[Any], assignment: Any, value: Any) -> Any:
         self._break(run, "proposed_calls")
@@ -183,30 +184,21 @@ async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_p
     failure = document["failure"] or {}
     causes = [*document["gaps"], *([{**failure, "reason": failure["message"]}] if failure else [])]
     cause = next(each for each in causes if each["reason"].startswith(f"{flow.__name__}."))
-    assert cause["reason"] == f"{flow.__name__}.{method} raised KeyError: 'boom'"
+    assert cause["reason"].startswith(f"{flow.__name__}.{method} ")
+    assert cause["reason"].endswith("KeyError: 'boom'")
     assert cause["class"] == "unavailable"
-    assert cause["next_action"] == "fix the flow, then resume or retry the run"
-
-
-async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Path):
-    async with Leadhand(flows=[Broken], models=model("hello"), home=tmp_path) as lead:
-        (gap,) = (await lead.run("Say it", flow="broken", method="json")).gaps
-    assert gap["reason"].startswith("Broken.facts returned what does not fit: cannot be stored as JSON: ")
-    assert gap["reason"].endswith("Object of type datetime is not JSON serializable")
-    assert gap["next_action"] == "fix the flow, then resume or retry the run"
 
 
 async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match=r"Broken.roles raised KeyError: 'boom'\nFix the flow broken"):
+        with pytest.raises(ConfigurationError, match=r"Broken\.roles .*KeyError"):
             await lead.run("Say it", flow="broken", method="roles")
 
 
 async def test_a_text_that_the_flow_does_not_accept_fails_with_the_flows_reason(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model(*["hello"] * 20), home=tmp_path) as lead:
         (gap,) = (await lead.run("Say it", flow="broken", method="objection")).gaps
-    assert gap["reason"] == "it is too short"
-    assert gap["next_action"] == "ask more precisely, or choose another model (--model)"
+    assert (gap.class_, gap.reason) == ("invalid", "too short")
 
 
 def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch):
@@ -216,7 +208,7 @@ def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.Monke
     assert FlowRegistry().names() == ["echo", "report", "research", "work-order", "worker"]
     assert FlowRegistry().get("echo").name == "echo"
     monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
-    with pytest.raises(ConfigurationError, match=r"the flow broken of .* cannot be loaded"):
+    with pytest.raises(ConfigurationError, match="broken"):
         FlowRegistry().names()
 
 
@@ -236,12 +228,7 @@ def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("x = 1", "defines no flow"),
-        ("1 / 0", "cannot be imported: ZeroDivisionError"),
-        ("def (", "cannot be imported: SyntaxError"),
-    ],
+    ("text", "what"), [("x = 1", "mine"), ("1 / 0", "ZeroDivisionError"), ("def (", "SyntaxError")]
 )
 def test_a_file_without_a_usable_flow_is_refused_with_the_reason(
     text: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -258,13 +245,13 @@ def test_a_name_that_is_neither_a_file_nor_a_module_is_refused(name: str):
     with pytest.raises(UsageError) as refused:
         all_flows([name])
     assert name in refused.value.what
-    assert refused.value.how.startswith("Name a ")
+    assert refused.value.how
 
 
-@pytest.mark.parametrize("flow", [Flow(), object(), int])
-def test_what_is_not_a_flow_is_refused(flow: Any, tmp_path: Path):
+@pytest.mark.parametrize("flows", [[Flow()], [object()], [int], [Echo(), Echo()]])
+def test_what_is_not_a_flow_or_there_twice_is_refused(flows: Any, tmp_path: Path):
     with pytest.raises(UsageError):
-        Leadhand(flows=[flow], home=tmp_path)
+        Leadhand(flows=flows, home=tmp_path)
 
 
 def test_a_file_of_flows_may_import_its_neighbours_and_is_read_again_once_it_is_corrected(
@@ -290,10 +277,5 @@ def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, mon
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flows_beside.py").write_text("X = 1\n")
-    with pytest.raises(UsageError, match="flows_beside defines no flow"):
+    with pytest.raises(UsageError, match="flows_beside"):
         all_flows(["flows_beside"])
-
-
-def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):
-    with pytest.raises(UsageError, match="there is more than one flow 'echo' with version 1"):
-        Leadhand(flows=[Echo(), Echo()], home=tmp_path)

@@ -44,7 +44,7 @@ async def test_instructions_by_role_reach_that_role_alone(home: Path) -> None:
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         await lead.run("look", instructions={"plan": "Prefer trains."})
         assert {each.role for each in model.requests if "Prefer trains." in each.messages[0].text} == {"plan"}
-        with pytest.raises(UsageError, match="'planer', which this run does not have"):
+        with pytest.raises(UsageError, match="'planer'"):
             await lead.start("look", instructions={"planer": "x"})
 
 
@@ -55,9 +55,9 @@ async def test_a_run_can_be_restricted_to_some_tools_and_never_gets_more(home: P
         assert answer.document["tools"] == ["look"]
         assert "pay" not in model.requests[0].messages[1].text
         for wanted in (["web_search"], ["weather_tool"], [print]):
-            with pytest.raises(UsageError, match="cannot use the tool"):
+            with pytest.raises(UsageError, match=getattr(wanted[0], "__name__", wanted[0])):
                 await lead.start("look", tools=wanted)
-        with pytest.raises(UsageError, match="invalid value for tools"):
+        with pytest.raises(UsageError, match="tools"):
             await lead.start("look", tools="look")
         state = await (await lead.runtime()).load((await lead.start("x", tools=[], plan_only=True)).run_id)
         assert (state.definition.tools, state.definition.only_tools) == ((), ())
@@ -68,7 +68,8 @@ async def test_a_plan_cannot_name_a_tool_that_the_run_was_not_given(home: Path) 
     async with Leadhand(models=model, tools=[look, pay], home=home) as lead:
         answer = await lead.run("pay", tools=["look"])
     assert answer.status is RunStatus.FAILED
-    assert "pay" in answer.text
+    assert answer.failure is not None
+    assert answer.failure.type == "malformed_answer"
 
 
 async def test_a_budget_of_a_run_is_at_most_that_of_the_leadhand(home: Path) -> None:
@@ -76,7 +77,7 @@ async def test_a_budget_of_a_run_is_at_most_that_of_the_leadhand(home: Path) -> 
         run = await lead.start("weather in Paris", budget=0.25)
         assert (await run.document())["limits"]["budget_usd"] == 0.25
         for above in (0.51, None):
-            with pytest.raises(UsageError, match="above that of this Leadhand"):
+            with pytest.raises(UsageError, match="budget"):
                 await lead.start("weather in Paris", budget=above)
         with pytest.raises(UsageError, match="budget"):
             await lead.start("weather in Paris", budget="much")  # pyright: ignore[reportArgumentType]
@@ -99,7 +100,7 @@ async def test_a_run_can_have_an_adapter_of_its_own(home: Path) -> None:
         assert (await lead.start("look", model=model_for(what="sea"))).state.definition.models.default != name
     async with Leadhand(offline=True, tools=[look], home=home) as other:
         runtime = await other.runtime()
-        with pytest.raises(ConfigurationError, match="models that a program passes"):
+        with pytest.raises(ConfigurationError, match=name):
             runtime.all_models.check(name)
 
 
@@ -116,7 +117,7 @@ async def test_a_run_can_name_one_of_the_adapters_of_the_program(home: Path) -> 
 
 async def test_an_offline_leadhand_runs_no_other_model(home: Path) -> None:
     async with Leadhand(offline=True, home=home) as lead:
-        with pytest.raises(UsageError, match="is offline"):
+        with pytest.raises(UsageError, match="openai:gpt"):
             await lead.start("look", model="openai:gpt")
 
 

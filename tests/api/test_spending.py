@@ -119,7 +119,7 @@ async def test_a_local_proxy_is_free_only_if_a_setting_says_so(
         monkeypatch.setenv("LEADHAND_PRICE", price)
         lead = Leadhand(model, tools=[], home=tmp_path, budget=0.5)
         if not price:
-            with pytest.raises(ConfigurationError, match="is not known, so a budget of") as refused:
+            with pytest.raises(ConfigurationError, match="a-model-of-the-proxy") as refused:
                 await lead.run("do it all")
             assert "LEADHAND_PRICE" in refused.value.how
             assert not server.requests
@@ -134,7 +134,7 @@ async def test_a_local_proxy_is_free_only_if_a_setting_says_so(
 def test_a_price_that_is_no_price_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, price: str) -> None:
     monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LEADHAND_PRICE", price)
-    with pytest.raises(ConfigurationError, match=r"LEADHAND_PRICE is .*, which is not a price in US dollars"):
+    with pytest.raises(ConfigurationError, match="LEADHAND_PRICE"):
         Leadhand("openai_compatible:m", home=tmp_path).run_sync("x")
 
 
@@ -166,16 +166,16 @@ async def test_ten_runs_of_a_process_share_its_concurrency(tmp_path: Path, lead_
 @pytest.mark.parametrize("said", ["0", "-1", "many", "1.5"])
 def test_a_concurrency_out_of_range_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv("LEADHAND_CONCURRENCY", said)
-    with pytest.raises(UsageError, match="invalid value for LEADHAND_CONCURRENCY"):
+    with pytest.raises(UsageError, match="LEADHAND_CONCURRENCY"):
         Leadhand(home=tmp_path)
-    with pytest.raises(UsageError, match="invalid value for concurrency: True"):
+    with pytest.raises(UsageError, match=r"concurrency.* True"):
         Leadhand(home=tmp_path, concurrency=True)
     assert Leadhand(home=tmp_path, concurrency=3).settings.concurrency == 3
 
 
 def ran_out(answer: Answer) -> int:
     """How many gaps an answer has because a limit was reached."""
-    return sum(gap["class"] == "exhausted" for gap in answer.gaps)
+    return sum(gap.class_ == "exhausted" for gap in answer.gaps)
 
 
 async def test_a_run_that_ran_out_goes_on_at_the_doors_of_python(
@@ -188,7 +188,7 @@ async def test_a_run_that_ran_out_goes_on_at_the_doors_of_python(
             first = await lead.run("do it all")
             assert first.gaps
             assert len(server.requests) <= 20
-            with pytest.raises(UsageError, match=r"the run has used .* already"):
+            with pytest.raises(UsageError, match="max_requests"):
                 await lead.resume(first.run_id, max_requests=2)
             at = first.document["last_seq"] - 1
             more = await (await lead.resume(first.run_id, max_requests=45)).answer()

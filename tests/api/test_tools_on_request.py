@@ -42,7 +42,7 @@ async def test_a_role_that_names_the_tools_has_them(tmp_path: Path) -> None:
         "web_fetch",
     ]
     assert [tool.name for tool in model.requests[0].tools if tool.name.startswith("we")] == ["web_search", "web_fetch"]
-    assert answer.sources[0]["url"] == "leadhand:samples/coffee-brewing.md"
+    assert answer.sources[0].url == "leadhand:samples/coffee-brewing.md"
     content = model.requests[1].messages[-1].model_dump()["content"]
     assert message_of(json.loads(content))["results"][0]["passages"], (
         "what was found is data in a tool's result, as JSON"
@@ -72,11 +72,11 @@ async def test_a_run_keeps_its_directory_of_documents(tmp_path: Path) -> None:
         answer = await lead.run("When was the boiler replaced?", flow="look")
         state = await (await lead.runtime()).load(answer.run_id)
     assert state.definition.documents == str(folder)
-    assert answer.sources[0]["url"] == "document:house.md"
+    assert answer.sources[0].url == "document:house.md"
 
 
 async def test_what_is_not_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a directory"):
+    with pytest.raises(UsageError, match="documents"):
         Leadhand(documents=tmp_path / "absent", home=tmp_path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from api.test_flows_of_users import nested
 from api.test_rights_and_asks import WORKER, asking, results, run, team
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
@@ -50,66 +51,53 @@ async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:
     return document
 
 
-def causes(document: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Class, reason and next action of the failure and of every gap."""
-    told = [{**failure, "reason": failure["message"]}] if (failure := document["failure"]) else []
-    return [(each["class"], each["reason"], each["next_action"]) for each in [*told, *document["gaps"]]]
+def causes(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Class and reason of every gap, or of the failure."""
+    failure = document["failure"] or {"class": "", "message": ""}
+    gaps = [(each["class"], each["reason"]) for each in document["gaps"]]
+    return gaps or [(failure["class"], failure["message"])]
 
 
 @pytest.mark.parametrize(
-    ("attributes", "reason"),
+    ("attributes", "named"),
     [
-        (
-            {"next": assign(input={"x": object()})},
-            "next returned what does not fit: Assign.input: cannot be stored as JSON",
-        ),
-        (
-            {"next": assign(input={"x": {1, 2}})},
-            "next returned what does not fit: Assign.input: cannot be stored as JSON",
-        ),
-        (
-            {"next": assign(input={"x": float("nan")})},
-            "next returned what does not fit: Assign.input: cannot be stored as JSON",
-        ),
-        ({"next": assign(input={"x": "\ud800"})}, "next returned what does not fit: Assign.input: cannot be stored"),
-        ({"next": assign(input=["x"])}, "next returned what does not fit: Assign.input: Input should be a valid dict"),
-        ({"next": assign(input={1: 2})}, "next returned what does not fit: Assign.input.1"),
-        ({"next": assign(id=5)}, "next returned what does not fit: Assign.id: Input should be a valid string"),
-        (
-            {"next": assign(id="x" * 5_000)},
-            "next returned what does not fit: Assign.id: String should have at most 200",
-        ),
-        ({"next": assign(title="x" * 100_000)}, "Assign.title: String should have at most 1000 characters"),
-        ({"next": assign(title="\ud800")}, "next returned what does not fit: Assign.title"),
-        ({"next": assign(needs="one")}, "next returned what does not fit: Assign.needs"),
-        ({"next": assign(model=5)}, "next returned what does not fit: Assign.model"),
-        ({"next": [Finish(failure=cast("Any", "text"))]}, "next returned what does not fit: Finish.failure"),
-        ({"next": [Judge(cast("Any", "text"))]}, "next returned what does not fit: Judge.review"),
-        ({"next": Finish()}, "next returned what does not fit: Finish("),
-        ({"facts": ["x"]}, "facts raised TypeError"),
-        (
-            {"facts": {"x": "\ud800"}},
-            "facts returned what does not fit: cannot be stored as JSON: the text is not valid UTF-8",
-        ),
-        ({"problems": [5]}, "problems returned what does not fit: 5 is not a sentence"),
-        ({"problems": ["\ud800"]}, "problems returned what does not fit"),
-        ({"outcome": Outcome(answer=cast("Any", 5))}, "outcome returned what does not fit: Outcome.answer"),
-        (
-            {"outcome": Outcome(answer="\ud800")},
-            "outcome returned what does not fit: cannot be stored as JSON: the text is not valid UTF-8",
-        ),
-        ({"outcome": Outcome(gaps=cast("Any", ["no"]))}, "outcome returned what does not fit: Outcome.gaps.0"),
+        ({"next": assign(input={"x": object()})}, "next Assign.input"),
+        ({"next": assign(input={"x": {1, 2}})}, "next Assign.input"),
+        ({"next": assign(input={"x": float("nan")})}, "next Assign.input"),
+        ({"next": assign(input={"x": "\ud800"})}, "next Assign.input"),
+        *(({"next": assign(input={"x": nested(levels)})}, "next Assign.input") for levels in (100, 900)),
+        ({"next": assign(input=["x"])}, "next Assign.input"),
+        ({"next": assign(input={1: 2})}, "next Assign.input.1"),
+        ({"next": assign(id=5)}, "next Assign.id"),
+        ({"next": assign(id="x" * 5_000)}, "next Assign.id"),
+        ({"next": assign(title="x" * 100_000)}, "next Assign.title"),
+        ({"next": assign(title="\ud800")}, "next Assign.title"),
+        ({"next": assign(needs="one")}, "next Assign.needs"),
+        ({"next": assign(model=5)}, "next Assign.model"),
+        ({"next": [Finish(failure=cast("Any", "text"))]}, "next Finish.failure"),
+        ({"next": [Judge(cast("Any", "text"))]}, "next Judge.review"),
+        ({"next": Finish()}, "next Finish("),
+        ({"facts": ["x"]}, "facts TypeError"),
+        ({"facts": {"x": object()}}, "facts object"),
+        ({"facts": {"x": "\ud800"}}, "facts UTF-8"),
+        ({"problems": [5]}, "problems 5"),
+        ({"problems": ["\ud800"]}, "problems UTF-8"),
+        ({"outcome": Outcome(answer=cast("Any", 5))}, "outcome Outcome.answer"),
+        ({"outcome": Outcome(answer="\ud800")}, "outcome UTF-8"),
+        ({"outcome": Outcome(gaps=cast("Any", ["no"]))}, "outcome Outcome.gaps.0"),
     ],
-    ids=lambda value: str(value).encode(errors="replace").decode()[:40] if isinstance(value, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_a_value_of_a_flow_that_does_not_fit_fails_its_run_and_names_the_method(
-    tmp_path: Path, attributes: dict[str, Any], reason: str
+async def test_a_value_of_a_flow_that_does_not_fit_fails_its_run_and_names_the_method_and_the_value(
+    tmp_path: Path, attributes: dict[str, Any], named: str
 ) -> None:
     document = await outcome(odd(**attributes), tmp_path)
     assert document["status"] in ("failed", "partial")
-    class_, said, action = next(each for each in causes(document) if "Odd." in each[1])
-    assert said.startswith(f"Odd.{reason}") or reason in said
-    assert (class_, action) == ("unavailable", "fix the flow, then resume or retry the run")
+    method, part = named.split()
+    class_, said = next(each for each in causes(document) if "Odd." in each[1])
+    assert said.startswith(f"Odd.{method} ")
+    assert part in said
+    assert class_ == "unavailable"
     assert "\n" not in said
 
 
@@ -118,7 +106,9 @@ async def test_what_a_flow_raises_may_be_no_text(tmp_path: Path) -> None:
         raise ValueError("half \ud800")
 
     flow = cast("Flow", type("Odd", (Plain,), {"next": broken})())
-    assert causes(await outcome(flow, tmp_path))[0][1] == r"Odd.next raised ValueError: half \ud800"
+    reason = causes(await outcome(flow, tmp_path))[0][1]
+    assert reason.startswith("Odd.next ")
+    assert reason.endswith(r"ValueError: half \ud800")
 
 
 @pytest.mark.parametrize(
@@ -137,45 +127,41 @@ def test_a_definition_that_does_not_fit_is_refused_with_class_and_file(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(flows=[odd(**attributes)], home=tmp_path)
-    assert refused.value.what.startswith("the flow Odd (")
-    assert "test_unfit_values.py) cannot be used: " in refused.value.what
-    assert f"Definition.{what}: " in refused.value.what
-    assert refused.value.how.startswith("Correct the class")
+    for part in ("Odd", "test_unfit_values.py", f"Definition.{what}: "):
+        assert part in refused.value.what
+    assert refused.value.how
 
 
 @pytest.mark.parametrize(
-    ("returned", "what"),
+    ("returned", "named"),
     [
-        (["worker"], "Odd.roles returned what does not fit: 'worker' is not a Role"),
-        (Role(name="worker"), "Odd.roles returned what does not fit: Role(name='worker'"),
-        (None, "Odd.roles returned what does not fit: None is not a list of Roles"),
-        ([Role(name="worker", output={"type": "nonsense"})], "Odd.roles"),
+        (["worker"], "'worker'"),
+        (Role(name="worker"), "Role(name='worker'"),
+        (None, "None"),
+        ([Role(name="worker", output={"type": "nonsense"})], "nonsense"),
     ],
 )
-async def test_roles_that_do_not_fit_start_no_run(returned: Any, what: str, tmp_path: Path) -> None:
+async def test_roles_that_do_not_fit_start_no_run(returned: Any, named: str, tmp_path: Path) -> None:
     async with Leadhand(flows=[odd(roles=returned)], models=ScriptedModel([]), home=tmp_path) as lead:
         with pytest.raises(ConfigurationError) as refused:
             await lead.run("go", flow="plain")
-        assert refused.value.what.startswith(what)
-        assert "Fix the flow plain in " in refused.value.how
+        assert refused.value.what.startswith("Odd.roles ")
+        assert named in refused.value.what
         assert "test_unfit_values.py" in refused.value.how
         assert await (await lead.runtime()).store.runs() == []
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
+    ("line", "named"),
     [
-        (
-            "def __init__(self, language): self.language = language",
-            "the flow Own ({file}) cannot be used: Own.__init__() missing",
-        ),
-        ("def roles(self, options): return [Role(name='a', output=int)]", "Role.output: <class 'int'> is neither"),
-        ("version = '1'", "the flow Own ({file}) cannot be used: Definition.version: Input should be a valid integer"),
-        ("class Options(Flow.Options):\n        x: object = object()", "the options of the flow own cannot be stored"),
+        ("def __init__(self, language): self.language = language", "Own.__init__"),
+        ("def roles(self, options): return [Role(name='a', output=int)]", "Role.output: <class 'int'>"),
+        ("version = '1'", "Definition.version"),
+        ("class Options(Flow.Options):\n        x: object = object()", "own"),
     ],
 )
 def test_on_the_command_line_a_flow_that_does_not_fit_is_refused_in_two_lines(
-    line: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"{tmp_path.name}.py"  # a module of another name for each case
     text = f"from leadhand.flows import Flow, Role\nclass Own(Flow):\n    name = 'own'\n    {line}\n"
@@ -183,7 +169,7 @@ def test_on_the_command_line_a_flow_that_does_not_fit_is_refused_in_two_lines(
     code = main(["run", "--offline", "--home", str(tmp_path / "home"), "--flows", str(file), "--flow", "own", "go"])
     said = capsys.readouterr().err
     assert code in (2, 6)
-    assert what.format(file=file) in said
+    assert named in said
     assert len(said.splitlines()) == 2
     assert "leadhand runs list" not in said
 
@@ -200,34 +186,28 @@ def unwritable(facts: Mapping[str, Any], request: Any) -> Any:
     return {"x": object()}
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        (raising, "raising for the role 'worker' raised KeyError: 'town'"),
-        (rubbish, "rubbish for the role 'worker' returned what does not fit"),
-        (unwritable, "unwritable for the role 'worker' returned what does not fit"),
-    ],
-)
-async def test_an_offline_rule_that_goes_wrong_is_named(rule: Any, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule", [raising, rubbish, unwritable])
+async def test_an_offline_rule_that_goes_wrong_is_named(rule: Any, tmp_path: Path) -> None:
     document = await outcome(odd(offline={"worker": rule}), tmp_path, models=None, offline=True)
-    ((class_, reason, action),) = causes(document)
-    assert reason.startswith(f"the flow's offline rule {said}")
-    assert (class_, action) == ("unavailable", "correct the rule in the flow's offline attribute")
+    ((class_, reason),) = causes(document)
+    assert class_ == "unavailable"
+    assert rule.__name__ in reason
+    assert "'worker'" in reason
 
 
 @pytest.mark.parametrize(
-    ("attributes", "reason"),
+    ("attributes", "cause"),
     [
-        ({"outcome": Outcome(uses=["unknown"])}, "the flow's outcome uses 'unknown', which is not an assignment"),
-        ({"next": [*assign(), Finish()]}, "the run ended first"),
+        ({"outcome": Outcome(uses=["unknown"])}, ("insufficient", "'unknown'")),
+        ({"next": [*assign(), Finish()]}, ("rejected", "")),
     ],
 )
 async def test_a_run_that_ends_without_a_result_says_why(
-    attributes: dict[str, Any], reason: str, tmp_path: Path
+    attributes: dict[str, Any], cause: tuple[str, str], tmp_path: Path
 ) -> None:
     document = await outcome(odd(**attributes), tmp_path)
     assert document["status"] == "failed"
-    assert any(reason in cause[1] for cause in causes(document))
+    assert any(class_ == cause[0] and cause[1] in reason for class_, reason in causes(document))
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -244,9 +224,10 @@ async def test_an_assignment_for_an_unknown_model_fails_and_the_run_ends(tmp_pat
     )
     document = await outcome(flow, tmp_path, models=None, model="offline")
     assert document["status"] == "partial"
-    assert document["answer"].startswith("done\n\nNot answered:\n- one: unknown model")
-    ((class_, reason, _),) = causes(document)
-    assert (class_, reason) == ("unavailable", "unknown model 'nosuch:thing'")
+    assert document["answer"] == "done"
+    ((class_, reason),) = causes(document)
+    assert class_ == "unavailable"
+    assert "'nosuch:thing'" in reason
 
 
 async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_asked(tmp_path: Path) -> None:
@@ -262,7 +243,7 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
     flow = odd(roles=[role, Role(name="helper", instructions="Help.")], offline={"worker": worker})
     document = await outcome(flow, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
-    assert "unknown model 'nosuch:thing'" in document["answer"]
+    assert "'nosuch:thing'" in document["answer"]
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------
@@ -294,15 +275,15 @@ LONG = SetTodos(todos=(Todo(id="1" * 5_000, content="a"),))
 @pytest.mark.parametrize(
     ("tool_", "said"),
     [
-        (broken(lambda: Delegate(input=cast("Any", [1]))), "Delegate.input: Input should be a valid dictionary"),
-        (broken(lambda: Delegate(input={"x": object()})), "Delegate.input: cannot be stored as JSON"),
-        (broken(lambda: WriteArtifact(path="a.md", content="\ud800")), "the text is not valid UTF-8"),
+        (broken(lambda: Delegate(input=cast("Any", [1]))), "Delegate.input"),
+        (broken(lambda: Delegate(input={"x": object()})), "Delegate.input"),
+        (broken(lambda: WriteArtifact(path="a.md", content="\ud800")), "UTF-8"),
         (broken(lambda: Delegate(title="\ud800")), "UTF-8"),
-        (asking(Delegate(title="x" * 100_000, role="helper")), "longer than 1,000 characters"),
-        (asking(write("a.md"), write("a.md/b")), "a.md and a.md/b cannot both be artifacts"),
-        (asking(write("a.md", media_type="text/plain\r\nX: 1")), r"'text/plain\r\nX: 1' is not a media type"),
-        (asking(DOUBLE), "two todos have the id '1'"),
-        (asking(LONG), "at most 200 characters"),
+        (asking(Delegate(title="x" * 100_000, role="helper")), "1,000"),
+        (asking(write("a.md"), write("a.md/b")), "a.md/b"),
+        (asking(write("a.md", media_type="text/plain\r\nX: 1")), r"'text/plain\r\nX: 1'"),
+        (asking(DOUBLE), "'1'"),
+        (asking(LONG), "200"),
     ],
 )
 async def test_what_a_tool_cannot_ask_is_an_error_to_the_model_and_the_run_goes_on(
@@ -325,5 +306,5 @@ async def test_a_folder_cannot_be_written_where_an_earlier_call_wrote_a_file(tmp
         return ("ask", {}) if len(done) < 2 else f"I was told: {done[-1]['message']}"
 
     answer, _, (state, _) = await run(team(WORKER), said, tmp_path, broken(lambda: write(next(paths))))
-    assert "a.md and a.md/b cannot both be artifacts" in answer.text or "a.md/b and a.md" in answer.text
+    assert "a.md/b" in answer.text
     assert list(state.artifacts) == ["a.md"]

@@ -52,7 +52,7 @@ async def test_a_call_waits_for_the_reservations_of_another_process_unless_they_
         waiting = await other.start("Say it", flow="echo")
         second.reserves.clear()
         if budget < ONE_CALL:
-            assert (await waiting.answer()).gaps[0]["class"] == "exhausted", "at once, while the other is open"
+            assert (await waiting.answer()).gaps[0].class_ == "exhausted", "at once, while the other is open"
         await second.reserves.wait()
         first.answer.set()
         assert (await holder.answer()).status is RunStatus.SUCCEEDED

@@ -1,10 +1,15 @@
-"""What the command line's tests share: a home of their own, no provider's key, and tools that leave a trace."""
+"""What the command line's tests share: a home of their own, no provider's key, and tools that leave a trace.
+
+Tests assert exit codes, error codes and data. The texts are in ``golden/``, and only ``test_cli_texts.py`` reads them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,11 +26,15 @@ from cli.power import Power
 from cli.terminals import Terminal, spawn
 from processes import Process
 
-from leadhand.cli import background
+from leadhand.cli import background, dispatch
 from leadhand.cli.app import main
+from leadhand.cli.terminal import streams
+from leadhand.domain.errors import LeadhandError
 from leadhand.stores.opening import open_store
 
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
+BROKEN = "the microphone is broken"
+"""Why measure_tool fails in Oslo."""
 TOOLS = '''
 """Tools for tests: each call is a line in a file."""
 import os
@@ -54,7 +63,7 @@ async def measure_tool(place: str) -> str:
         while not os.path.exists(os.environ["GATE"]):
             await asyncio.sleep(0.02)
     if place == "Oslo":
-        raise ToolError("the microphone is broken", type="broken", class_=FailureClass.UNAVAILABLE)
+        raise ToolError("BROKEN", type="broken", class_=FailureClass.UNAVAILABLE)
     return f"{place}: 40 dB \\\\x1b[31m"
 
 
@@ -63,7 +72,7 @@ def pay_tool(amount: float, to: str) -> str:
     """Pay an amount of money to somebody."""
     trace(f"paid {to}")
     return f"paid {amount:g} to {to}"
-'''.replace("\\\\", "\\")
+'''.replace("\\\\", "\\").replace("BROKEN", BROKEN)
 
 SLOW = '''
 """A tool whose end can be missed."""
@@ -91,10 +100,32 @@ class Result:
     code: int
     out: str
     err: str
+    ended_by: BaseException | None = None
+    """The exception that ended a command in this process."""
 
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+    @property
+    def error(self) -> LeadhandError:
+        """The error that ended a command in this process."""
+        assert isinstance(self.ended_by, LeadhandError), f"{self.code}\n{self.out}\n{self.err}"
+        return self.ended_by
+
+    def refused(self, *named: str, code: str = "usage") -> None:
+        """Assert that an error of this code ended the command, and that its two lines name these data."""
+        assert (self.error.code, self.code, self.out) == (code, self.error.exit_code, "")
+        assert "Traceback" not in self.err
+        what, how = self.err.splitlines()[-2:]
+        assert (what[:10], how[:2]) == ("leadhand: ", "  "), self.err
+        assert [name for name in named if name not in f"{what}\n{how}"] == [], self.err
+
+    def command(self, words: str) -> list[str]:
+        """The arguments of the last command in the output that begins with these words, such as ``runs resume``."""
+        found = re.findall(rf"\bleadhand ({words} .*)$", self.out + self.err, re.MULTILINE)
+        assert found, f"{words}\n{self.out}\n{self.err}"
+        return shlex.split(found[-1])
 
 
 @dataclass
@@ -105,6 +136,8 @@ class CommandLine:
     capsys: pytest.CaptureFixture[str]
     tools: str
     """A file of tools: measure_tool waits in Rome until the gate is open, and fails in Oslo."""
+    raised: list[BaseException | None] = field(default_factory=list)
+    """The exceptions that ended commands in this process."""
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -127,9 +160,10 @@ class CommandLine:
     def __call__(self, *arguments: str) -> Result:
         """Carry a command out in this process."""
         self.capsys.readouterr()
+        self.raised.clear()
         code = main(arguments)
         out, err = self.capsys.readouterr()
-        return Result(int(code), out, err)
+        return Result(int(code), out, err, *self.raised)
 
     def start(
         self, *arguments: str, program: Sequence[str] = ("-m", "leadhand"), **options: Any
@@ -195,6 +229,7 @@ def leadhand(
             monkeypatch.delenv(name)
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
     monkeypatch.setenv("LEADHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LEADHAND_CHECK", "exact")
     monkeypatch.setenv("CALLS", str(tmp_path / "calls.txt"))
     monkeypatch.setenv("GATE", str(tmp_path / "gate"))
     monkeypatch.setenv("COLUMNS", "100")
@@ -203,6 +238,12 @@ def leadhand(
     forking = SimpleNamespace(Popen=Process, DEVNULL=subprocess.DEVNULL)
     monkeypatch.setattr(background, "subprocess", forking)  # without the imports of a new interpreter
     line = CommandLine(tmp_path, capsys, str(noise_tools))
+
+    def print_error(what: str, how: str) -> None:
+        line.raised.append(sys.exc_info()[1])
+        streams.print_error(what, how)
+
+    monkeypatch.setattr(dispatch, "print_error", print_error)
     shutil.copytree(new_home, line.home)
     yield line
     for name in ("own_tools", "slow_tools"):

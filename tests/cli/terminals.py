@@ -11,7 +11,11 @@ from typing import Any
 import pexpect
 from processes import OnTerminal
 
+from leadhand.cli.terminal.prompt import ALLOW_CALL
+
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
+MENU = re.escape(ALLOW_CALL)
+"""The prompt of an approval request, to wait for."""
 Terminal = Callable[..., Any]
 
 

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from leadhand import ConfigurationError, Leadhand
 from leadhand.testing.model_server import ScriptedServer
 
 PRICED = "openai:gpt-4o-mini"
 UNPRICED = "openai_compatible:some-model"
 
 
-@pytest.mark.parametrize("budget", ["0", "0.00"])
+@pytest.mark.parametrize("budget", [("--budget", "0"), ("--budget", "0.00"), ("--budget-per-day", "0")])
 async def test_without_money_no_model_that_costs_any_is_asked(
-    leadhand: Any, monkeypatch: pytest.MonkeyPatch, budget: str
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, budget: tuple[str, str]
 ) -> None:
     async with ScriptedServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        line = ("run", "--model", PRICED, "--budget", budget, "Weather in Paris?")
+        line = ("run", "--model", PRICED, *budget, "--json", "Weather in Paris?")
         result = await asyncio.to_thread(leadhand.process, *line)
         assert not server.requests
 
-    assert result.code == 5
-    assert "limits   $0 ·" in result.err
-    assert "(exhausted)" in result.err
-    assert "raise --budget (it was 0), and resume the run" in result.out.lower()
-
-
-async def test_a_used_up_budget_of_several_runs_is_named_with_what_helps(
-    leadhand: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with ScriptedServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "none")
-        line = ("run", "--model", PRICED, "--budget-per-day", "0", "Weather in Paris?")
-        result = await asyncio.to_thread(leadhand.process, *line)
-        assert not server.requests
-
-    assert result.code == 5
-    assert "the budget of all runs 20" in result.out
-    assert "retry the run on the next day (utc)" in result.out.lower()
+    assert (result.code, result.json["failure"]["class"]) == (5, "exhausted")
+    assert ("--budget" in result.json["failure"]["next_action"]) is (budget[0] == "--budget")
 
 
 def test_what_is_free_needs_no_money(leadhand: Any) -> None:
@@ -57,28 +44,21 @@ async def test_a_model_that_is_free_needs_no_budget(
         monkeypatch.setenv("OLLAMA_BASE_URL", server.base_url)
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
         monkeypatch.setenv("LEADHAND_PRICE", price)
-        line = ("run", "--model", model, "--budget", "0", "Weather in Paris?")
+        line = ("run", "--model", model, "--budget", "0", "--json", "Weather in Paris?")
         result = await asyncio.to_thread(leadhand.process, *line)
         assert server.requests
 
-    assert "exhausted" not in result.err
+    assert result.json["failure"]["class"] != "exhausted"
 
 
 @pytest.mark.parametrize("address", ["http://models.invalid:1/v1", "http://127.0.0.1:9/v1"])
 def test_a_budget_that_cannot_bind_is_refused(leadhand: Any, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("LEADHAND_BASE_URL", address)
 
-    refused = leadhand("run", "--model", UNPRICED, "--budget", "1", "Weather in Paris?")
-    assert (refused.code, refused.out) == (6, "")
-    assert refused.err == (
-        f"leadhand: the price of {UNPRICED} is not known, so a budget of $1 cannot limit it\n"
-        "  Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
-        " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
-        " allow_unknown_price=True.\n"
-    )
+    for model in (("--model",), *(("--model", "offline", f"--{role}-model") for role in ("lead", "worker", "review"))):
+        refused = leadhand("run", *model, UNPRICED, "--budget", "1", "Weather in Paris?")
+        refused.refused(UNPRICED, "$1", "LEADHAND_PRICE", "--allow-unknown-price", code="configuration")
     assert leadhand("runs", "list", "--json").json == []
-    for role in ("--lead-model", "--worker-model", "--review-model"):
-        assert leadhand("run", "--model", "offline", role, UNPRICED, "--budget", "1", "x").code == 6
 
 
 @pytest.mark.parametrize("flags", [["--budget", "1", "--allow-unknown-price"], []])
@@ -90,4 +70,57 @@ def test_it_may_be_allowed_and_the_usual_one_only_warns(
     result = leadhand("run", "--model", UNPRICED, *flags, "--timeout", "0.5", "Weather in Paris?")
 
     assert result.code != 6
-    assert f"the price of {UNPRICED} is not known: the budget cannot limit it" in result.err
+    assert f"the price of {UNPRICED} is not known" in result.err
+    assert leadhand("runs", "show", leadhand.listing()["run_id"], "--json").json["limits"]["unpriced_models"] == [
+        UNPRICED
+    ]
+
+
+# --- projects --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(leadhand: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A new project, as the working directory, and a model whose price nobody knows."""
+    monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LEADHAND_MODEL", UNPRICED)
+    assert leadhand("init", str(tmp_path / "shop")).code == 0
+    monkeypatch.chdir(tmp_path / "shop")
+    other = sys.modules.pop("tools", None)
+    yield tmp_path / "shop"
+    sys.modules.pop("tools", None)
+    if other is not None:
+        sys.modules["tools"] = other
+
+
+@pytest.mark.parametrize("command", [("run",), ("report",), ("research",), ("run", "--worker", "receptionist")])
+def test_a_new_project_runs_models_whose_price_is_not_known(leadhand: Any, project: Path, command: Any) -> None:
+    result = leadhand(*command, "--timeout", "0.5", "--json", "opening hours on Saturday")
+
+    assert result.code not in (2, 6)
+    assert f"the price of {UNPRICED} is not known" in result.err
+    limits = result.json["limits"]
+    assert (limits["budget_usd"], limits["unpriced_models"]) == (1.0, [UNPRICED])
+
+
+def test_a_new_project_is_served_with_a_model_whose_price_is_not_known(leadhand: Any, project: Path) -> None:
+    served = leadhand.start("serve", "--port", "0")
+
+    assert served.stdout.readline().startswith("http://")
+    served.terminate()
+    assert f"not known of {UNPRICED}" in served.communicate(timeout=90)[1]
+
+
+@pytest.mark.parametrize("key", ["run", "per_day", "total"])
+def test_a_budget_of_a_project_refuses_them_and_is_named_with_its_line(leadhand: Any, project: Path, key: str) -> None:
+    manifest = project / "leadhand.toml"
+    manifest.write_text(manifest.read_text().replace("[budget]\n", f"[budget]\n{key} = 2.5\n"))
+    line = 1 + manifest.read_text().splitlines().index(f"{key} = 2.5")
+
+    refused = leadhand("run", "opening hours on Saturday")
+    assert refused.code == 6
+    assert f"{manifest}:{line}" in refused.err.splitlines()[0]
+    with pytest.raises(ConfigurationError, match=f"{manifest}:{line}"):
+        Leadhand.of_project(project).run_sync("opening hours on Saturday")
+    with pytest.raises(ConfigurationError, match=f"{key.replace('run', 'budget')}"):
+        Leadhand.of_project(project, **{"budget" if key == "run" else f"budget_{key}": 3.5}).run_sync("opening hours")

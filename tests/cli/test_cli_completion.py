@@ -84,8 +84,3 @@ def test_the_script_is_valid_for_its_shell(shell: str, tmp_path: Path) -> None:
     path = tmp_path / "script"
     path.write_text(script(shell))
     subprocess.run([shell, "-n", str(path)], check=True)
-
-
-def test_another_shell_is_refused(leadhand: Any) -> None:
-    refused = leadhand("completion", "tcsh")
-    assert (refused.code, refused.err) == (2, "leadhand: invalid shell: 'tcsh'\n  Choose from: bash, zsh, fish.\n")

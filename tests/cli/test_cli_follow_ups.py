@@ -11,6 +11,8 @@ from cli.power import Power
 from leadhand.cli.commands.run import run
 from leadhand.cli.parser import Call, parse
 
+LYON, METZ = "Measure the noise in Lyon", "Measure the noise in Metz"
+
 
 def document(leadhand: Any, run_id: str) -> dict[str, Any]:
     return json.loads(leadhand("runs", "show", run_id, "--json").out)
@@ -19,28 +21,23 @@ def document(leadhand: Any, run_id: str) -> dict[str, Any]:
 def test_a_follow_up_keeps_what_no_flag_changes(leadhand: Any, power: Power) -> None:
     power.at("Lyon", "Metz")
     asked = ("--offline", "--max-workers", "5", "--timeout", "90", "--tools", power.tools)
-    assert leadhand("run", *asked, "Measure the noise in Lyon").code == 0
+    assert leadhand("run", *asked, LYON).code == 0
     first = leadhand.listing()["run_id"]
 
-    lacking = leadhand("run", "--continue", first, "Measure the noise in Metz")
-    assert (lacking.code, lacking.out) == (6, "")
-    assert "the run needs the tool" in lacking.err
-    result = leadhand(
-        "run", "--continue", first[:20], "--timeout", "60", "--tools", power.tools, "Measure the noise in Metz"
-    )
+    leadhand("run", "--continue", first, METZ).refused("measure_tool", code="configuration")
+    result = leadhand("run", "--continue", first[:20], "--timeout", "60", "--tools", power.tools, METZ)
 
     assert result.code == 0
     assert "Metz" in result.out
     second = leadhand.listing()["run_id"]
-    assert f"follows  {first}\n" in result.err
-    assert "model    offline (as in the run that it follows up)\n" in result.err
+    assert first in result.err
     kept = document(leadhand, second)
     assert (kept["offline"], kept["limits"]["max_workers"], kept["limits"]["timeout_s"]) == (True, 5, 60)
-    assert kept["follows"] == {"run_id": first, "request": "Measure the noise in Lyon"}
+    assert kept["follows"] == {"run_id": first, "request": LYON}
     assert document(leadhand, first)["followed_by"] == [second]
-    assert f"follows  {first}: Measure the noise in Lyon\n" in leadhand("runs", "show", second).out
-    assert f"followed by {second}: Measure the noise in Metz\n" in leadhand("runs", "show", first).out
-    assert '"followed_by":["' in leadhand("runs", "export", first, "--json").out.replace(": ", ":")
+    assert f" {first}: {LYON}\n" in leadhand("runs", "show", second).out
+    assert f" {second}: {METZ}\n" in leadhand("runs", "show", first).out
+    assert leadhand("runs", "export", first, "--json").json["followed_by"] == [second]
 
 
 def test_a_run_that_has_not_ended_is_not_followed_up(leadhand: Any, power: Power) -> None:
@@ -48,13 +45,24 @@ def test_a_run_that_has_not_ended_is_not_followed_up(leadhand: Any, power: Power
     assert waiting.code == 4
     first = leadhand.listing()["run_id"]
     early = leadhand("run", "--continue", first, "--tools", power.tools, "Pay 30 to Ann")
-    assert (early.code, early.out) == (2, "")
-    assert early.err == (
-        f"leadhand: run {first} has not ended (waiting), so it cannot be followed up\n"
-        f"  Resume it first: leadhand runs resume {first}\n"
-    )
-    missing = leadhand("run", "--continue", "run_zz", "Pay 30 to Ann")
-    assert (missing.code, missing.err.splitlines()[0]) == (2, "leadhand: no run matches 'run_zz'")
+    early.refused("waiting", f"leadhand runs resume {first}")
+    assert early.command("runs resume")[3:] == ["--tools", power.tools]
+
+
+def test_what_an_error_says_to_do_with_a_run_names_the_files_and_the_store_that_it_needs(
+    leadhand: Any, power: Power
+) -> None:
+    power.at("Lyon")
+    elsewhere = ("--home", str(leadhand.folder / "elsewhere"))
+    assert leadhand("run", "--offline", "--max-requests", "1", "--tools", power.tools, *elsewhere, LYON).code == 5
+    run_id = json.loads(leadhand("runs", "list", "--json", *elsewhere).out)[0]["run_id"]
+
+    followed = leadhand("answer", run_id, "Lyon", *elsewhere)
+    followed.refused()
+    assert followed.command("run --continue")[2:] == [run_id, "REQUEST", "--tools", power.tools, *elsewhere]
+    resumed = leadhand("runs", "resume", run_id, "--tools", power.tools, *elsewhere)
+    resumed.refused()
+    assert leadhand(*resumed.command("runs resume")).code == 0
 
 
 @pytest.mark.slow

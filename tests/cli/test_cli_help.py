@@ -15,6 +15,7 @@ OUTPUT = {"--json", "--stream-json"}
 NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
+    | {"--check", "--strict"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
@@ -27,6 +28,7 @@ FLAGS: dict[str, set[str]] = {
         "--continue",
         "--detach",
         "--documents",
+        "--only-documents",
         "--tools",
         "--flow",
         "--flows",
@@ -36,37 +38,52 @@ FLAGS: dict[str, set[str]] = {
         "--worker",
     },
     "report": COMMON
+    | {"--check", "--strict"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--continue", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
+    | {
+        "--approve",
+        "--continue",
+        "--detach",
+        "--documents",
+        "--only-documents",
+        "--tools",
+        "--flows",
+        "--option",
+        *FILES,
+    }
     | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--priority", "--tag"}
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "research": COMMON
+    | {"--check", "--strict"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total"}
-    | {"--approve", "--detach", "--documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-turns", "--max-revisions", "--no-review", "--continue", "--output-schema"}
+    | {"--approve", "--detach", "--documents", "--only-documents", "--tools", "--flows", "--option", *FILES}
+    | {"--max-turns", "--max-revisions", "--continue", "--output-schema"}
     | {"--name", "--priority", "--tag"}
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
+    "answer": COMMON | OUTPUT | {"--tools", "--flows", *FILES},
     "work": COMMON
+    | {"--check", "--strict"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--documents", "--tools", "--flows", "--concurrency", "--grace", *FILES},
     "serve": COMMON
+    | {"--check", "--strict"}
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total", "--keep-for", "--keep-runs"}
-    | {"--approve", "--documents", "--tools", "--flows", "--concurrency", *FILES},
+    | {"--approve", "--documents", "--only-documents", "--tools", "--flows", "--concurrency", *FILES},
     "runs list": COMMON
     | {"--status", "--flow", "--text", "--search", "--tag", "--sort", "--reverse", "--limit", "--json"}
     | {"--min-cost", "--max-cost", "--min-duration", "--max-duration"},
@@ -90,10 +107,10 @@ FLAGS: dict[str, set[str]] = {
     "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", *FILES},
     "tools list": {"--tools", "--project", "--json", "--debug"},
     "tools show": {"--tools", "--project", "--json", "--debug"},
-    "tools call": COMMON | {"--documents", "--tools", "--offline", "--json"},
+    "tools call": COMMON | {"--documents", "--only-documents", "--tools", "--offline", "--json"},
     "workers list": {"--json", "--project", "--debug"},
     "workers show": {"--json", "--project", "--debug"},
-    "workers promote": {"--run", "--yes", "--project", "--debug"},
+    "workers promote": {"--run", "--digest", "--project", "--debug"},
     "workers schema": {"--debug"},
     "hosts list": COMMON | {"--json"},
     "keys create": COMMON
@@ -110,7 +127,6 @@ FLAGS: dict[str, set[str]] = {
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
     "backup": COMMON,
-    "migrate": {"--debug"},
     "completion": COMMON,
     "init": {"--debug"},
     "doctor": COMMON | {"--json"},
@@ -148,4 +164,4 @@ def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
     assert result.code == 0
     for word in ("run ", "serve ", "runs ", "approvals ", "tools ", "hosts ", "keys ", "doctor "):
         assert f"\n  {word}" in result.out
-    assert "\n  resume  Resume a run that was paused or whose process died.\n" in leadhand("runs").out
+    assert "\n  resume " in leadhand("runs").out

@@ -48,15 +48,13 @@ def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any
     assert "a large amount" in str(asked)
     run_id = asked["run_id"]
     assert leadhand("runs", "show", run_id, "--json").json["hooks"] == ["guards:no_rome", "guards:AskAbove"]
-    assert f"--hooks {hooks}" in started.err.split("leadhand runs resume ")[1]
+    assert started.command("runs resume")[-2:] == ["--hooks", hooks]
 
     approved = leadhand("approvals", "approve", asked["id"])
     assert approved.code == 0
-    assert "--hooks FILE" in approved.err  # the log names the hooks, and not their file
+    assert approved.command("runs resume")[-2:] == ["--hooks", "FILE"], "the log names the hooks, and not their file"
     without = leadhand("runs", "resume", run_id, "--tools", leadhand.tools)
-    assert without.code == 6
-    assert "the hook guards:no_rome, which is not in this process" in without.err
-    assert "Pass the file of the hook with --hooks, name it in leadhand.toml" in without.err
+    without.refused("guards:no_rome", "--hooks", "leadhand.toml", code="configuration")
     resumed = leadhand.process("runs", "resume", run_id, "--tools", leadhand.tools, "--hooks", hooks)
     assert (resumed.code, leadhand.calls) == (0, {"paid Bob": 1})
 
@@ -108,18 +106,16 @@ def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
 
 
 @pytest.mark.parametrize(
-    ("given", "what", "how"),
+    ("given", "named"),
     [
-        ("guards.py:nope", "defines no hook nope", "It defines: no_rome, ask_above."),
-        ("own_tools.py", "defines no hook", "Write a subclass of leadhand.hooks.Hook in it"),
-        ("guards.py:AskAbove", "the hook AskAbove (", "Pass an instance of it, AskAbove(…). In a file"),
-        ("none.py", "no Python file", "Name a file that ends in .py, or a module."),
+        ("guards.py:nope", ("nope", "no_rome, ask_above")),
+        ("own_tools.py", ("own_tools.py", "leadhand.hooks.Hook")),
+        ("guards.py:AskAbove", ("AskAbove(…)",)),
     ],
 )
-def test_what_names_no_hook_is_refused(leadhand: Any, hooks: str, given: str, what: str, how: str) -> None:
+def test_what_names_no_hook_is_refused(leadhand: Any, hooks: str, given: str, named: tuple[str, ...]) -> None:
     leadhand.own_tools()
-    refused = leadhand("run", "--offline", "--hooks", str(leadhand.folder / given), PAY)
-    assert (refused.code, what in refused.err, how in refused.err) == (2, True, True), refused.err
+    leadhand("run", "--offline", "--hooks", str(leadhand.folder / given), PAY).refused(*named)
 
 
 POINTS = ("before_model", "after_model", "before_tool", "after_tool", "before_answer")
@@ -138,10 +134,7 @@ def test_the_exit_code_is_that_of_a_failed_run_whichever_hook_decides_and_how(
     finally:
         sys.modules.pop("decides", None)
     assert ended.code == 1
-    retry = [line for line in ended.err.splitlines() if "runs retry" in line]
-    assert bool(retry) is point.endswith("_tool")
-    what = "Change" if "Block" in body else "Fix"
-    assert all(f". {what} the hook, then retry with: leadhand runs retry run_" in line for line in retry)
+    assert ("leadhand runs retry" in ended.err) is point.endswith("_tool")
 
 
 def test_a_hook_that_raises_an_error_while_it_is_made_is_named(leadhand: Any) -> None:
@@ -154,5 +147,4 @@ def test_a_hook_that_raises_an_error_while_it_is_made_is_named(leadhand: Any) ->
         refused = leadhand("run", "--offline", "--hooks", str(path), "Weather in Paris?")
     finally:
         sys.modules.pop("needs", None)
-    assert refused.code == 6
-    assert refused.err.startswith("leadhand: the hook Needs cannot be made: KeyError: 'TOKEN'")
+    refused.refused("Needs", "KeyError: 'TOKEN'", code="configuration")

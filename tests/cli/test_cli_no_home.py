@@ -34,26 +34,18 @@ def typo(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_home_that_does_not_exist_is_reported_and_not_created(leadhand: Any, typo: Path, command: str) -> None:
-    result = leadhand(*command.split())
-    assert (result.code, result.out) == (6, "")
-    what, how = result.err.splitlines()
-    assert what == f"leadhand: there is no database {typo}/leadhand.db"
-    assert how.startswith("  Name another with --home DIR")
+    leadhand(*command.split()).refused(f"{typo}/leadhand.db", "--home DIR", code="store")
     assert list(typo.parent.iterdir()) == []
 
 
 def test_doctor_reports_a_home_that_does_not_exist_and_creates_none(leadhand: Any, typo: Path) -> None:
-    result = leadhand("doctor")
-    assert result.code == 0
-    assert f"ok    home      {typo} does not exist yet; the first run creates it" in result.out
-    assert f"warn  database  there is no database {typo}/leadhand.db" in result.out
+    found = {each["check"]: (each["level"], str(typo) in each["what"]) for each in leadhand("doctor", "--json").json}
+    assert (found["home"], found["database"]) == (("ok", True), ("warn", True))
     assert list(typo.parent.iterdir()) == []
 
 
 def test_a_database_that_does_not_exist_is_reported_and_not_created(leadhand: Any, tmp_path: Path) -> None:
-    result = leadhand("runs", "list", "--database", str(tmp_path / "other.db"))
-    assert result.code == 6
-    assert f"there is no database {tmp_path}/other.db" in result.err
+    leadhand("runs", "list", "--database", str(tmp_path / "other.db")).refused(f"{tmp_path}/other.db", code="store")
     assert not (tmp_path / "other.db").exists()
 
 

@@ -10,7 +10,6 @@ import pytest
 from leadhand.cli.commands.run import Job
 from leadhand.cli.options import DriverFlags, LimitFlags, ModelFlags, Output
 from leadhand.cli.parser import Call, parse
-from leadhand.domain.errors import UsageError
 
 LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
     ("run hello", "run", ["hello"], {}),
@@ -93,32 +92,6 @@ def test_a_line_calls_its_command(line: str, name: str, arguments: list[str], fl
 
     assert isinstance(call, Call)
     assert (call.function.__name__, call.arguments, call.flags) == (name, arguments, flags)
-
-
-@pytest.mark.parametrize(
-    ("line", "what", "how"),
-    [
-        ("run hello there", "too many arguments: there", 'Put a request of several words in quotes: leadhand run "…"'),
-        ("runs show a b", "too many arguments: b", "See: leadhand runs show --help"),
-        ("run hello --model --offline", "--model needs a value", "See: leadhand run --help"),
-        ("run hello --offline=true", "--offline takes no value", "See: leadhand run --help"),
-        ("run hello --bud 3", "unknown flag: --bud", "Did you mean --budget?"),
-        ("run hello --max-steps 1.5", "invalid value for --max-steps: '1.5'", "Give a whole number."),
-        ("run hello --budget a", "invalid value for --budget: 'a'", "Give a number."),
-        ("runs list --limit many", "invalid value for --limit: 'many'", "Give a whole number."),
-        ("tools call", "NAME is missing", "See: leadhand tools call --help"),
-        ("runs fork run_01", "--at is missing", "See: leadhand runs fork --help"),
-        ("rn hello", "unknown command: rn", "Did you mean leadhand run?"),
-        ("nonsense", "unknown command: nonsense", "Choose from: run,"),
-        ("runs --jsn", "unknown flag: --jsn", "See: leadhand runs --help"),
-    ],
-)
-def test_what_is_wrong_with_a_line_is_said_with_what_to_do(line: str, what: str, how: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        parse(shlex.split(line))
-
-    assert raised.value.what == what
-    assert raised.value.how.startswith(how)
 
 
 @pytest.mark.parametrize(

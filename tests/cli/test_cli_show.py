@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import webbrowser
 from collections.abc import Iterator
@@ -41,25 +42,22 @@ def large(leadhand: Any) -> str:
 
 
 def test_what_failed_and_what_to_do_next_comes_first_and_equal_failures_are_one(leadhand: Any, large: str) -> None:
-    lines = leadhand("runs", "show", large).out.splitlines()
+    shown = leadhand("runs", "show", large)
+    lines = shown.out.splitlines()
     assert lines[0] == f"{large}  partial"
-    assert (
-        lines[3]
-        == f"7 parts missing: 4 not found, 3 HTTP 503. Retry with: leadhand runs retry {large} --tools {__name__}"
-    )
-    assert [line for line in lines[4:8] if line.startswith("gap ")] == [
-        "gap      look_0, look_1, look_2 and 1 more: there is no place Place 0 (not found)",
-        "gap      look_4, look_5, look_6: the service answered 503 (HTTP 503)",
-    ]
+    assert shown.command("runs retry") == ["runs", "retry", large, "--tools", __name__]
+    assert "7" in lines[3]
+    assert lines[4] == "look_4, look_5, look_6: the service answered 503"
+    assert [line for line in lines[5:11] if line.endswith("there is no place Place 0")]
 
 
 def test_a_large_run_is_summed_up_unless_all_of_it_is_asked_for(leadhand: Any, large: str) -> None:
     lines = leadhand("runs", "show", large).out.splitlines()
-    assert "wo-001  40 subtasks: 33 completed, 7 failed" in lines
+    assert [line for line in lines if re.search(r"^wo-001 .*40.*33.*7", line)]
     listed = [line for line in lines if "wo-001." in line and "look_up" not in line and " look_" in line]
     assert len(listed) == 12
     assert all("✗" in line for line in listed[:7])
-    assert f"  … and 28 more: leadhand runs show {large} --full" in lines
+    assert [line for line in lines if "28" in line and line.endswith(f"leadhand runs show {large} --full")]
 
     assert leadhand("runs", "show", large, "--full").out.count("  ✓ wo-001.") == 33
     failed = leadhand("runs", "show", large, "--failed").out
@@ -99,9 +97,6 @@ def test_a_run_is_opened_in_the_console_of_a_server_that_has_it(
     assert opened == [f"{console}/runs/{run_id}"]
 
     nobody = leadhand("runs", "open", run_id, "--url", "http://127.0.0.1:9")
-    assert nobody.code == 2
-    assert nobody.err.splitlines()[0] == "leadhand: no server answers at http://127.0.0.1:9"
-    assert "leadhand serve --open" in nobody.err
-    other = leadhand("runs", "open", run_id, "--url", f"{console}/elsewhere")
-    assert "does not have this run (HTTP 404)" in other.err
+    nobody.refused("http://127.0.0.1:9", "leadhand serve --open")
+    leadhand("runs", "open", run_id, "--url", f"{console}/elsewhere").refused("404")
     assert len(opened) == 1

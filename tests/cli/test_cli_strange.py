@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.conftest import BROKEN
 from processes import run
 
 from leadhand.cli import background, parser
@@ -64,19 +66,10 @@ def test_the_parser_takes_a_dash_for_the_request(words: list[str]) -> None:
 
 def test_a_request_that_begins_with_a_dash_goes_after_two(leadhand: Any) -> None:
     refused = leadhand("run", "--offline", "-5 degrees in Oslo?")
-    assert refused.code == 2
-    assert refused.err.endswith("last, after --: leadhand run -- '-5 degrees in Oslo?'\n")
+    assert refused.command("run")[1:] == ["--", "-5 degrees in Oslo?"]
 
     taken = leadhand("run", "--offline", "--json", "--", "-5 degrees in Oslo?")
     assert taken.json["request"] == "-5 degrees in Oslo?"
-
-
-@pytest.mark.parametrize("line", ["runs list --text", "runs show", "tools call weather_tool", "run --model x", "run"])
-def test_no_argument_may_be_other_than_utf_8(leadhand: Any, line: str) -> None:
-    result = leadhand(*line.split(), "ab\udcff")
-
-    assert result.code == 2
-    assert result.err == "leadhand: the argument 'ab\\udcff' is not valid UTF-8\n  Encode it as UTF-8.\n"
 
 
 # --- what is written ---------------------------------------------------------------------------------------------
@@ -119,7 +112,7 @@ def test_a_line_of_progress_is_a_line(leadhand: Any, strange: str) -> None:
     shown = leadhand("runs", "show", leadhand.listing()["run_id"])
     before = shown.out.partition("Answer:")[0].splitlines()
     assert max(len(line) for line in before) < 1_200, "the reason of what is missing is cut, too"
-    assert max(len(line) for line in before if "gap" not in line) < 500
+    assert sum(len(line) > 500 for line in before) == 1
 
 
 @pytest.mark.slow
@@ -146,12 +139,8 @@ def test_no_directory_is_made_for_a_database_or_a_file(leadhand: Any, tmp_path: 
     run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
 
     database = leadhand("run", "--offline", "--database", f"{tmp_path}/not/there.db", "Weather in Paris?")
-    assert database.code == 6
-    assert len(database.err.splitlines()) == 2
-    export = leadhand("runs", "export", run_id, "--output", f"{tmp_path}/not/there.jsonl")
-    assert export.code == 2
-    assert export.err.splitlines()[0] == f"leadhand: no directory {tmp_path}/not"
-    assert len(export.err.splitlines()) == 2
+    database.refused(f"{tmp_path}/not", code="store")
+    leadhand("runs", "export", run_id, "--output", f"{tmp_path}/not/there.jsonl").refused(f"{tmp_path}/not")
     assert not (tmp_path / "not").exists()
 
 
@@ -166,10 +155,8 @@ def test_the_home_is_made_with_its_database(leadhand: Any, tmp_path: Path) -> No
 def test_the_doctor_notices_a_home_that_cannot_be_written(leadhand: Any) -> None:
     (leadhand.home / "runs").write_text("not a directory: root may write anywhere else")
 
-    result = leadhand("doctor")
-
-    assert result.code == 6
-    assert f"FAIL  home      the home directory {leadhand.home} is not writable: Not a directory" in result.out
+    home = next(each for each in leadhand("doctor", "--json").json if each["check"] == "home")
+    assert (home["level"], str(leadhand.home) in home["what"]) == ("fail", True)
 
 
 def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,10 +164,9 @@ def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, mon
         raise StoreError("leadhand.db is read-only", "make it writable")
 
     monkeypatch.setattr(SqlContextStore, "check_writable", refuse)
-    result = leadhand("doctor")
-
-    assert result.code == 6
-    assert "FAIL  database  leadhand.db is read-only\n                Make it writable\n" in result.out
+    found = leadhand("doctor", "--json").json
+    failure = {"check": "database", "level": "fail", "what": "leadhand.db is read-only", "how": "make it writable"}
+    assert failure in found
 
 
 # --- what to do about it -----------------------------------------------------------------------------------------
@@ -194,31 +180,32 @@ def test_a_host_that_cannot_be_reached_is_a_matter_of_the_network(
     result = leadhand("run", "--model", "offline", "--max-steps", "1", "--json", "Weather in Paris?")
 
     (gap,) = result.json["gaps"]
-    assert gap["next_action"].startswith("check the network")
-    assert "LEADHAND_OPEN_METEO_GEOCODING_URL" in gap["next_action"]
-    assert "To answer more" not in result.json["answer"]
+    assert (gap["class"], "LEADHAND_OPEN_METEO_GEOCODING_URL" in gap["next_action"]) == ("transient", True)
+    assert "--model" not in gap["next_action"]
 
 
 def test_a_model_is_recommended_only_where_the_built_in_one_does_not_understand(leadhand: Any) -> None:
-    assert "To answer more: choose a model" in leadhand("run", "--offline", "Book me a table").out
-    broken = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo").out
-    assert "the microphone is broken" in broken
-    assert "To answer more" not in broken
+    unknown = leadhand("run", "--offline", "Book me a table")
+    assert "--model" in unknown.err
+    broken = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo").err
+    assert (BROKEN in broken, "--model" in broken) == (True, False)
 
 
-def test_a_policy_that_denies_is_no_person(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "never", "Pay 30 to Bob")
+def test_a_policy_that_denies_names_the_flag_that_asks(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "never", "--json", "Pay 30 to Bob")
 
-    assert "a person" not in result.out.replace("it needs a person's yes", "")
-    assert "to be asked for approval, run it with --approve ask" in result.out
+    (gap,) = result.json["gaps"]
+    assert (result.code, gap["class"], "--approve ask" in gap["next_action"]) == (1, "rejected", True)
 
 
 def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "1", "Measure the noise in Rome")
+    request = ("--tools", leadhand.tools, "--timeout", "1", "--json", "Measure the noise in Rome")
+    result = leadhand("run", "--offline", *request)
 
-    assert "raise --timeout (it was 1), and resume the run" in result.out + result.err
-    assert "--budget" not in result.out + result.err
-    assert "--max-steps" not in result.out + result.err
+    advice = " ".join(gap["next_action"] for gap in result.json["gaps"])
+    assert re.search(r"--timeout\b.*\b1\b", advice)
+    assert "--budget" not in advice
+    assert "--max-steps" not in advice
 
 
 def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadhand: Any) -> None:
@@ -234,4 +221,4 @@ def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadh
 
     assert resumed.code == 0
     (warning,) = [line for line in resumed.err.splitlines() if line.startswith("Warning: ")]
-    assert "the tool measure_tool is not the one that the run was started with" in warning
+    assert "measure_tool" in warning

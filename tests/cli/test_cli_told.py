@@ -30,7 +30,8 @@ from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-TOOLS = '''
+RAISES = 'raise ValueError("broken on purpose")'
+TOOLS = f'''
 """Tools that do what they should not."""
 import logging
 import os
@@ -46,7 +47,7 @@ log = logging.getLogger("mine")
 @tool
 def break_tool(place: str) -> str:
     """Break at a place."""
-    raise ValueError("broken on purpose")
+    {RAISES}
 
 
 @tool
@@ -83,10 +84,10 @@ def test_debug_shows_where_a_tool_that_is_called_by_hand_fails(leadhand: Any, to
 
     plain = leadhand(*call).err
     assert "Traceback" not in plain
-    assert plain.endswith(" (invalid, exception)\n  Fix the tool; --debug shows the traceback\n")
+    assert all(data in plain for data in ("(invalid, exception)", "--debug"))
     result = leadhand(*call, "--debug", "--json")
-    assert "Debug: the tool break_tool raised\nTraceback (most recent call last):\n" in result.err
-    assert 'raise ValueError("broken on purpose")' in result.err
+    assert re.search("break_tool .*\nTraceback ", result.err)
+    assert RAISES in result.err
     assert "leadhand/engine" not in result.err, "the way there is ours"
     assert result.json["error"]["type"] == "exception"
 
@@ -96,22 +97,23 @@ def test_debug_shows_where_a_tool_of_a_run_fails(leadhand: Any, tools: str) -> N
 
     assert "Traceback" not in leadhand.process(*run).err
     result = leadhand.process(*run, "--debug")
-    assert 'raise ValueError("broken on purpose")' in result.err
+    assert RAISES in result.err
     assert "Traceback" not in result.out
 
 
 def test_debug_shows_it_between_the_lanes(leadhand: Any, terminal: Terminal, tools: str) -> None:
     written = rest_of(terminal("run", "--offline", "--tools", tools, "--debug", "Break in Paris"))
 
-    assert 'raise ValueError("broken on purpose")\r\n' in ESCAPES.sub("", written)
+    assert f"{RAISES}\r\n" in ESCAPES.sub("", written)
 
 
 def test_what_tools_log_comes_between_the_lanes(leadhand: Any, terminal: Terminal, tools: str) -> None:
     written = rest_of(terminal("run", "--offline", "--tools", tools, "Log in Paris, London and Rome"))
 
     for place in ("Paris", "London", "Rome"):
-        line = next(line for line in written.splitlines() if f"logged in {place}" in line)
-        assert ESCAPES.sub("", line.rpartition("\x1b[2K")[2]) == f"INFO:mine:logged in {place}"
+        logged = f"INFO:mine:logged in {place}"
+        line = next(line for line in written.splitlines() if logged in line)
+        assert ESCAPES.sub("", line.rpartition("\x1b[2K")[2]) == logged
 
 
 # --- a tool that does harm ---------------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ def test_a_second_interrupt_leaves_at_once_although_a_tool_blocks(
         return not child.isalive()
 
     leadhand.wait(left, "the end")
-    assert "Quit without pausing. Resume with: leadhand runs resume 01" in rest_of(child)
+    assert "leadhand runs resume 01" in rest_of(child)
     assert child.exitstatus == 130
     assert leadhand.listing()["orphan"] is True
 
@@ -142,26 +144,10 @@ def test_two_tools_of_one_name_are_refused_by_every_command(leadhand: Any, tmp_p
     )
 
     for command in (["list"], ["show", "weather_tool"], ["call", "weather_tool", "x=1"]):
-        result = leadhand("tools", *command, "--tools", str(path))
-        assert result.code == 2
-        assert "two tools have the name weather_tool" in result.err
+        leadhand("tools", *command, "--tools", str(path)).refused("weather_tool")
 
 
 # --- one line, in order ------------------------------------------------------------------------------------------
-
-
-def test_why_a_run_failed_is_told_once_beside_the_answer(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-
-    result = leadhand("run", "--model", "openai_compatible:some-model", "--model-patience", "0.1", "Weather in Paris?")
-
-    assert result.code == 1
-    assert len(re.findall("^Waiting .* no connection to ", result.err, re.MULTILINE)) == 1
-    assert len(re.findall("^(?!Waiting ).*no connection to ", result.err, re.MULTILINE)) == 1
-    assert len(re.findall("no connection to ", result.out)) == 1
-    shown = leadhand("runs", "show", leadhand.listing()["run_id"]).out
-    assert len(re.findall("no connection to ", shown)) == 1
 
 
 def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
@@ -188,20 +174,20 @@ def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.Capt
     for entry in log_of(*begun(one), *begun(two), ended(one), ended(two)):
         lines.take(entry, new=True)
 
-    told = [(line[:19].strip(), line[19:].split()[0]) for line in capsys.readouterr().err.splitlines()[1:]]
-    start, done = "Attempt 1 started", "Completed"
-    assert told == [(start, one), (done, one), (start, two), (done, two)]
+    told = [(line[:19], line[19:].split()[0]) for line in capsys.readouterr().err.splitlines()[1:]]
+    assert [key for _, key in told] == [one, one, two, two]
+    assert told[0][0] == told[2][0] != told[1][0] == told[3][0], "a start, an end, a start, an end"
 
 
 def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     progress = Progress()
     again = RunClaimed(owner="vm-1-abc")
     steps = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), RunWaiting(), again, RunResumed())]
-    assert [str(step) for step in steps[-2:]] == ["None", "Run resumed"]
+    assert [step is None for step in steps[-2:]] == [True, False]
 
     progress = Progress()
     (*_, step) = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), again)]
-    assert str(step) == "Run taken over       by vm-1-abc"
+    assert "vm-1-abc" in str(step)
 
 
 # --- what is asked for -------------------------------------------------------------------------------------------

@@ -75,25 +75,23 @@ def test_a_model_server_that_is_away_is_announced_and_so_is_its_return(
     out, rest = run.communicate(timeout=90)
 
     assert run.returncode == 0, rest
-    assert re.match(r"Waiting +up to 300 s for openai_compatible:m, which is away: no connection .*\(.*\)$", lines[-1])
+    assert re.match(r"Waiting .* 300 s .*openai_compatible:m", lines[-1])
     assert len(re.findall("^Waiting", rest, re.MULTILINE)) == 0
-    assert re.search("^Answers again +openai_compatible:m answers again$", rest, re.MULTILINE)
+    assert len(re.findall("openai_compatible:m", rest)) == 1, "its return"
     assert "it is done" in out
 
 
 # --- in the view -------------------------------------------------------------------------------------------------
 
-AWAY = NoteEmitted(
-    attempt="plan/a1", message="waiting up to 300 s for m, which is away: gone (start it)", waits_for="m", waits_s=300.0
-)
+REASON = "the server is gone"
+AWAY = NoteEmitted(attempt="plan/a1", message=REASON, waits_for="m", waits_s=300.0)
 
 
-def test_a_wait_is_drawn_with_its_reason_and_how_long_it_lasts_at_most() -> None:
-    words = "waiting up to 300 s for m, which is away: gone (start it), 3.0 s so far"
-    assert words in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
+def test_a_wait_is_drawn_with_its_reason_and_how_long_it_lasts() -> None:
+    assert re.search(rf"{REASON}.* 3.0 s ", drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1)))
     over = NoteEmitted(attempt="wo-001.0/a1", message="m answers again", waits_for="m")
-    assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, over, subtasks=1))
-    assert "waiting" not in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1), 301.0)
+    assert REASON not in drawn(lanes_of(*thinking("plan"), AWAY, over, subtasks=1))
+    assert REASON not in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1), 301.0)
 
 
 LOST = Failure.of("gone", "x", FailureClass.LOST)
@@ -109,13 +107,17 @@ LOST = Failure.of("gone", "x", FailureClass.LOST)
     ids=lambda end: end.type,
 )
 def test_nothing_is_awaited_by_an_attempt_that_ended_or_by_a_process_that_died(end: AnyEvent) -> None:
-    assert "for m, which is away" in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
-    assert "for m, which is away" not in drawn(lanes_of(*thinking("plan"), AWAY, end, subtasks=1))
+    assert REASON in drawn(lanes_of(*thinking("plan"), AWAY, subtasks=1))
+    assert REASON not in drawn(lanes_of(*thinking("plan"), AWAY, end, subtasks=1))
 
 
 def test_a_wait_that_continues_is_one_line_about_the_run() -> None:
-    progress, back = Progress(), AWAY.evolve(message="m answers again", waits_s=None)
-    lines = [progress.take(entry) for entry in log_of(AWAY, AWAY, back, AWAY)][2:]
+    progress, back = Progress(), AWAY.evolve(message="m is back", waits_s=None)
+    lines = [str(progress.take(entry)) for entry in log_of(AWAY, AWAY, back, AWAY)][2:]
 
-    waiting = "Waiting              up to 300 s for m, which is away: gone (start it)"
-    assert [str(line) for line in lines] == [waiting, "None", "Answers again        m answers again", waiting]
+    assert [(REASON in line, "m is back" in line) for line in lines] == [
+        (True, False),
+        (False, False),
+        (False, True),
+        (True, False),
+    ]

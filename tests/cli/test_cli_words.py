@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -83,9 +84,9 @@ def test_money(usd: float | None, words: str) -> None:
 
 
 def test_spending() -> None:
-    assert spent(0, 0, 0.0) == "no model requests"
-    assert spent(1, 0, 0.0) == "1 model request, $0"
-    assert spent(3, 3_412, None) == "3 model requests, 3,412 tokens, cost unknown"
+    assert not re.search(r"\d", spent(0, 0, 0.0))
+    assert re.findall(r"[\d,$]*\d", spent(1, 0, 0.0)) == ["1", "$0"]
+    assert re.findall(r"[\d,$]*\d", spent(3, 3_412, None)) == ["3", "3,412"]
 
 
 def test_ages() -> None:
@@ -94,10 +95,16 @@ def test_ages() -> None:
     assert ages == ["5 s", "1 min", "2 h", "2 d"]
 
 
-def test_a_subtask_is_named_with_its_arguments() -> None:
-    assert label("check_weather", {"location": "Paris", "days": 2}) == "check_weather · Paris, 2"
-    assert label("route", {"origin": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}) == "route · from wo-001.0"
-    assert label("plan", {"dry": True, "notes": None, "stops": ["Rome", "Oslo"]}) == "plan · yes, Rome, Oslo"
+@pytest.mark.parametrize(
+    ("name", "args", "named"),
+    [
+        ("check_weather", {"location": "Paris", "days": 2}, "check_weather · Paris, 2"),
+        ("route", {"origin": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, "route · from wo-001.0"),
+        ("plan", {"dry": True, "notes": None, "stops": ["Rome", "Oslo"]}, "plan · yes, Rome, Oslo"),
+    ],
+)
+def test_a_subtask_is_named_with_its_arguments(name: str, args: dict[str, Any], named: str) -> None:
+    assert label(name, args) == named
     assert len(label("x" * 100, {"a": "b" * 100})) == 60
 
 
@@ -108,7 +115,8 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
     assert clean("ann\u202etxt.exe \u2067b\u2069 שלום 👩‍🚀") == "anntxt.exe b שלום 👩‍🚀"
     assert cut("done    a\nb" + "x" * 5_000_000, 20) == "done    a bxxxxxxxx…"
     assert shortened("one\ntwo  three", 9) == "one two…"
-    assert (sentence("use this"), sentence("leadhand runs list")) == ("Use this", "leadhand runs list")
+    command = "leadhand runs list"
+    assert (sentence("use this"), sentence(command)) == ("Use this", command)
 
 
 def test_a_line_to_paste_never_shows_a_password() -> None:

@@ -7,12 +7,13 @@ import re
 import runpy
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.terminals import Terminal, rest_of
+from cli.terminals import MENU, Terminal, rest_of
 
 from leadhand.app import manifest
 from leadhand.app.worker_files import load_worker_file
@@ -24,7 +25,9 @@ MODULES = ("tools", "offline", "test_project")
 
 @pytest.fixture(autouse=True)
 def _own_modules() -> Iterator[None]:
-    """Forget the modules of a project: the next test has a copy of its own."""
+    """Forget the modules of other projects: each test has a copy of its own."""
+    for name in MODULES:
+        sys.modules.pop(name, None)
     yield
     for name in MODULES:
         sys.modules.pop(name, None)
@@ -46,6 +49,20 @@ def evaluated(leadhand: Any) -> str:
     return result.json["run_id"]
 
 
+@pytest.mark.parametrize("door", ["flag", "manifest"])
+def test_a_rule_can_name_the_tool_that_makes_workers(leadhand: Any, example: Path, door: str) -> None:
+    rule = ("--approve", "tool:worker_create=auto")
+    if door == "manifest":
+        with (example / "leadhand.toml").open("a") as file:
+            file.write('\n[approve.rules]\n"tool:worker_create" = "auto"\n')
+    result = leadhand(*EVALUATE, *(rule if door == "flag" else ()), "--json")
+    assert result.code == 0, result.err
+    assert result.json["approvals"] == []
+
+    wrong = leadhand(*EVALUATE, "--approve", "tool:worker_creat=never")
+    assert (wrong.code, "worker_creat" in wrong.err) == (2, True)
+
+
 # --- a new project ---------------------------------------------------------------------------------------------------
 
 
@@ -56,7 +73,7 @@ def test_a_new_project_works_at_once(leadhand: Any, tmp_path: Path, monkeypatch:
         0,
         ["support/leadhand.toml", "support/tools.py", "support/workers/receptionist.worker", "support/test_project.py"],
     )
-    assert "Go there: cd support" in written.err
+    assert "cd support" in written.err
     monkeypatch.chdir(tmp_path / "support")
     assert manifest.load_project(Path()).manifest.name == "support"
     for lead in ((), ("--worker", "receptionist")):
@@ -73,17 +90,15 @@ def test_a_new_project_replaces_no_file(leadhand: Any, tmp_path: Path, there: st
     (tmp_path / there).parent.mkdir(exist_ok=True)
     (tmp_path / there).write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    refused = leadhand("init", str(tmp_path))
-    assert refused.code == 2
-    assert f"{tmp_path / there} exists, and leadhand init replaces no file" in refused.err
+    leadhand("init", str(tmp_path)).refused(str(tmp_path / there))
     assert (tmp_path / there).read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_directory_that_cannot_be_written_is_named(leadhand: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    refused = leadhand("init", str(tmp_path / "file" / "project"))
-    assert (refused.code, "cannot write " in refused.err) == (6, True)
+    leadhand("init", str(tmp_path / "file")).refused(str(tmp_path / "file"))
+    leadhand("init", str(tmp_path / "file" / "project")).refused(str(tmp_path / "file"), code="configuration")
 
 
 # --- promotion -------------------------------------------------------------------------------------------------------
@@ -98,17 +113,16 @@ def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(lea
         ("deck_evaluator", "generated"),
     ]
     alone = ("run", "--offline", "--worker", "deck_evaluator", "decks/solar.md")
-    unknown = leadhand(*alone)
-    assert (unknown.code, "unknown worker 'deck_evaluator'" in unknown.err) == (2, True)
+    leadhand(*alone).refused("'deck_evaluator'")
+    leadhand("workers", "promote", "deck_evaluator", "--run", "nope").refused("nope")
 
     unasked = leadhand("workers", "promote", "deck_evaluator")
-    assert (unasked.code, "Add --yes to promote it." in unasked.err) == (2, True)
+    assert (unasked.code, "--digest " in unasked.err) == (2, True)
     assert not (example / "workers" / "deck_evaluator.worker").exists()
 
-    promoted = leadhand("workers", "promote", "deck_evaluator", "--yes")
+    promoted = leadhand("workers", "promote", "deck_evaluator", "--digest", unasked.err.split()[-1])
     assert promoted.code == 0, promoted.err
     assert "+++ b/workers/deck_evaluator.worker" in promoted.err
-    assert "+Each input is a pitch deck." in promoted.err
     generated = example / "generated" / run_id / "deck_evaluator.worker"
     assert (example / "workers" / "deck_evaluator.worker").read_text() == generated.read_text()
     assert [line.split()[:2] for line in leadhand("workers", "list").out.splitlines()[1:]] == [
@@ -118,10 +132,9 @@ def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(lea
     ]
     known = leadhand(*alone, "--json")
     assert known.json["assignments"][0]["role"] == "deck_evaluator"
-    again = leadhand("workers", "promote", "deck_evaluator")
-    assert (again.code, "the same: nothing to do" in again.err) == (0, True)
+    assert leadhand("workers", "promote", "deck_evaluator").code == 0, "they are the same: nothing is to do"
     reused = leadhand(*EVALUATE, "--json")
-    assert (reused.code, "decks/solar.md: score 5 of 5" in reused.json["answer"]) == (0, True)
+    assert (reused.code, "decks/solar.md" in reused.json["answer"]) == (0, True)
 
 
 def test_promotion_keeps_the_rest_of_the_manifest(leadhand: Any, example: Path) -> None:
@@ -132,7 +145,8 @@ def test_promotion_keeps_the_rest_of_the_manifest(leadhand: Any, example: Path) 
     )
     file.write_text(f"{text}\n[limits] # of each run\nmax_workers = 8\n")
     evaluated(leadhand)
-    assert leadhand("workers", "promote", "deck_evaluator", "--yes").code == 0
+    digest = leadhand("workers", "promote", "deck_evaluator").err.split()[-1]
+    assert leadhand("workers", "promote", "deck_evaluator", "--digest", digest).code == 0
     assert file.read_text() == f"{text}\n[limits] # of each run\nmax_workers = 8\n".replace(
         "# leads\n]", '# leads\n    "workers/deck_evaluator.worker",\n]'
     )
@@ -146,32 +160,45 @@ def test_promotion_is_asked_for_on_a_terminal(leadhand: Any, example: Path, term
     for answer, exists in (("no", False), ("yes", True)):
         child = terminal("workers", "promote", "poet")
         child.expect(re.escape("+Write."))
-        child.expect(re.escape("promote poet to workers/poet.worker? (yes or no)"))
+        child.expect(r"workers/poet.worker\?")
         child.sendline(answer)
         written = rest_of(child)
         assert (child.exitstatus, (example / "workers" / "poet.worker").exists()) == (0, exists), written
 
 
+def test_another_version_than_the_one_that_was_shown_is_not_promoted(
+    leadhand: Any, example: Path, terminal: Terminal
+) -> None:
+    file = example / "generated" / "run_1" / "poet.worker"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: poet\n---\nWrite.\n")
+    digest = leadhand("workers", "promote", "poet").err.split()[-1]
+    child = terminal("workers", "promote", "poet")
+    child.expect(re.escape("(yes or no)"))
+
+    file.write_text("---\nname: poet\n---\nWrite what nobody reviewed.\n")
+    child.sendline("yes")
+    written = rest_of(child)
+
+    assert child.exitstatus == 2, written
+    assert leadhand("workers", "promote", "poet", "--digest", digest).code == 2
+    assert not (example / "workers" / "poet.worker").exists()
+
+
 def test_workers_are_shown_as_files_and_as_json(leadhand: Any, example: Path) -> None:
     shown = leadhand("workers", "show", "orchestrator")
     assert shown.out == (example / "workers" / "orchestrator.worker").read_text()
-    assert f"project {example / 'leadhand.toml'}" in shown.err
+    assert str(example / "leadhand.toml") in shown.err
     (listed,) = leadhand("workers", "list", "--json").json
     assert (listed["name"], listed["path"]) == ("orchestrator", "workers/orchestrator.worker")
     assert leadhand("workers", "show", "orchestrator", "--json").json == listed
-    assert "Did you mean orchestrator?" in leadhand("workers", "show", "orchestratr").err
+    leadhand("workers", "show", "orchestratr").refused("'orchestratr'", " orchestrator")
     assert leadhand("workers", "schema").json["required"] == ["name"]
     folder = example / "generated" / "run_1"
     folder.mkdir(parents=True)
     (folder / "poet.worker").write_text("---\nname: poet\ntool: []\n---\nWrite.\n")
     broken = leadhand("workers", "show", "poet")
-    assert (broken.code, "generated/run_1/poet.worker:3: unknown key 'tool'" in broken.err) == (6, True)
-
-
-def test_without_a_project_there_are_no_workers(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    refused = leadhand("workers", "list")
-    assert (refused.code, "there is no project here" in refused.err, "leadhand init" in refused.err) == (2, True, True)
+    assert (broken.code, "generated/run_1/poet.worker:3:" in broken.err, "'tool'" in broken.err) == (6, True, True)
 
 
 # --- the project of a command ----------------------------------------------------------------------------------------
@@ -217,38 +244,27 @@ def test_the_line_that_resumes_a_run_names_the_project_that_was_given(
 def test_a_list_of_approvals_shows_the_file_of_a_worker(leadhand: Any, example: Path) -> None:
     waiting = leadhand(*EVALUATE)
     assert waiting.code == 4
+    (asked,) = leadhand("approvals", "list", "--json").json
+    file = textwrap.indent(asked["preview"]["text"], "    ", lambda _: True).rstrip()
+    assert "    name: deck_evaluator\n" in file
     shown = leadhand("approvals", "list").out
-    run_id = leadhand.listing()["run_id"]
-    assert (
-        "  New worker deck_evaluator:\n"
-        "    ---\n"
-        f"    # Made by orchestrator in {run_id}.\n"
-        "    name: deck_evaluator\n"
-        "    description: Evaluates one pitch deck.\n"
-        "    limits:\n"
-        "      max_turns: 12\n"
-        "    ---\n"
-        "    Each input is a pitch deck. Judge its growth and its runway. Answer with: score N of 5.\n"
-        "  tools   none\n"
-        "  limits  max_turns 12\n"
-    ) in shown
+    assert file in shown
+    assert re.search(r"^  limits +max_turns 12$", shown, re.MULTILINE)
     assert "instructions =" not in shown
 
 
 def test_an_edited_creation_is_shown_as_a_file_again(leadhand: Any, example: Path, terminal: Terminal) -> None:
     child = terminal(*EVALUATE)
-    menu = "yes, no, edit, always, or later?"
-    child.expect("New worker deck_evaluator:")
     for typed, told in (
-        ('{"name": "x", "description": "", "instructions": "Judge.", "tools": ["fly"]}', "there is no tool 'fly'"),
+        ('{"name": "x", "description": "", "instructions": "Judge.", "tools": ["fly"]}', "'fly'"),
         ('{"name": "x", "description": "", "instructions": "Judge it all.", "tools": []}', "    Judge it all."),
     ):
-        child.expect(menu)
+        child.expect(MENU)
         child.sendline("edit")
-        child.expect("as one line of JSON")
+        child.expect("JSON.*: ")
         child.sendline(typed)
         child.expect(re.escape(told))
-    child.expect(menu)
+    child.expect(MENU)
     child.sendline("no")
     child.expect("reason")
     child.sendline("too broad")
@@ -333,7 +349,7 @@ def test_a_manifest_names_the_worker_of_a_stage(leadhand: Any, example: Path) ->
     (writer,) = [role for role in started["definition"]["roles"] if role["name"] == "writer"]
     assert writer["instructions"].endswith("Write short sentences.")
     wrong = leadhand("report", "--offline", "--stage", "writer.worker=stylst", "Heat pumps in old houses")
-    assert (wrong.code, "unknown worker 'stylst'" in wrong.err, "Did you mean stylist?" in wrong.err) == (2, True, True)
+    wrong.refused("'stylst'", "stylist")
 
 
 def test_tools_are_listed_with_those_of_the_project(leadhand: Any, example: Path) -> None:
@@ -346,18 +362,15 @@ def test_an_unknown_toolset_is_named_with_its_line(leadhand: Any, example: Path)
     manifest = example / "leadhand.toml"
     manifest.write_text(manifest.read_text() + 'toolsets = ["web", "dynamc_workers"]\n')
     line = len(manifest.read_text().splitlines())
-    refused = leadhand(*EVALUATE)
-    assert (refused.code, f"leadhand.toml:{line}: there is no toolset" in refused.err) == (6, True), refused.err
-    assert "Did you mean dynamic_workers?" in refused.err
+    leadhand(*EVALUATE).refused(f"leadhand.toml:{line}:", "dynamc_workers", "dynamic_workers", code="configuration")
 
 
 def test_a_worker_whose_tools_are_missing_is_marked(leadhand: Any, example: Path) -> None:
     (example / "workers" / "poet.worker").write_text("---\nname: poet\ntools: [list_deks]\n---\nWrite.\n")
     listed = {worker["name"]: worker["problem"] for worker in leadhand("workers", "list", "--json").json}
     assert listed["orchestrator"] is None
-    assert "there is no tool 'list_deks'" in listed["poet"]
-    assert "Did you mean list_decks?" in listed["poet"]
-    assert "there is no tool 'list_deks'" in leadhand("workers", "list").out
+    assert all(name in listed["poet"] for name in ("'list_deks'", "list_decks"))
+    assert "'list_deks'" in leadhand("workers", "list").out
 
 
 def test_workers_are_listed_even_if_their_tools_cannot_be_loaded(leadhand: Any, example: Path) -> None:

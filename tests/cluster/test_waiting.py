@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -24,6 +26,11 @@ async def shown(cluster: Cluster, *words: str) -> str:
         return said + log
 
 
+async def document_of(cluster: Cluster, run_id: str) -> dict[str, Any]:
+    said = await shown(cluster, "runs", "show", "--json", run_id)
+    return json.loads(said[: said.rindex("}") + 1])
+
+
 async def queued(cluster: Cluster, *words: str, **options: object) -> str:
     """The id of a run that waits for a host: no process drives it."""
     async with cluster.lead() as lead:
@@ -40,8 +47,8 @@ async def queued(cluster: Cluster, *words: str, **options: object) -> str:
 async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster: Cluster) -> None:
     last, first = await queued(cluster, "-1", count=1), await queued(cluster, "5", count=1)
     second = await queued(cluster, count=1)
-    page = await shown(cluster, "runs", "show", second)
-    assert "position 2 in the queue; waiting for a host: start one with `leadhand work`" in page
+    document = await document_of(cluster, second)
+    assert (document["queue_position"], "`leadhand work`" in document["waits_for"]) == (2, True)
     async with cluster.process("serve", "--offline", "--port", "0", name="server") as server:
         address = await server.line()  # it does not know the flow
         async with httpx2.AsyncClient(base_url=address, verify=False) as client:
@@ -49,16 +56,15 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             async def waiting() -> list[dict[str, object]]:
                 return (await client.get("/api/hosts")).json()["queue"]["waiting"]
 
-            found = await until(waiting, lambda runs: "knows" in str(runs))
+            found = await until(waiting, lambda runs: all("`pieces`@1" in str(run["reason"]) for run in runs))
             assert [(run["run_id"], run["position"], run["priority"]) for run in found] == [
                 (first, 1, 5), (second, 2, 0), (last, 3, -1)
             ]  # fmt: skip
-            assert {run["reason"] for run in found} == {"waiting for a host that knows the flow `pieces`@1"}
             document = (await client.get(f"/api/runs/{last}")).json()
             assert (document["priority"], document["queue_position"]) == (-1, 3)
-            assert document["waits_for"] == "waiting for a host that knows the flow `pieces`@1"
+            assert "`pieces`@1" in document["waits_for"]
             listed = await shown(cluster, "hosts", "list")
-            assert f"1         {first}  5         waiting for a host that knows the flow" in listed
+            assert re.search(rf"1 +{first} +5 .*`pieces`@1", listed)
             async with cluster.host("host"):
                 await until(waiting, lambda runs: not runs)
                 for run_id in (first, second, last):
@@ -72,12 +78,7 @@ async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_pr
         blocking = await queued(cluster, count=1, held=0)
         await until(lambda: cluster.by_process("began").total() == 1)
         low, high = await queued(cluster, count=3), await queued(cluster, "7", count=3)
-        document = await until(
-            lambda: shown(cluster, "runs", "show", "--json", low), lambda said: "3 assignments wait" in said
-        )
-        assert json.loads(document[: document.rindex("}") + 1])["waits_for"] == (
-            "3 assignments wait: the only host that can run it is busy"
-        )
+        await until(lambda: document_of(cluster, low), lambda run: run["waits_for"].startswith("3 "))
         async with cluster.store() as store:
             await until(lambda: store.read(high), lambda entries: len(replay(high, entries).live) == 3)
         cluster.open_gate()
@@ -103,7 +104,7 @@ async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cl
             listing = await store.run(run_id)
             assert (listing.owner, listing.status) == (None, RunStatus.RUNNING)
             (waiting,) = await waiting_runs(store, await store.hosts())
-            assert waiting.reason.startswith("its log cannot be read here: ")
+            assert run_id in waiting.reason
         await earlier.kill()  # what follows is for the later host alone
     change_version(-50)  # so that this release can stand for a later one
     async with cluster.host("later") as later:
@@ -123,16 +124,10 @@ async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: 
             start = ("run", "--offline", "--detach", "--flows", NEXT, "--flow", "pieces", *flags, "pieces")
             run_id = (await shown(cluster, *start)).split()[0]
             await until(lambda: cluster.by_process("began")[later.pid] == 4)
-            page = await until(
-                lambda: shown(cluster, "runs", "show", run_id), lambda said: "4 assignments wait" in said
-            )
-            assert "the only host that can run it is busy" in page
+            await until(lambda: document_of(cluster, run_id), lambda run: run["waits_for"].startswith("4 "))
             assert cluster.by_process("began").keys() == {later.pid}
             await later.kill()
-            await until(
-                lambda: shown(cluster, "runs", "show", run_id),
-                lambda said: "waiting for a host that knows the flow `pieces`@2" in said,
-            )
+            await until(lambda: document_of(cluster, run_id), lambda run: "`pieces`@2" in run["waits_for"])
         cluster.open_gate()
         async with cluster.process(*words, name="later-again") as later:
             later.host = await later.line()

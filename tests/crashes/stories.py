@@ -18,6 +18,7 @@ from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelRe
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evolve import replay
+from leadhand.domain.judgement import Check
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
@@ -79,7 +80,12 @@ class Outside:
 
 
 def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
-    """A review that accepts what is there, has the rest done another way where there is one, and drops what is not."""
+    """A review that accepts what is there, has the rest done another way where there is one, and drops what is not.
+
+    It writes the answer only with the first order, and does not miss anything.
+    """
+    if "missing" in facts:
+        return {"verdicts": [], "complete": True}
     verdicts: list[dict[str, Any]] = []
     for shown in facts["subtasks"]:
         verdict: dict[str, Any] = {"subtask": shown["subtask"], "verdict": "drop", "reason": "it cannot be had"}
@@ -93,7 +99,7 @@ def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
         verdicts.append(verdict)
     complete = all(verdict["verdict"] == "accept" for verdict in verdicts)
     review: dict[str, Any] = {"verdicts": verdicts, "complete": complete}
-    if facts.get("compose") and complete:
+    if facts.get("compose") and complete and not facts.get("accepted"):
         review["answer"] = "; ".join(result["summary"] for result in results_of(facts).values() if result is not None)
     return review
 
@@ -104,6 +110,19 @@ def worked(request: ModelRequest, facts: dict[str, Any]) -> str:
     if isinstance(last, ToolMessage):
         return f"measured {last.content}"
     return f"{facts['subtask']['name']} over {sorted(facts.get('needs', ()))}"
+
+
+def doubted(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
+    """A judge that misses something, and contradicts what was measured."""
+    wrong = {claim["n"]: "measured" in claim["text"] for claim in facts["claims"]}
+    doubts = [{"claim": n, "part": "measured", "why": "it was counted", "action": True} for n in wrong if wrong[n]]
+    verdicts = {str(n): "contradicted" if wrong[n] else "confirmed" for n in wrong}
+    return {"verdicts": verdicts, "doubts": doubts, "missing": [{"part": "all", "request": facts["request"]}]}
+
+
+def corrected(request: ModelRequest, facts: dict[str, Any]) -> str:
+    """The answer without what the judge contradicts."""
+    return facts["answer"].replace("measured", "counted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +136,7 @@ class Story:
     limits: Limits = field(default_factory=Limits)
     slip: bool = False
     window: int | None = None
+    check: Check = "off"
 
     def _planned(self, request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
         objected = any(isinstance(message, AssistantMessage) for message in request.messages)
@@ -128,8 +148,11 @@ class Story:
         """A fresh process: nothing in it knows of an earlier one but the store and the world outside."""
         clock = FixedClock()
         profile = ModelProfile(name="fake", free=True, window=self.window)
-        models = FakeModels(self._planned, review=judged, work=worked, profile=profile)
-        return World(models, outside.tools(), limits=self.limits, clock=clock, store=MemoryStore(clock))
+        models = FakeModels(
+            self._planned, review=judged, work=worked, judge=doubted, correct=corrected, profile=profile
+        )
+        store = MemoryStore(clock)
+        return World(models, outside.tools(), limits=self.limits, clock=clock, store=store, check=self.check)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +230,7 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
     assert resumed.state.status is whole.state.status
     assert resumed.state.finished.answer == whole.state.finished.answer
     assert resumed.state.finished.gaps == whole.state.finished.gaps
+    assert resumed.state.finished.judgement == whole.state.finished.judgement
     assert _statuses(resumed.state) == _statuses(whole.state)
     assert [order.order for order in resumed.state.orders.values()] == [
         order.order for order in whole.state.orders.values()

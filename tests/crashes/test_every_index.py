@@ -28,6 +28,7 @@ STORY = Story(
     ),
     limits=Limits(max_workers=3),
     slip=True,
+    check="judge",
 )
 WHOLE = asyncio.run(tell(STORY))
 
@@ -38,7 +39,10 @@ def test_the_story_has_everything_in_it():
     kinds = {entry.event.type for entry in WHOLE.log}
     assert kinds >= {"attempt_scheduled", "subtask_blocked", "tool_call_returned", "model_call_returned"}
     roles = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
-    assert roles == {"plan", "wo", "review", "compose"}
+    assert roles == {"plan", "wo", "review", "compose2", "judge", "correct"}
+    assert "review-missing/t1" in WHOLE.asked
+    assert any("-again" in key for key in WHOLE.asked), "what was corrected was to be judged, too"
+    assert WHOLE.state.finished.judgement is not None
     assert WHOLE.blobs, "a payload was to be kept beside the log"
     assert sum(bool(in_doubt(WHOLE.log[:length])) for length in range(1, len(WHOLE.log))) >= 1
 

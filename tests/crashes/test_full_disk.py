@@ -193,7 +193,7 @@ async def test_the_work_order_for_people_may_be_impossible_to_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(work_order_file.os, "replace", full)
     disk = Disk(tmp_path, int, int, "")
@@ -202,7 +202,7 @@ async def test_the_work_order_for_people_may_be_impossible_to_write(
     assert answer.status is RunStatus.SUCCEEDED
     assert list((tmp_path / "home" / "runs").glob("*/*")) == []
     (warning,) = [record.getMessage() for record in caplog.records if "work_order.json" in record.getMessage()]
-    assert "No space left on device" in warning
+    assert os.strerror(errno.ENOSPC) in warning
 
 
 @pytest.mark.slow

@@ -20,17 +20,22 @@ from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.judgement import Check
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.plan_approval import open_plan
+from leadhand.domain.questions import open_question
+from leadhand.domain.rights import stages_after
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn, RunState
 from leadhand.domain.tool import Effect, Source, ToolSpec
 from leadhand.domain.work_order import OpenCall, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.flows.flow import Flow, FlowPolicy
+from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WorkOrderFlow
-from leadhand.flows.work_order.results import answerable_results
 from leadhand.flows.work_order.roles import RoleName, roles
+from leadhand.verify.roles import CONFIRM, JUDGE, judging_roles
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 ROUNDS = 300
@@ -51,8 +56,9 @@ def failure(class_: FailureClass | str, type_: str = "made_up", message: str = "
     return Failure.model_validate({"message": message, "type": type_, "class": class_})
 
 
-def definition(**limits: Any) -> RunDefinition:
+def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> RunDefinition:
     """A run of the work-order flow with three tools, and limits that a few calls can reach."""
+    judging = judging_roles(check, (), verifier=False)
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
@@ -60,7 +66,10 @@ def definition(**limits: Any) -> RunDefinition:
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
-        held_back=Amount(requests=1, tokens=1_000, nanousd=100),
+        held_back=Amount(requests=1 + bool(judging), tokens=1_000, nanousd=100),
+        check=check,
+        strict=strict,
+        judging=judging,
     )
 
 
@@ -69,7 +78,7 @@ class History:
 
     def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None) -> None:
         what = what or definition()
-        self.policy = FlowPolicy(flow or WorkOrderFlow(), what)
+        self.policy = policy_of(flow or WorkOrderFlow(), what)
         self.now = NOON
         self.honest = True
         self.stuck = ""
@@ -139,7 +148,7 @@ class History:
         state = self.state
         if not (state.finished or state.live or state.status in (RunStatus.PAUSED, RunStatus.WAITING)):
             self.stuck = f"nothing is under way, and all that is wanted was refused: {wanted}"
-        if state.status is RunStatus.WAITING and not state.parked:
+        if state.status is RunStatus.WAITING and not (state.parked or open_plan(state) or open_question(state)):
             self.stuck = "the run waits, and for nobody"
 
     def _questions(self) -> list[do.Command]:
@@ -172,6 +181,11 @@ class History:
     def role(self, attempt: AttemptState) -> str:
         return self.state.assignments[_assignment(attempt)].assignment.role
 
+    def brief(self, attempt: AttemptState) -> dict[str, Any]:
+        """What the worker of an attempt is shown; nothing to the child of a thought."""
+        given = self.state.assignments[_assignment(attempt)]
+        return {} if given.assignment.parent is not None else self.policy.brief(self.state, given)
+
     # --- what hosts see ----------------------------------------------------------------------------------------------
 
     def starts(self, attempt: AttemptState) -> None:
@@ -181,14 +195,20 @@ class History:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
         key = _assignment(attempt)
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.assignments[key].calls)
-        final = self.role(attempt) == RoleName.COMPOSE
-        held_back = Amount() if final else self.state.definition.held_back
-        ceiling = self.state.definition.limits.ceiling
-        if not total(self.state.spent, reserved_total(self.state), reserved, held_back).fits(ceiling):
+        what, role = self.state.definition, self.state.role(self.role(attempt))
+        assert role is not None
+        stages, after = what.closing_stages, stages_after(what, self.state.assignments[key].assignment, role)
+        kept = what.held_back
+        if after < stages:
+            tokens, nanousd = kept.tokens * after // stages, kept.nanousd * after // stages
+            kept = Amount(requests=min(after, kept.requests), tokens=tokens, nanousd=nanousd)
+        if not total(self.state.spent, reserved_total(self.state), reserved, kept).fits(what.limits.ceiling):
             return None
         call_id = model_call_id(key, turn)
         self.write(
-            ev.ModelCallBegan(attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, final=final)
+            ev.ModelCallBegan(
+                attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, stages=stages, after=after
+            )
         )
         return call_id
 
@@ -285,7 +305,7 @@ class History:
 
     def thinks(self, attempt: AttemptState, value: Any = None, text: str | None = None) -> None:
         """Carry a thought out: ask the model (or fail for want of allowance), and return what it said."""
-        text = self.text() if text is None else text
+        text = "an answer" if text is None else text
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
         call_id = self.asks_model(attempt, Amount(requests=1, tokens=100, nanousd=10))
@@ -293,7 +313,10 @@ class History:
             self.fails(attempt, FailureClass.EXHAUSTED)
             return
         self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
-        self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text)))
+        given = self.state.assignments[_assignment(attempt)]
+        recorded = self.policy.accepted(self.state, given, value, text, (), self.brief(attempt))
+        value = None if recorded == value else recorded
+        self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))
 
     def taken_over(self) -> None:
         """The owner died; another process claims the run and gives up what was running."""
@@ -312,6 +335,8 @@ class History:
                 self.write(ev.ResumeRequested(by="me"))
             for attempt in self.attempts(AttemptStatus.PARKED):
                 self.answers_all(attempt)
+            if (asked := open_question(self.state)) is not None:
+                self.write(ev.QuestionAnswered(by="me", question_id=asked.id, text="as you like"))
             for attempt in self.live:
                 if self.state.assignments[_assignment(attempt)].assignment.subtask is not None:
                     self.works(attempt)
@@ -319,13 +344,9 @@ class History:
                     self.thinks(attempt, self.thought(attempt))
         raise AssertionError("the run never ended")
 
-    def text(self) -> str:
-        """A sound answer: one that uses every result."""
-        found = (result.data.summary for result in answerable_results(self.state) if result.data is not None)
-        return "; ".join(found) or "an answer"
-
     def thought(self, attempt: AttemptState) -> Any:
-        """A sound thought of the role: a plan of one subtask, or a review that accepts what was completed."""
+        """A sound thought of the role: a plan of one subtask, a review that accepts what was completed, a judgement
+        that confirms every claim."""
         assignment = self.state.assignments[_assignment(attempt)].assignment
         if assignment.role == RoleName.PLAN:
             return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
@@ -335,7 +356,9 @@ class History:
                 for key in assignment.input.get("covers", ())
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
-        return None
+        if assignment.role == JUDGE:
+            return {"verdicts": {str(claim["n"]): "confirmed" for claim in self.brief(attempt).get("claims", ())}}
+        return {"missing": []} if assignment.role == CONFIRM else None
 
 
 def _assignment(attempt: AttemptState) -> str:

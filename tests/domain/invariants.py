@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
+
+from pydantic import BaseModel
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
@@ -14,15 +16,18 @@ from leadhand.domain.evolve import evolve, fold, start
 from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.judgement import DOUBTED, ClaimVerdict
 from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, UNSUCCESSFUL, AssignmentStatus, AttemptStatus
 from leadhand.domain.limits import Amount
 from leadhand.domain.listing import listing_change
+from leadhand.domain.question import Question
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.tool import Effect
 from leadhand.domain.view.projection import Projection
-from leadhand.flows.flow import FlowPolicy
+from leadhand.flows.closing import policy_of
 from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.planning import direct
 from leadhand.flows.work_order.results import own_gaps
 
 LONG_LOG = 400
@@ -88,6 +93,9 @@ def check_step(before: RunState, after: RunState) -> None:
         elif now is not None and now.attempt != was.attempt:
             assert AttemptStatus.SETTLED in ATTEMPT[was.status] | {was.status}, f"{now.attempt} came too soon"
             assert now.number == was.number + 1
+    for name, asked in before.questions.items():
+        now = after.questions[name]
+        assert now == asked if asked.reply is not None else now.evolve(reply=None, by="") == asked, f"{name} changed"
     for kind in ("requests", "tokens", "nanousd"):
         assert getattr(after.spent, kind) >= getattr(before.spent, kind), f"{kind} were given back after being spent"
 
@@ -136,8 +144,11 @@ def _check_readiness(state: RunState) -> None:
                     AssignmentStatus.DROPPED,
                 )
                 assert (key in state.reusable) == state.assignments[subtask.reuses].ok
+            case AssignmentStatus.PENDING if assignment.attempt is not None:
+                assert assignment.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), (
+                    f"{key} has begun"
+                )
             case AssignmentStatus.PENDING:
-                assert assignment.attempt is None
                 assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
             case AssignmentStatus.RUNNING:
                 assert assignment.attempt is not None
@@ -175,9 +186,8 @@ def _check_orders(state: RunState) -> None:
         subtasks = [state.assignments[subtask] for subtask in order.order.subtask_keys()]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
         assert order.review is None or not order.open
-    under_way = (AssignmentStatus.RUNNING, AssignmentStatus.WAITING)
     assert set(state.busy) == {
-        key for key, each in state.assignments.items() if each.counts and each.status in under_way
+        key for key, each in state.assignments.items() if each.counts and each.attempt is not None
     }
     for subtask in state.assignments.values():
         if subtask in early:
@@ -230,19 +240,45 @@ def _check_end(state: RunState) -> None:
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
     assert reserved_total(state) == Amount(), "a finished run holds a reservation"
+    _check_judgement(state, finished)
     for command in ANY_COMMAND:
         try:
-            decide(state, command, state.created_at, FlowPolicy(WorkOrderFlow(), state.definition.evolve(options={})))
+            decide(state, command, state.created_at, policy_of(WorkOrderFlow(), state.definition.evolve(options={})))
         except do.Refused:
             continue
         raise AssertionError(f"a finished run accepted {command}")
     if state.status is RunStatus.SUCCEEDED:
         assert not finished.gaps
-    if state.status is RunStatus.SUCCEEDED and state.definition.flow == "work-order":
+    answered = not state.orders and direct(state) is not None
+    if state.status is RunStatus.SUCCEEDED and state.definition.flow == "work-order" and not answered:
         standing = [each for each in state.assignments.values() if each.order and each.superseded_by is None]
         assert standing
         assert all(subtask.accepted for subtask in standing)
         assert not own_gaps(state)
+
+
+def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
+    """The status says what was done; doubts matter only if they are contradictions, or the run is strict."""
+    if finished.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL):
+        assert finished.answer.strip()
+    judgement = finished.judgement
+    if judgement is None:
+        assert finished.gaps or finished.status is not RunStatus.PARTIAL
+        return
+    assert state.definition.check != "off"
+    claims = {claim.n: claim for claim in judgement.claims}
+    assert [*claims] == list(range(1, len(judgement.claims) + 1))
+    assert {doubt.n for doubt in judgement.doubts} == {n for n, claim in claims.items() if claim.verdict in DOUBTED}
+    for doubt in judgement.doubts:
+        assert doubt.verdict is claims[doubt.n].verdict
+        assert doubt.part in claims[doubt.n].text
+    if judgement.judged_by is None:
+        assert {claim.verdict for claim in judgement.claims} <= {ClaimVerdict.NOT_CHECKED, ClaimVerdict.UNCONFIRMED}
+    doubted = judgement.contradicted or (state.definition.strict and judgement.doubts)
+    if finished.status is RunStatus.SUCCEEDED:
+        assert not doubted
+    elif finished.status is RunStatus.PARTIAL:
+        assert doubted or finished.gaps
 
 
 ANY_COMMAND: list[do.Command] = [
@@ -256,6 +292,7 @@ ANY_COMMAND: list[do.Command] = [
     do.Finish(),
     do.Finish(cancelled=True),
     do.Start(assignment="plan"),
+    do.AskQuestion(question=Question(id="question-9", text="where?")),
 ]
 
 
@@ -279,3 +316,18 @@ def total(*amounts: Amount) -> Amount:
     for amount in amounts:
         summed = summed + amount
     return summed
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Everything that a value holds."""
+    if isinstance(value, BaseModel):
+        inner: Iterable[Any] = vars(value).values()
+    elif is_dataclass(value):
+        inner = [getattr(value, each.name) for each in fields(value)]
+    elif isinstance(value, dict):
+        inner = [*value, *value.values()]
+    else:
+        inner = value if isinstance(value, list | tuple | set) else ()
+    for each in inner:
+        yield each
+        yield from parts(each)

@@ -16,12 +16,15 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.judgement import CHECKS, Check
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import AttemptState
 from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.flows.run_view import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
+from leadhand.verify.roles import CONFIRM, JUDGE
 
 RESERVED = Amount(requests=1, tokens=1_000, nanousd=100)
 USAGES: tuple[Usage | None, ...] = (
@@ -51,6 +54,10 @@ def proposed_plan(pick: Pick) -> Any:
     """What a lead answers when it is asked to plan; sometimes nonsense."""
     if pick([False] * 9 + [True]):
         return pick([None, [], {"goal": ""}, {"goal": "it", "subtasks": "none"}])
+    if pick([False] * 9 + [True]):
+        return pick(
+            [{"question": "where?"}, {"question": "where?"}, {"answer": "it is 4"}, {"answer": "a", "more": True}]
+        )
     count = pick([0, 1, 2, 2, 3, 3, 4, 5])
     subtasks = [proposal(pick, list(range(pick([index] * 9 + [count])))) for index in range(count)]
     cannot = [{"what": "fly", "reason": "there is no tool for it"}] if pick([False, False, True]) else []
@@ -98,6 +105,21 @@ def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> An
     }
 
 
+def proposed_verdicts(pick: Pick, brief: dict[str, Any]) -> Any:
+    """What a judge answers: any verdicts with any reasons, now and then nonsense."""
+    if pick([False] * 9 + [True]):
+        return pick([None, {}, {"verdicts": {"x": "confirmed", "1": "splendid"}, "doubts": [{}], "missing": [None]}])
+    verdicts: dict[str, str] = {}
+    doubts: list[dict[str, Any]] = []
+    for claim in brief.get("claims", ()):
+        n, text = claim["n"], claim["text"]
+        verdicts[str(n)] = pick(["confirmed", "derived", "own_words", "unconfirmed"] + ["contradicted"] * 4)
+        proof = pick([{"evidence": key, "quote": "1"} for key in brief["evidence"]] + [{"action": True}, {}])
+        doubts.append({"claim": n, "part": pick([text, text, "unsaid"]), "why": "so it seems", **proof})
+    missing = [{"part": "swimming", "request": pick(["look", "unasked"])}] if pick([False, False, True]) else []
+    return {"verdicts": verdicts, "doubts": doubts, "missing": missing}
+
+
 def subtasks(history: History) -> list[str]:
     """The keys of all subtasks so far."""
     return [key for key, each in history.state.assignments.items() if each.assignment.subtask is not None]
@@ -126,12 +148,18 @@ def think(history: History, pick: Pick) -> None:
     role = history.role(attempt)
     given = history.state.assignments[attempt.attempt.rpartition("/a")[0]].assignment
     covers = tuple(given.input.get("covers", ()))
-    value = None
-    if role == RoleName.PLAN:
+    value, text = None, pick([None, None, "an answer", "it cites [7]", " "])
+    if CORRECTS in given.input:
+        text = pick([history.brief(attempt)["answer"], "another answer"])
+    elif role == RoleName.PLAN:
         value = as_written(pick, attempt) if attempt.written and pick([True, True, False]) else proposed_plan(pick)
     elif role == RoleName.REVIEW:
         value = proposed_review(pick, history, covers)
-    history.thinks(attempt, value, pick([None, None, "an answer", "it cites [7]", " "]))
+    elif role == JUDGE:
+        value = proposed_verdicts(pick, history.brief(attempt))
+    elif role == CONFIRM:
+        value = {"missing": pick([[], [{"n": 1, "reason": "so it is"}], [{"n": 9, "reason": "so it seems"}]])}
+    history.thinks(attempt, value, text)
 
 
 def think_well(history: History, pick: Pick) -> None:
@@ -209,6 +237,12 @@ def answer(history: History, pick: Pick) -> None:
     attempt = some(history, pick, AttemptStatus.PARKED)
     if attempt is not None:
         history.answers_all(attempt, ok=pick([True, False]))
+
+
+def reply(history: History, pick: Pick) -> None:
+    """Somebody answers a question: one that is open, was answered already, is an approval, or was never asked."""
+    asked = [*history.state.questions, *history.state.questions, *history.state.approvals, "question-9"]
+    history.write(ev.QuestionAnswered(by="me", question_id=pick(asked), text=pick(["here", "there"])))
 
 
 def lose(history: History, pick: Pick) -> None:
@@ -292,6 +326,7 @@ MOVES: dict[Callable[[History, Pick], None], int] = {
     call_tool: 1,
     park: 1,
     answer: 1,
+    reply: 1,
     lose: 1,
     late: 1,
     person: 1,
@@ -303,10 +338,10 @@ MOVES: dict[Callable[[History, Pick], None], int] = {
 """Every move that keeps what was promised to the budget, with how often it is made."""
 
 
-def walk(seed: int, steps: int, *, to_the_end: bool = False, **limits: Any) -> History:
+def walk(seed: int, steps: int, *, to_the_end: bool = False, check: Check = "judge", **more: Any) -> History:
     """A history of about so many random moves that change something, the same for the same seed."""
     random = Random(seed)
-    history = History(definition(**limits))
+    history = History(definition(check, **more))
     moves, weights = list(MOVES), list(MOVES.values())
     for _ in range(4 * steps):
         before, then = len(history.log), history.now
@@ -340,6 +375,8 @@ def _walked(most_steps: int, to_the_end: bool) -> st.SearchStrategy[History]:
         to_the_end=st.just(value=True) if to_the_end else st.booleans(),
         max_steps=st.integers(1, 4),
         batch_size=st.sampled_from([None, None, 1, 2]),
+        check=st.sampled_from(["judge", *CHECKS]),
+        strict=st.booleans(),
     )
 
 
@@ -352,6 +389,8 @@ def _kept(number: int, most_steps: int, to_the_end: bool) -> History:
         to_the_end=random.choice([to_the_end, True]),
         max_steps=random.randint(1, 4),
         batch_size=random.choice([None, None, 1, 2]),
+        check=random.choice(["judge", *CHECKS]),
+        strict=random.choice([True, False]),
     )
 
 

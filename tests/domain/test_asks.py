@@ -167,11 +167,9 @@ def test_a_task_under_the_same_key_is_carried_out_once_for_the_same_parent():
     history.decide_all()
     (answer,) = decided(history, "a", THERE.evolve(title="Look again"), turn=2)
 
-    assert answer == ev.CallAnswered(
-        call_id="a/t2/c0",
-        ok=False,
-        content="the same task was carried out before (Look there): use that result, also in notes/day-1.md",
-    )
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.call_id, answer.ok) == ("a/t2/c0", False)
+    assert all(each in answer.content for each in ("Look there", "notes/day-1.md"))
     history.decide_all()
     (issued,) = decided(history, "a", THERE.evolve(key="elsewhere"), turn=3)
     assert isinstance(issued, ev.AssignmentIssued)
@@ -195,7 +193,7 @@ def test_a_task_that_is_under_way_is_not_started_again():
     assert [key for key in history.state.assignments if key != "a"] == ["a/t1/c0"]
     refused = call_of(history, "a/t1/c1").failure
     assert refused is not None
-    assert refused.message == ("the same task is already running (Look there): that call receives its result")
+    assert "Look there" in refused.message
 
 
 def test_a_task_that_failed_is_started_once_more():
@@ -208,14 +206,14 @@ def test_a_task_that_failed_is_started_once_more():
     (answer,) = decided(history, "a", THERE, turn=3)
 
     assert isinstance(answer, ev.CallAnswered)
-    assert answer.content == "the same task failed 2 times, so it was not started again: it did not work"
+    assert (answer.ok, "it did not work" in answer.content) == (False, True)
 
 
 def test_one_call_does_not_delegate_a_task_twice():
     (answer,) = decided(working(), "a", THERE, THERE)
 
     assert isinstance(answer, ev.CallAnswered)
-    assert answer.content == "the call delegates one task twice: delegate it once"
+    assert not answer.ok
 
 
 def test_an_answer_that_does_not_count_is_written_again_without_delegating_again():
@@ -313,7 +311,7 @@ def test_a_long_list_of_todos_and_many_artifacts_are_kept():
     assert len(history.state.todos) == 2_000
     assert len(history.state.artifacts) == 200
     assert isinstance(answer, ev.CallAnswered)
-    assert answer.content == "two todos have the id '7': give each its own"
+    assert (answer.ok, "'7'" in answer.content) == (False, True)
 
 
 @pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])
@@ -327,33 +325,33 @@ def test_a_path_names_a_file_or_a_folder_and_not_both(first: str, second: str, a
     (answer,) = decided(history, "a", *asked, FILE.evolve(path=second), turn=2)
 
     assert isinstance(answer, ev.CallAnswered)
-    assert "cannot both be artifacts" in answer.content
+    assert not answer.ok
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("ask", "reason"),
+    ("ask", "named"),
     [
-        (Delegate(role="nobody"), "this run has no role or worker 'nobody'"),
-        (Delegate(role="looker", tools=("fly",)), "the caller may not use fly, so it cannot grant it to a worker"),
-        (POET.evolve(name="looker"), "'looker' is a role of the flow: choose another name"),
-        (POET.evolve(tools=("fly", "look")), "the caller may not use fly, so it cannot grant it to a worker"),
-        (FILE.evolve(path="../notes.md"), "'../notes.md' is not a path for an artifact"),
-        (FILE.evolve(path="/etc/passwd"), "is not a path for an artifact"),
-        (FILE.evolve(path="notes\\a.md"), "is not a path for an artifact"),
-        (FILE.evolve(path=""), "is not a path for an artifact"),
-        (FILE.evolve(digest=""), "the artifact notes/day-1.md has no content"),
+        (Delegate(role="nobody"), "'nobody'"),
+        (Delegate(role="looker", tools=("fly",)), "fly"),
+        (POET.evolve(name="looker"), "'looker'"),
+        (POET.evolve(tools=("fly", "look")), "fly"),
+        (FILE.evolve(path="../notes.md"), "'../notes.md'"),
+        (FILE.evolve(path="/etc/passwd"), "'/etc/passwd'"),
+        (FILE.evolve(path="notes\\a.md"), "a.md"),
+        (FILE.evolve(path=""), "''"),
+        (FILE.evolve(digest=""), "notes/day-1.md"),
     ],
 )
-def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_done(ask: Ask, reason: str):
+def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_done(ask: Ask, named: str):
     history = working()
     (answer,) = decided(history, "a", TODOS, ask)
 
     assert isinstance(answer, ev.CallAnswered)
     assert not answer.ok
-    assert reason in answer.content
+    assert named in answer.content
     assert history.state.todos == ()
     returned = call_of(history, "a/t1/c0")
     assert returned.failure is not None

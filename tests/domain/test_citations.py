@@ -2,7 +2,11 @@
 
 import pytest
 
-from leadhand.domain.citations import as_data, cited, named_sources, without_own_sources
+from leadhand.domain.citations import citations_in
+
+
+def cited(text: str) -> list[str]:
+    return [id_ for each in citations_in(text) for id_ in each.ids]
 
 
 @pytest.mark.parametrize(
@@ -16,39 +20,32 @@ from leadhand.domain.citations import as_data, cited, named_sources, without_own
         "at [10:30]",
         "node[x1]",
         "[v2] and [1.5]",
+        "the list `[1, 2]`, and ```\nrows[3]\n```",
+        "[2](https://example.org/two)",
+        "[p2](https://example.org/two)",
     ],
 )
-def test_code_and_data_in_brackets_cite_nothing(text: str) -> None:
-    assert cited(text) == set()
-    assert as_data(text) == text
+def test_code_data_and_links_cite_nothing(text: str) -> None:
+    assert cited(text) == []
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["[source no. 9]", "[web:9]", "[ref - 9]", "[see also: 9]", "[**9**]", "[#9]", "[Note. 9]", "[items 9, no. 9]"],
+    ("text", "ids"),
+    [
+        ("It rains [2].", ["2"]),
+        ("It rains [1, 3–5][^7].", ["1", "3", "4", "5", "7"]),
+        ("It rains 【4†source】.", ["4"]),
+        ("It rains [p3, p7] (p9).", ["p3", "p7", "p9"]),
+        ("It rains [p3, 7].", ["p3", "p7"]),
+        ("It rains [see p3–p5].", ["p3", "p4", "p5"]),
+        ("It rains [3f9a1c20.1, memory/costs.md].", ["3f9a1c20.1", "memory/costs.md"]),
+        ("It rains [1-9000].", ["1"]),
+    ],
 )
-def test_a_number_after_what_names_a_source_is_a_citation(text: str) -> None:
-    assert cited(text) == {9}
-    assert cited(as_data(text)) == set()
+def test_citations_are_found_in_each_notation_that_models_use(text: str, ids: list[str]) -> None:
+    assert cited(text) == ids
 
 
-def test_a_list_of_headings_is_one_list() -> None:
-    assert named_sources("- Sources\n" * 50) == ["Sources"] * 49
-    assert named_sources("# Sources\n\n- Le Monde\n- Source: Le Soir") == ["Le Monde", "Source: Le Soir", "Le Soir"]
-
-
-def test_headings_of_sources_without_sources_stay() -> None:
-    """Also those of a text that is nothing else, which takes no more time for each of them."""
-    text = "Sources http://a.example\n" * 20_000 + "\n" * 20_000 + "Sources:\n" * 20_000
-    assert without_own_sources(text) == text
-    assert without_own_sources("It rains.\n\nSources:\n\n- [1] http://a.example\n\nIt is cold.") == (
-        "It rains.\n\nIt is cold."
-    )
-
-
-@pytest.mark.parametrize(
-    "said", ["Sources: none", "**Sources:** None were used.", "Quellen: keine", "# References\n\n- N/A"]
-)
-def test_a_text_that_says_that_it_has_no_sources_names_none(said: str) -> None:
-    assert named_sources(said) == []
-    assert named_sources("Sources: None of the Above (a magazine)") == ["None of the Above (a magazine)"]
+def test_a_citation_says_where_it_stands() -> None:
+    text = "Rain [1] and wind [p2]."
+    assert [text[each.start : each.end] for each in citations_in(text)] == ["[1]", "[p2]"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from leadhand.domain.host_waits import driver_wait
@@ -17,31 +19,28 @@ def host(name: str = "one", **said: object) -> HostLine:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "tools", "reason"),
+    ("hosts", "tools", "named"),
     [
-        ([], set(), "waiting for a host: start one with `leadhand work` or `leadhand serve`"),
-        ([host(kind=HostKind.RUN)], set(), "waiting for a host: start one with `leadhand work` or `leadhand serve`"),
-        ([host(draining=True)], set(), "waiting for a host: start one with `leadhand work` or `leadhand serve`"),
-        ([host(flows=())], set(), "waiting for a host that knows the flow `pieces`@2"),
-        ([host(versions={"pieces": (1,)})], set(), "waiting for a host that knows the flow `pieces`@2"),
-        ([host(versions={})], set(), "waiting in the queue"),  # it has not loaded the flow, or cannot say
-        ([host(tools=("a",)), host(tools=("c",), flows=())], {"a", "c"}, "waiting for a host that has the tool `c`"),
-        ([host()], {"b", "a"}, "waiting for a host that has the tools `a`, `b`"),
-        (
-            [host(tools=("a",)), host("two", tools=("b",))],
-            {"a", "b"},
-            "waiting for a host that has all of the tools `a`, `b`",
-        ),
-        ([host(tools=("a",))], {"a"}, "waiting in the queue"),
+        ([], set(), {"leadhand work", "leadhand serve"}),
+        ([host(kind=HostKind.RUN)], set(), {"leadhand work", "leadhand serve"}),
+        ([host(draining=True)], set(), {"leadhand work", "leadhand serve"}),
+        ([host(flows=())], set(), {"pieces"}),
+        ([host(versions={"pieces": (1,)})], set(), {"pieces"}),
+        ([host(versions={})], set(), set()),  # it has not loaded the flow, or cannot say: the run is in the queue
+        ([host(tools=("a",)), host(tools=("c",), flows=())], {"a", "c"}, {"c"}),
+        ([host()], {"b", "a"}, {"a", "b"}),
+        ([host(tools=("a",)), host("two", tools=("b",))], {"a", "b"}, {"a", "b"}),
+        ([host(tools=("a",))], {"a"}, set()),
     ],
 )
-def test_a_run_waits_for_what_no_host_has(hosts: list[HostLine], tools: set[str], reason: str) -> None:
-    assert driver_wait(RUN, tools, hosts) == reason
+def test_a_run_waits_for_what_no_host_has(hosts: list[HostLine], tools: set[str], named: set[str]) -> None:
+    assert {*re.findall("`(.*?)`", driver_wait(RUN, tools, hosts))} == named
 
 
 def test_a_refusal_counts_only_where_hosts_seem_to_have_everything() -> None:
-    assert driver_wait(RUN, set(), [host()], "no model m") == "no host can drive it: no model m"
-    assert driver_wait(RUN, {"a"}, [host()], "no model m") == "waiting for a host that has the tool `a`"
+    assert "no model m" in driver_wait(RUN, set(), [host()], "no model m")
+    missing = driver_wait(RUN, {"a"}, [host()], "no model m")
+    assert ("`a`" in missing, "no model m" in missing) == (True, False)
 
 
 def test_a_later_release_may_announce_more() -> None:

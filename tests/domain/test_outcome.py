@@ -1,6 +1,8 @@
-"""What a run comes to: the answer's sources, its gaps, and a summary that needs no model and hides nothing."""
+"""What a run comes to: its status, its gaps, the answer's sources, and a list of results that needs no model."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,23 +12,16 @@ from domain.histories import History, definition
 from domain.moves import histories
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.citations import cited
+from leadhand.domain.citations import citations_in
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.judgement import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import all_gaps, concluded
-from leadhand.domain.outcome import plain_summary as plain_summary_of
+from leadhand.domain.outcome import all_gaps, concluded, plain_list, source_numbers
 from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Subtask, Unsupported, WorkOrder
 from leadhand.domain.work_result import Review
-from leadhand.flows.work_order.composing import composition_gaps
+from leadhand.flows.work_order.results import NO_VERDICT, answer_sources, answerable_results, not_evaluated, subtasks
 from leadhand.flows.work_order.results import all_gaps as gaps
-from leadhand.flows.work_order.results import answer_sources, answerable_results, subtasks, unverified
-
-
-def plain_summary(state: RunState) -> str:
-    """The answer that code would write if the run ended now."""
-    return plain_summary_of(state, list(answerable_results(state)), gaps(state))
 
 
 def status_of(history: History) -> RunStatus:
@@ -35,25 +30,18 @@ def status_of(history: History) -> RunStatus:
 
 
 @given(histories(most_steps=60))
-def test_the_plain_summary_names_every_gap_and_every_result(history: History):
+def test_the_plain_list_has_every_result_with_its_own_sources_and_nothing_else(history: History):
     state = history.state
-    summary = plain_summary(state)
+    results = list(answerable_results(state))
+    numbers = source_numbers(answer_sources(state))
+    lines = plain_list(state, results).splitlines()
 
-    assert summary.strip()
-    for gap in gaps(state):
-        assert gap.name in summary
-        assert gap.reason in summary
-        assert gap.next_action
-    for subtask in answerable_results(state):
-        assert subtask.data is not None
-        assert subtask.data.summary in summary
-
-
-@given(histories(most_steps=60))
-def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
-    count = len(answer_sources(history.state))
-
-    assert cited(plain_summary(history.state)) <= set(range(1, count + 1))
+    assert len(lines) == len(results)
+    for line, result in zip(lines, results, strict=True):
+        assert result.data is not None
+        assert result.data.summary in line
+        own = sorted(str(numbers[source.title, source.url]) for source in result.data.sources)
+        assert sorted(id_ for each in citations_in(line) for id_ in each.ids) == own
 
 
 @given(histories(most_steps=60))
@@ -65,22 +53,22 @@ def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History)
     for subtask in subtasks(state):
         key = subtask.key
         if subtask.superseded_by is None:
-            doubted = key in shown and bool(subtask.doubt)
-            assert (key in shown) != (key in missing) or doubted, f"{key} is {subtask.status}"
+            assert (key in shown) != (key in missing), f"{key} is {subtask.status}"
         else:
             assert key not in shown | missing
     assert {part.what for part in state.unsupported} <= {gap.name for gap in gaps(state)}
 
 
 @given(histories(most_steps=60))
-def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
+def test_what_was_not_evaluated_is_used_and_is_a_gap(history: History):
     state = history.state
+    used = {each.key for each in answerable_results(state)}
     named = {gap.assignment: (gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
 
     for subtask in subtasks(state):
-        if unverified(subtask) and subtask.superseded_by is None:
+        if not_evaluated(subtask) and subtask.superseded_by is None:
             assert named[subtask.key] == ((subtask.order, subtask.position) if subtask.order else (None, None))
-            assert "(unverified" in plain_summary(state)
+            assert subtask.key in used
 
 
 @given(histories(most_steps=60))
@@ -96,14 +84,36 @@ def test_the_status_is_what_the_evidence_makes_of_it(history: History):
     state, finished = history.state, history.state.finished
     if finished is None or finished.status is RunStatus.CANCELLED:
         return
-    assert finished.gaps == tuple(all_gaps(state, history.policy.outcome(state)))
-    uncomposed = {gap.name for gap in composition_gaps(state)}
-    assert [gap for gap in finished.gaps if gap.name not in uncomposed] == gaps(state)
+    assert finished.gaps == tuple(all_gaps(state, history.policy.outcome(state), finished.failure))
+    if state.orders:
+        assert {gap.assignment or gap.name for gap in gaps(state)} <= {g.assignment or g.name for g in finished.gaps}
+    judgement = finished.judgement
+    doubted = judgement is not None and (judgement.contradicted or (state.definition.strict and judgement.doubts))
     if finished.status is RunStatus.SUCCEEDED:
         assert not finished.gaps
+        assert not doubted
     elif finished.status is RunStatus.PARTIAL:
-        assert finished.gaps
-        assert any(answerable_results(history.state))
+        assert finished.gaps or doubted
+        assert any(answerable_results(state)) or not state.orders
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("verdict", ClaimVerdict)
+def test_a_doubt_does_not_change_the_status_unless_it_is_a_contradiction_or_the_run_is_strict(
+    verdict: ClaimVerdict, strict: bool
+):
+    history = judged(["accept"])
+    state = replace(history.state, definition=history.state.definition.evolve(strict=strict))
+    claim = JudgedClaim(n=1, text="all is well", verdict=verdict)
+    doubt = Doubt(n=1, claim=claim.text, part=claim.text, verdict=verdict, why="so it seems")
+    judgement = Judgement(claims=(claim,), doubts=(doubt,) if verdict in DOUBTED else (), judged_by="fake")
+    outcome = history.policy.outcome(state)._replace(answer="all is well", judgement=judgement)
+
+    finished = concluded(state, outcome, None)
+
+    doubted = verdict is ClaimVerdict.CONTRADICTED or (strict and verdict in DOUBTED)
+    assert finished.status is (RunStatus.PARTIAL if doubted else RunStatus.SUCCEEDED)
+    assert (finished.answer, finished.judgement, finished.gaps) == ("all is well", judgement, ())
 
 
 def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cannot: tuple[str, ...] = ()) -> History:
@@ -136,7 +146,7 @@ def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cann
         ("retry", AssignmentStatus.FAILED, "insufficient", "so it seems"),
         ("replan", AssignmentStatus.FAILED, "insufficient", "so it seems"),
         ("drop", AssignmentStatus.DROPPED, "insufficient", "so it seems"),
-        ("none", AssignmentStatus.COMPLETED, "insufficient", "could not be reviewed: unverified"),
+        ("none", AssignmentStatus.COMPLETED, "insufficient", NO_VERDICT),
     ],
 )
 def test_a_result_that_is_not_accepted_is_a_gap_with_its_reason(
@@ -167,10 +177,11 @@ def test_a_run_that_its_review_calls_incomplete_does_not_succeed():
     assert status_of(history) is not RunStatus.SUCCEEDED, "the lead said that something lacks, and nobody says what"
 
 
-def test_nothing_done_is_failure_and_says_so():
+def test_nothing_done_is_failure_without_an_answer():
     history = History()
-    assert status_of(history) is RunStatus.FAILED
-    assert plain_summary(history.state) == "No part of the request could be answered."
+    finished = concluded(history.state, history.policy.outcome(history.state), None)
+    assert (finished.status, finished.answer) == (RunStatus.FAILED, "")
+    assert finished.failure is not None
 
 
 @given(st.sampled_from(list(FailureClass)))

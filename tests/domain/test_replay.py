@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from refusals import refused
 
 from domain.histories import History
-from domain.invariants import check_log, differences
+from domain.invariants import check_log, differences, parts
 from domain.moves import histories
 from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import EVENT_TYPES, UPCASTERS, AnyEvent, Entry, Event, upcast
-from leadhand.domain.events.upcasters import RENAMED
+from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, Event
 from leadhand.domain.evolve import evolve, fold, replay, start
 
 
@@ -49,6 +50,13 @@ def test_entries_that_come_twice_change_nothing(history: History, data: st.DataO
 
 
 @given(histories())
+def test_nothing_in_a_log_or_a_state_can_be_changed(history: History):
+    assert {type(each) for each in parts((*history.log, history.state))} & {dict, list, set} == set()
+    with pytest.raises(FrozenInstanceError):
+        history.state.seq = 0
+
+
+@given(histories())
 def test_a_log_folded_entry_by_entry_is_sound_at_every_step(history: History):
     assert differences(check_log("run_1", history.log), history.state) == {}
 
@@ -76,9 +84,9 @@ def test_a_log_must_begin_with_the_start_of_its_run():
     history = History()
     history.decide_all()
 
-    with pytest.raises(UnreadableRun, match="begins with assignment_issued"):
+    with refused(UnreadableRun, "assignment_issued"):
         replay("run_1", history.log[1:])
-    with pytest.raises(ValueError, match="empty"):
+    with refused(ValueError, "run_1"):
         replay("run_1", [])
 
 
@@ -93,21 +101,8 @@ def test_one_event_leaves_the_state_before_it_as_it_was():
 
 
 def test_every_event_has_a_name_of_its_own_in_the_past_tense_and_a_kind():
-    today = {name: event for name, event in EVENT_TYPES.items() if name not in RENAMED}
-    assert len(today) == len(set(today.values()))
-    assert {EVENT_TYPES[old] for old in RENAMED} <= set(today.values()), (
-        "what an older log holds is read as an event of today"
-    )
-    for name, event in today.items():
+    assert len(EVENT_TYPES) == len(set(EVENT_TYPES.values()))
+    for name, event in EVENT_TYPES.items():
         assert name == "".join(f"_{c.lower()}" if c.isupper() else c for c in event.__name__).removeprefix("_")
         assert event.kind in ("decision", "observation", "request")
         assert event.version >= 1
-
-
-def test_an_old_event_is_brought_up_to_date_step_by_step(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(UPCASTERS, ("thing_happened", 1), lambda body: {**body, "two": True})
-    monkeypatch.setitem(UPCASTERS, ("thing_happened", 2), lambda body: {**body, "three": True})
-
-    assert upcast("thing_happened", 1, {}) == {"two": True, "three": True}
-    assert upcast("thing_happened", 2, {}) == {"three": True}
-    assert upcast("thing_happened", 3, {}) == {}

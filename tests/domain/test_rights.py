@@ -53,28 +53,28 @@ def test_an_assignment_may_use_what_its_role_allows_narrowed_by_its_flow(
 
 
 @pytest.mark.parametrize(
-    ("command", "reason"),
+    ("command", "named"),
     [
-        (do.Assign(id="b", role="looker", tools=("send",)), "b may not use send: the role looker does not allow it"),
-        (do.Assign(id="b", role="looker", tools=("look", "fly")), "b may not use fly"),
-        (do.Assign(id="b", role="thinker", tools=("look",)), "b may not use look"),
-        (do.Assign(id="b", role="nobody"), "b names the role 'nobody', which the flow does not define"),
-        (do.Assign(id="b", role="looker", needs=("c",)), "b needs 'c', which does not exist"),
-        (do.Assign(id="b", role="looker", needs=("b",)), "b needs 'b', which does not exist"),
-        (do.Assign(id="a", role="looker"), "a already exists"),
-        (do.Assign(id="", role="looker"), "is not a valid assignment id"),
-        (do.Assign(id="a/a1", role="looker"), "is not a valid assignment id"),
-        (do.Assign(id="wo-001.0", role="looker"), "is not a valid assignment id"),
-        (do.Assign(id="b", role="flyer"), "the role flyer names the tool fly, which the run does not have"),
+        (do.Assign(id="b", role="looker", tools=("send",)), ("b", "send", "looker")),
+        (do.Assign(id="b", role="looker", tools=("look", "fly")), ("b", "fly")),
+        (do.Assign(id="b", role="thinker", tools=("look",)), ("b", "look")),
+        (do.Assign(id="b", role="nobody"), ("b", "'nobody'")),
+        (do.Assign(id="b", role="looker", needs=("c",)), ("b", "'c'")),
+        (do.Assign(id="b", role="looker", needs=("b",)), ("b", "'b'")),
+        (do.Assign(id="a", role="looker"), (" a ",)),
+        (do.Assign(id="", role="looker"), ("''",)),
+        (do.Assign(id="a/a1", role="looker"), ("'a/a1'",)),
+        (do.Assign(id="wo-001.0", role="looker"), ("'wo-001.0'",)),
+        (do.Assign(id="b", role="flyer"), ("flyer", "fly")),
     ],
 )
-def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, reason: str):
+def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, named: tuple[str, ...]):
     history = history_of(ANY, LOOKER, THINKER, Role(name="flyer", tools=("fly",)))
     assigned(history, "a", "looker")
     before = len(history.log)
 
     assert not history.command(command)
-    assert reason in history.refusal
+    assert all(each in history.refusal for each in named)
     assert len(history.log) == before
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_handed_out_while_a_run_is_paused():
     assert history.command(do.Pause())
 
     assert not history.command(do.Assign(id="a", role="any"))
-    assert history.refusal == "the run is paused"
+    assert "paused" in history.refusal
 
 
 # --- of child assignments --------------------------------------------------------------------------------------------
@@ -145,9 +145,9 @@ def test_the_tool_that_asked_for_a_child_cannot_be_handed_on_by_naming_it():
     assert may_use(history.state, child) == {"look"}
 
     (answer,) = decided(history, child, Delegate(tools=("research",)), tool="scout")
-    assert answer == ev.CallAnswered(
-        call_id=f"{child}/t1/c0", ok=False, content="the caller may not use research, so it cannot grant it to a worker"
-    )
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.call_id, answer.ok) == (f"{child}/t1/c0", False)
+    assert "research" in answer.content
 
 
 def test_a_call_of_a_delegating_tool_is_a_child_without_that_tool():
@@ -212,9 +212,9 @@ def test_assignments_ask_for_others_only_so_deep():
     assert depth_of(history.state, history.state.assignments[key].assignment) == MAX_DEPTH
 
     (answer,) = decided(history, key, Delegate(), tool="look")
-    assert answer == ev.CallAnswered(
-        call_id=f"{key}/t1/c0", ok=False, content=f"delegation is limited to {MAX_DEPTH} levels"
-    )
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.call_id, answer.ok) == (f"{key}/t1/c0", False)
+    assert str(MAX_DEPTH) in answer.content
 
 
 # --- what may be spent -----------------------------------------------------------------------------------------------

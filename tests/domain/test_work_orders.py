@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from refusals import refused
 
 from domain.histories import TOOLS
 from leadhand.domain.ids import split_key, subtask_key
@@ -60,7 +61,7 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
 
     assert bool(found) == reaches_itself(graph)
     if found:
-        circle = found[0].removeprefix("the needs form a cycle: ").split(" -> ")
+        circle = found[0].partition(": ")[2].split(" -> ")
         assert circle[0] == circle[-1]
         for key, following in pairwise(circle):
             assert following in made.subtasks[split_key(key)[1]].needs
@@ -75,24 +76,23 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
 
 
 @pytest.mark.parametrize(
-    ("proposed", "fault"),
+    ("proposed", "named"),
     [
-        ({"name": "a", "tool": "fly"}, "names the tool 'fly', which does not exist; there are: look, send, write"),
-        ({"name": "a", "tool": "look"}, "lacks n, and nothing that it needs supplies it"),
-        ({"name": "a", "needs": [7]}, "needs 'wo-001.7', which is not a subtask"),
-        ({"name": "a", "needs": ["wo-000.0"]}, "needs 'wo-000.0', which is not a subtask"),
-        ({"name": "a", "needs": [-1]}, "needs '-1', which is not a subtask"),
-        (
-            {"name": "a", "args": {"n": {"$result": {"subtask": "0"}}}},
-            "the needs form a cycle: wo-001.0 -> wo-001.0",  # what it refers to is what it needs
-        ),
-        ({"name": "a", "needs": [0]}, "the needs form a cycle: wo-001.0 -> wo-001.0"),
+        ({"name": "a", "tool": "fly"}, ("a", "'fly'", "look, send, write")),
+        ({"name": "a", "tool": "look"}, ("a", " n")),
+        ({"name": "a", "needs": [7]}, ("a", "'wo-001.7'")),
+        ({"name": "a", "needs": ["wo-000.0"]}, ("a", "'wo-000.0'")),
+        ({"name": "a", "needs": [-1]}, ("a", "'-1'")),
+        # What a subtask refers to is what it needs.
+        ({"name": "a", "args": {"n": {"$result": {"subtask": "0"}}}}, ("wo-001.0 -> wo-001.0",)),
+        ({"name": "a", "needs": [0]}, ("wo-001.0 -> wo-001.0",)),
     ],
 )
-def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], fault: str):
+def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], named: tuple[str, ...]):
     made = issue((ProposedSubtask.model_validate(proposed),), "wo-001", "it")
 
-    assert any(fault in found for found in order_problems(made, TOOLBOX)), order_problems(made, TOOLBOX)
+    problems = order_problems(made, TOOLBOX)
+    assert any(all(each in problem for each in named) for problem in problems), problems
 
 
 def test_an_argument_may_be_missing_where_a_need_will_supply_it():
@@ -142,7 +142,7 @@ def test_a_reference_to_a_result_follows_its_subtask_to_its_key():
 
     assert made.subtasks[1].args == {
         "n": {"$result": {"subtask": "wo-002.0", "path": "/raw/n"}},
-        "m": {"$result": {"subtask": "wo-002.0", "path": "/summary"}},
+        "m": {"$result": {"subtask": "wo-002.0"}},
     }
 
 
@@ -167,12 +167,12 @@ def test_only_what_names_a_subtask_is_a_reference(value: Any):
     assert (reference is not None) == names
     if reference is not None:
         path = inner.get("path") if isinstance(inner, dict) else None
-        assert reference[1] == (path if isinstance(path, str) else "/summary")
+        assert reference[1] == (path if isinstance(path, str) else None)
 
 
 @pytest.mark.parametrize("key", ["wo-001", "wo-001.", "wo-001.x", ".", "", "wo-001.²"])
 def test_what_is_no_key_of_a_subtask_is_refused(key: str):
-    with pytest.raises(ValueError, match="is not a subtask key"):
+    with refused(ValueError, key):
         split_key(key)
 
 

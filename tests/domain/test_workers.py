@@ -84,7 +84,7 @@ def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers
 
 def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
     wanted = DefineWorker(name="poet", instructions="Write.", tools=("make",))
-    assert refusal(working(), wanted) == "a worker that is defined during a run may not use make in this project"
+    assert "make" in refusal(working(), wanted)
     (defined, _) = decided(working(nested=True), "a", wanted)
     assert isinstance(defined, ev.WorkerDefined)
     assert defined.role.tools == ("make",)
@@ -92,7 +92,7 @@ def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
 
 def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
     wanted = DefineWorker(name="poet", instructions="Write.", tools=("write",))
-    assert refusal(working(NARROW), wanted) == "the caller may not use write, so it cannot grant it to a worker"
+    assert "write" in refusal(working(NARROW), wanted)
 
 
 def test_a_worker_has_the_limits_of_its_maker() -> None:
@@ -104,7 +104,7 @@ def test_a_worker_has_the_limits_of_its_maker() -> None:
 
 def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:
     wanted = DefineWorker(name="evaluator", instructions="Write.")
-    assert refusal(working(), wanted) == "the project declares a worker 'evaluator': choose another name"
+    assert "'evaluator'" in refusal(working(), wanted)
 
 
 def test_its_maker_can_define_a_worker_again() -> None:
@@ -124,7 +124,7 @@ def test_another_worker_cannot_replace_it() -> None:
     assigned(history, "b", "lead")
     (answered,) = decided(history, "b", DefineWorker(name="poet", instructions="Steal."))
     assert isinstance(answered, ev.CallAnswered)
-    assert answered.content == "another worker of this run defined 'poet': choose another name"
+    assert (answered.ok, "'poet'" in answered.content) == (False, True)
 
 
 def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
@@ -140,7 +140,7 @@ def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
     history.decide_all()
     (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(role="evaluator"), tool="research")
     assert isinstance(answered, ev.CallAnswered)
-    assert answered.content.startswith("evaluator is already at work on this")
+    assert "evaluator" in answered.content
 
 
 def test_a_call_of_a_worker_returns_what_it_answered() -> None:
@@ -163,4 +163,4 @@ def test_the_makers_of_workers_are_part_of_the_state() -> None:
 
 @pytest.mark.parametrize("ask", [Delegate(role="nobody"), Delegate(role="poet")])
 def test_a_worker_that_nobody_defined_cannot_be_called(ask: Delegate) -> None:
-    assert refusal(working(), ask) == f"this run has no role or worker {ask.role!r}"
+    assert repr(ask.role) in refusal(working(), ask)

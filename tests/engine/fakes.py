@@ -75,7 +75,8 @@ def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
         "complete": all(verdict["verdict"] == "accept" for verdict in verdicts),
     }
     if facts.get("compose"):
-        review["answer"] = "; ".join(result["summary"] for result in results.values() if result is not None)
+        done = [*facts.get("accepted", ()), *(result for result in results.values() if result is not None)]
+        review["answer"] = "; ".join(result["summary"] for result in done)
     return review
 
 
@@ -84,6 +85,16 @@ def composed(request: ModelRequest, facts: dict[str, Any]) -> str:
     results = [result["summary"] for result in facts.get("results", [])]
     gaps = [f"no {gap['what']}: {gap['reason']}" for gap in facts.get("gaps", [])]
     return "; ".join([*results, *gaps]) or "nothing"
+
+
+def confirmed(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
+    """The reply of a judge that confirms every claim."""
+    return {"verdicts": {str(claim["n"]): "confirmed" for claim in facts["claims"]}}
+
+
+def kept(request: ModelRequest, facts: dict[str, Any]) -> str:
+    """A writer that is sure of its answer."""
+    return facts["answer"]
 
 
 def told(request: ModelRequest, facts: dict[str, Any]) -> str:
@@ -115,13 +126,22 @@ class FakeModels:
         review: Answer = judged,
         compose: Answer = composed,
         work: Answer = told,
+        judge: Answer = confirmed,
+        correct: Answer = kept,
         profile: ModelProfile | None = None,
         usage: Usage | None = None,
         hold: Callable[[ModelRequest], Any] | None = None,
     ) -> None:
         self._answers = {
             role: list(answer) if isinstance(answer, list) else [answer]
-            for role, answer in {"plan": plan, "review": review, "compose": compose, "work": work}.items()
+            for role, answer in {
+                "plan": plan,
+                "review": review,
+                "compose": compose,
+                "work": work,
+                "judge": judge,
+                "correct": correct,
+            }.items()
         }
         self._profile = profile or ModelProfile(name="fake", free=True)
         self._usage = usage or Usage(input_tokens=10, output_tokens=5, nanousd=0)

@@ -92,7 +92,7 @@ async def test_a_worker_that_asks_for_more_calls_all_the_same_is_stopped(open_wo
 
     assert len(of_child(world)) == 6, "three calls, and three that were refused"
     said = state.assignments["wo-001.0"].data.summary
-    assert said == f"I am told: the calls of the worker's last 3 turns brought nothing new: {USED_UP}"
+    assert USED_UP in said
 
 
 async def test_the_budget_holds_after_a_crash_wherever_it_happens(open_world: Any):
@@ -178,5 +178,5 @@ async def test_a_call_that_a_person_denied_is_not_asked_about_again_when_the_tur
     assert state.status is RunStatus.SUCCEEDED
     assert len(state.approvals) == 2
     told_last = told([each for each in world.models.requests("work") if "/c" not in each.key][-1])
-    assert told_last[0]["message"] == "a person denied it: too much"
+    assert "too much" in told_last[0]["message"]
     assert told_last[1]["summary"] == "looked"

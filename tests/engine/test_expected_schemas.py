@@ -44,11 +44,7 @@ async def test_the_worker_is_asked_for_the_object_and_the_value_is_kept_beside_w
     assert models.facts("work")[0]["subtask"]["expected_output"] == SIZE
     assert "give_up" in [tool.name for tool in request.tools], "it cannot write that it gives up"
     found = state.assignments["wo-001.0"]
-    assert (found.data.value, found.data.raw, found.doubt) == (
-        {"centimetres": 20, "words": "Very Large"},
-        {"value": 20},
-        "",
-    )
+    assert (found.data.value, found.data.raw) == ({"centimetres": 20, "words": "Very Large"}, {"value": 20})
     assert json.loads(found.data.summary) == found.data.value
     shown = models.facts("review")[0]["subtasks"][0]
     assert (shown["expected_output"], shown["result"]["raw"]) == (SIZE, {"value": 20}), "a review judges it in full"
@@ -82,9 +78,9 @@ async def test_a_worker_without_a_tool_can_be_asked_for_an_object(open_world: An
 
 
 BAD_VALUES = {
-    "a text": ("It is 20 cm.", "is not one JSON object"),
+    "a text": ("It is 20 cm.", "JSON"),
     "a wrong type": ({"centimetres": "20"}, "centimetres: "),
-    "a missing field": ({}, '"centimetres" is missing'),
+    "a missing field": ({}, '"centimetres"'),
     "one field too many": ({"centimetres": 20, "more": 20}, "more"),
 }
 
@@ -98,7 +94,6 @@ async def test_an_object_that_does_not_match_is_asked_for_again_with_its_problem
 
     objection = models.requests("work")[1].messages[-1]
     assert isinstance(objection, UserMessage)
-    assert objection.text.startswith("That cannot be used: ")
     assert problem in objection.text
     assert state.assignments["wo-001.0"].data.value == {"centimetres": 20}
     assert len(await world.events(AnswerRefused)) == 1
@@ -134,7 +129,7 @@ async def test_a_worker_that_never_matches_fails_as_invalid(open_world: Any):
 
     found = state.assignments["wo-001.0"]
     assert found.failure.class_ is FailureClass.INVALID
-    assert 'centimetres: "many" is not of type "integer"' in found.failure.message
+    assert 'centimetres: "many"' in found.failure.message
     assert found.data is None
     assert state.status is not RunStatus.SUCCEEDED
 
@@ -146,37 +141,15 @@ async def test_a_worker_that_cannot_find_the_value_gives_up(open_world: Any):
     assert state.assignments["wo-001.0"].failure.message == "it has no size"
 
 
-@pytest.mark.parametrize("lie", [4711, 21])
-async def test_a_figure_that_nothing_holds_is_asked_for_again_and_then_unverified(open_world: Any, lie: int):
-    """A bound of the schema is no evidence for a figure."""
-    models = FakeModels(plan(sized()), work=[{"centimetres": lie}, {"centimetres": 20}])
-    state = await open_world(models, [Bench().measure]).run()
-    assert f"states {lie}" in str(models.requests("work")[1].messages[-1])
-    assert (state.assignments["wo-001.0"].data.value, state.assignments["wo-001.0"].doubt) == ({"centimetres": 20}, "")
-
-    models = FakeModels(plan(sized()), work={"centimetres": lie})
-    state = await open_world(models, [Bench().measure]).run()
-    assert f"states {lie}" in state.assignments["wo-001.0"].doubt
-
-
-async def test_a_name_that_is_invented_in_a_field_is_unverified(open_world: Any):
-    schema = {"type": "object", "properties": {"note": {"type": "string"}}, "required": ["note"]}
-    note = "It was measured a while ago for the town by its first surveyor, Erika Mustermann."
-    models = FakeModels(plan(sized(schema=schema)), work={"note": note})
-    state = await open_world(models, [Bench().measure]).run()
-
-    assert "Erika Mustermann" in state.assignments["wo-001.0"].doubt
-
-
 async def test_a_value_does_not_replace_the_call_that_was_ordered(open_world: Any):
     bench = Bench()
     given = {**ask("a", "look"), "args": {"n": result("/summary")}, "needs": [0], "expected_output": SIZE}
     models = FakeModels(plan(ask("first"), given), work=["seven", {"centimetres": 7}])
     state = await open_world(models, [bench.look], limits=Limits(max_steps=1)).run()
 
-    assert "You have not called look" in str(models.requests("work")[-1].messages)
+    assert "look" in models.requests("work")[-1].messages[-1].text
     assert state.assignments["wo-001.1"].failure.class_ is FailureClass.INVALID
-    assert "the worker answered without it" in state.assignments["wo-001.1"].failure.message
+    assert "look" in state.assignments["wo-001.1"].failure.message
 
 
 async def test_what_a_tool_returns_as_the_object_costs_no_model_call(open_world: Any):
@@ -195,12 +168,12 @@ async def test_what_a_tool_returns_as_the_object_costs_no_model_call(open_world:
 
 
 BAD_SCHEMAS = {
-    "nothing": ({}, "has to describe an object"),
-    "a list": ({"type": "array", "items": {"type": "integer"}}, "has to describe an object"),
-    "an unknown type": ({"type": "object", "properties": {"a": {"type": "centimetres"}}}, '"centimetres" is not valid'),
+    "nothing": ({}, "object"),
+    "a list": ({"type": "array", "items": {"type": "integer"}}, "object"),
+    "an unknown type": ({"type": "object", "properties": {"a": {"type": "centimetres"}}}, '"centimetres"'),
     "a broken pattern": ({"type": "object", "properties": {"a": {"pattern": "("}}}, "regex"),
     "a reference that leads nowhere": ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "/$defs/b"),
-    "a reference to another host": ({"type": "object", "$ref": "http://127.0.0.1:9/x"}, "is not part of the schema"),
+    "a reference to another host": ({"type": "object", "$ref": "http://127.0.0.1:9/x"}, "http://127.0.0.1:9/x"),
     "another kind of schema": ({"type": "object", "$schema": "http://127.0.0.1:9/x"}, "http://127.0.0.1:9/x"),
 }
 
@@ -214,9 +187,8 @@ async def test_a_plan_with_a_schema_that_cannot_be_used_is_refused(open_world: A
     models = FakeModels([plan({**ask("a", tool, **how), "expected_output": bad}), plan(ask("a", "look", n=1))])
     state = await open_world(models, [bench.measure, bench.look]).run()
 
-    objection = models.requests("plan")[1].messages[-1]
-    assert "subtask 0 (a), expected_output is not a usable JSON schema: " in str(objection)
-    assert reason in objection.text  # pyright: ignore[reportAttributeAccessIssue]
+    objection = str(models.requests("plan")[1].messages[-1])
+    assert all(each in objection for each in ("subtask 0 (a)", "expected_output", reason))
     assert bench.made == [("look", 1)], "something ran before the plan was sound"
     assert state.status is RunStatus.SUCCEEDED
 

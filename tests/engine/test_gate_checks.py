@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from refusals import refused
 
 from leadhand.domain.work_order import Check
 from leadhand.domain.work_result import ResultData
@@ -72,7 +73,8 @@ def test_what_does_not_fit_a_schema_is_said_in_one_sentence_each_and_at_most_eig
     schema = {"type": "array", "items": {"type": "integer"}}
 
     assert schema_problems(schema, [1, 2]) == []
-    assert schema_problems(schema, [1, "two"]) == ['1: "two" is not of type "integer"']
+    (problem,) = schema_problems(schema, [1, "two"])
+    assert problem.startswith('1: "two"')
     assert len(schema_problems(schema, ["x"] * 99)) == 8
 
 
@@ -84,7 +86,7 @@ def test_a_reference_inside_an_argument_is_taken_as_it_is():
 
 
 def test_a_reference_to_what_is_not_needed_leads_nowhere():
-    with pytest.raises(Unresolved, match=r"the result of wo-001\.0, which does not exist"):
+    with refused(Unresolved, "wo-001.0"):
         resolved({"n": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, {})
 
 
@@ -99,7 +101,7 @@ def doubling(levels: int, reference: str, anchor: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("reference", ["#/$defs/part-{}", "#part-{}", "#/%24defs/part-{}", "elsewhere#/$defs/part-{}"])
 def test_a_schema_whose_check_would_never_end_is_refused(reference: str):
-    assert schema_flaw(doubling(40, reference)) == "its references stand for more than 100,000 parts"
+    assert "100,000" in schema_flaw(doubling(40, reference))
 
 
 @pytest.mark.parametrize("place", ["{}", "+{}", "00{}"])
@@ -109,7 +111,7 @@ def test_places_in_lists_are_read_as_the_check_reads_them(place: str):
     levels = [{"type": "string"}, *twice]
     named = {"$ref": "#/items/anyOf/" + place.format(40)}
     schema = {"type": "object", "items": {"anyOf": levels}, "properties": {"a": named}}
-    assert schema_flaw(schema) == "its references stand for more than 100,000 parts"
+    assert "100,000" in schema_flaw(schema)
 
 
 def test_what_references_stand_for_is_looked_for_in_a_bounded_number_of_places():
@@ -136,4 +138,5 @@ def test_a_schema_that_refers_to_itself_or_often_to_one_part_is_none_of_these():
     often = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/part-8"} for n in range(50)}}
     for schema in (node, doubling(8, "#/$defs/part-{}") | often):
         assert schema_flaw(schema) == ""
-    assert schema_problems(node, {"left": {"right": {"left": 1}}}) == ['left.right.left: 1 is not of type "object"']
+    (problem,) = schema_problems(node, {"left": {"right": {"left": 1}}})
+    assert problem.startswith("left.right.left: 1 ")

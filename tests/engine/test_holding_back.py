@@ -11,10 +11,11 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
-from leadhand.app.settings import held_back, held_back_s
+from leadhand.app.settings import reserves
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import LimitsChanged, ProcessSlept, RetryRequested
+from leadhand.domain.judgement import Check, ClaimVerdict
 from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -27,9 +28,9 @@ def many(count: int, tool: str = "measure") -> dict[str, Any]:
     return plan(*(ask(f"s{number}", tool, n=number) for number in range(count)))
 
 
-def limited(limits: Limits) -> dict[str, Any]:
+def limited(limits: Limits, check: Check = "off") -> dict[str, Any]:
     """What a run with these limits holds back, as the runtime decides it."""
-    return {"limits": limits, "held_back": held_back(limits), "held_back_s": held_back_s(limits)}
+    return {"limits": limits, "check": check, **reserves(limits, 2 + (check == "judge"))}
 
 
 def done(state: RunState) -> list[str]:
@@ -42,20 +43,24 @@ def done(state: RunState) -> list[str]:
     [Limits(max_requests=20), Limits(max_tokens=300_000), Limits(budget_nanousd=1_500_000)],
     ids=["requests", "tokens", "money"],
 )
-async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_answer(
-    open_world: Any, limits: Limits
+@pytest.mark.parametrize("check", ["off", "judge"])
+async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_answer_and_judged(
+    open_world: Any, limits: Limits, check: Check
 ) -> None:
-    models = FakeModels(many(80), profile=PRICED, usage=Usage(input_tokens=2_000, output_tokens=2_000))
-    world: World = open_world(models, [Bench().measure], clock=SystemClock(), **limited(limits))
+    models = FakeModels(many(160), profile=PRICED, usage=Usage(input_tokens=300, output_tokens=1_700))
+    world: World = open_world(models, [Bench().measure], clock=SystemClock(), **limited(limits, check))
     state = await world.run()
 
     finished = done(state)
-    assert 0 < len(finished) < 80
+    assert 0 < len(finished) < 160
     accepted = [key for key in finished if state.assignments[key].accepted]
     assert accepted == finished, "what was done was not reviewed"
     assert models.requests("compose"), "nothing was left for the answer"
     assert {gap.class_ for gap in state.finished.gaps} == {FailureClass.EXHAUSTED}
-    assert len(state.finished.gaps) == 80 - len(finished)
+    assert len(state.finished.gaps) == 160 - len(finished)
+    if check == "judge":
+        assert state.finished.judgement.judged_by == "fake"
+        assert {claim.verdict for claim in state.finished.judgement.claims} == {ClaimVerdict.CONFIRMED}
 
 
 async def test_an_allowance_that_is_used_up_leads_to_no_further_order(open_world: Any) -> None:
@@ -102,7 +107,7 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
     assert len(models.requests("compose")) == 1
     (gap,) = state.finished.gaps
     assert (gap.class_, gap.assignment) == (FailureClass.EXHAUSTED, "wo-001.2")
-    assert "the time for subtasks (80 of 100 s) is used up" in gap.reason
+    assert "80 of 100 s" in gap.reason
     assert "--timeout" in gap.next_action
 
 
@@ -133,7 +138,7 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
     state = await driving
     assert waits == [0.0]
     (gap,) = state.finished.gaps
-    assert "the time for subtasks (80 of 100 s) is used up" in gap.reason
+    assert "80 of 100 s" in gap.reason
 
 
 async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_open(open_world: Any) -> None:
@@ -145,7 +150,9 @@ async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_
     assert 0 < len(finished) < 40
 
     more = Limits(max_requests=200)
-    await world.append(run_id, LimitsChanged(by="me", limits=more, held_back=held_back(more)), RetryRequested(by="me"))
+    await world.append(
+        run_id, LimitsChanged(by="me", limits=more, held_back=reserves(more, 2)["held_back"]), RetryRequested(by="me")
+    )
     await world.store.claim(run_id, ended=True)
     state = await world.drive(run_id)
 

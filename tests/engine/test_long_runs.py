@@ -99,8 +99,8 @@ async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_o
 
     assert len(list(subtasks(state))) == 3
     (gap,) = state.finished.gaps
-    assert "after its first 3 subtasks" in gap.name
-    assert "repeats subtask 0" in gap.reason
+    assert "3 subtasks" in gap.name
+    assert "subtask 0" in gap.reason
     assert state.status is RunStatus.PARTIAL
 
 
@@ -143,23 +143,6 @@ async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: An
     assert all(f"saw {n}" in state.finished.answer for n in range(30))
 
 
-@pytest.mark.parametrize("lie", ["All 30 cost 4711 euros.", "See https://made-up.example/a.", "As [99] says."])
-async def test_an_opening_that_states_what_no_section_holds_reaches_nobody(open_world: Any, lie: str):
-    def lying(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        if "part" not in facts:
-            return down("too long", "too_large", "context_length")
-        return lie if facts["part"] == "opening" else in_parts(request, facts)
-
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), review=judged_apart, compose=lying)
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert [facts.get("part") for facts in models.facts("compose")].count("opening") == 2, "it was asked for again once"
-    assert state.status is RunStatus.PARTIAL
-    assert lie not in state.finished.answer
-    assert all(f"saw {n}" in state.finished.answer for n in range(30))
-
-
 async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any):
     def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
         if facts.get("part") == "section" and facts["results"][0]["name"] == "s25":
@@ -186,22 +169,8 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open
 
     assert state.status is RunStatus.SUCCEEDED
     again = next(str(each) for each in models.asked[1:] if kind_of(each) == role and "too long" in str(each))
-    assert "Write it again in at most 666 words. Do not mention this." in again
-    assert "did not fit" not in again  # which is for the person who sets the limit
-
-
-async def test_a_text_that_repeats_what_the_model_was_told_is_no_answer(open_world: Any):
-    cut = down("the answer did not fit into 2000 tokens", "invalid", "cut_answer")
-    told = "An earlier answer was not accepted: it is too long. Then: saw 1"
-    models = FakeModels(
-        plan(ask("a", "look", n=1)),
-        compose=[cut, told, "Saw 1."],
-        review=lambda request, facts: {**judged(request, facts), "answer": None},
-    )
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.finished.answer == "Saw 1."
+    assert "666 words" in again
+    assert cut.failure.message not in again, "which is for the person who sets the limit"
 
 
 async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world: Any):
@@ -210,4 +179,4 @@ async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world:
 
     assert state.status is RunStatus.FAILED
     assert state.finished.failure.class_ is FailureClass.TOO_LARGE
-    assert "larger window" in state.finished.answer
+    assert state.finished.failure.next_action

@@ -15,6 +15,7 @@ from engine.fakes import FakeModels, FixedClock, down, kind_of
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.domain.conversation import ModelReply, ModelRequest
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import NoteEmitted
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
@@ -61,9 +62,9 @@ async def test_a_server_that_is_away_is_waited_for_and_no_attempt_is_used_up(ope
     assert {each.attempts for each in state.assignments.values()} == {1}
     together = models.probes.count(0)
     assert models.probes[together:] == [1, 3, 7, 15, 31, 61, 91], "one at a time, after 1, 2, 4 … 30 s"
-    said = [note.message for note in await world.events(NoteEmitted)]
-    away = "waiting up to 300 s for fake, which is away: gone (check that the server runs)"
-    assert said == [away, "fake answers again"]
+    away, back = (note.message for note in await world.events(NoteEmitted))
+    assert all(each in away for each in ("fake", "300 s", "gone", "check that the server runs"))
+    assert "fake" in back
 
 
 async def test_a_server_that_does_not_come_back_is_one_failure_with_its_cause_and_next_step(open_world: Any):
@@ -72,10 +73,10 @@ async def test_a_server_that_does_not_come_back_is_one_failure_with_its_cause_an
 
     failed = [each.failure for each in state.assignments.values() if not each.ok]
     assert {each.attempts for each in state.assignments.values()} == {1}
-    assert {(each.class_, each.message) for each in failed} == {
-        ("transient", "fake was away for 10 s: no connection: refused")
-    }
-    assert failed[0].next_action.endswith(f"leadhand runs retry {state.run_id}")
+    assert {each.class_ for each in failed} == {FailureClass.TRANSIENT}
+    assert all(each in failed[0].message for each in ("fake", "10 s", "refused"))
+    assert len({each.message for each in failed}) == 1
+    assert failed[0].next_action.endswith("retry the run")
     assert models.probes[models.probes.count(0) :] == [1, 3, 7, 10], "and nobody asks once the patience has ended"
 
 

@@ -142,5 +142,5 @@ async def test_what_was_done_for_good_is_judged_in_full(open_world: Any, irrever
     models = FakeModels(plan(ask("a", "send", amount=3) if irreversible else ask("a", "look", n=1)))
     await open_world(models, [bench.look, bench.send(approval="auto")]).run()
 
-    assert ("verified" in models.facts("review")[0]) is not irreversible
+    assert ("as_ordered" in models.facts("review")[0]) is not irreversible
     assert len(models.facts("review")[0]["subtasks"]) == int(irreversible)

@@ -13,6 +13,7 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.domain.allowance import Account
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import CancelRequested, ModelCallBegan, RunStarted
 from leadhand.domain.limits import NANO, Limits, SharedBudget, Usage
 from leadhand.domain.run import RunStatus
@@ -56,8 +57,9 @@ async def test_a_used_up_budget_does_not_wait_for_runs_that_do_not_share_it(open
 
     assert not driving.done()
     assert state.status is RunStatus.FAILED
-    assert "the budget of all runs has $0 left" in state.finished.failure.message
-    assert state.finished.failure.next_action.startswith("retry the run on the next day (UTC)")
+    assert state.finished.failure.class_ is FailureClass.EXHAUSTED
+    assert "$0 left" in state.finished.failure.message
+    assert state.finished.failure.next_action
     held.set()
     await driving
 
@@ -123,7 +125,7 @@ async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_worl
     state = await world.run()
 
     assert len(models.asked) == 1
-    assert f"the budget of all runs {NOON:%Y-%m-%d} has $0.00002 left" in str(state.finished)
+    assert all(each in str(state.finished) for each in (f"{NOON:%Y-%m-%d}", "$0.00002 left"))
 
 
 async def test_a_fork_takes_nothing_again_of_what_its_first_run_took_from_a_shared_budget(open_world: Any) -> None:

@@ -10,10 +10,10 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
 from leadhand.domain.asks import Delegate
-from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.domain.conversation import AssistantMessage, ModelRequest, ToolCall, ToolMessage
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.tool import Source, ToolResult, ToolReturn
-from leadhand.engine.conversation_turn import content_of
+from leadhand.engine.conversation_turn import Turn, content_of
 from leadhand.tools.decorator import tool
 
 PAGE = Source(title="page", url="https://example.org/1")
@@ -75,3 +75,20 @@ async def test_a_worker_is_shown_the_answer_of_another_as_it_is(open_world: Any,
     said = state.assignments["wo-001.0"].data.summary.removeprefix("shown: ")
 
     assert json.loads(said) == ({"summary": "seven hills"} if ok else {"isError": True, "message": "there is fog"})
+
+
+def test_calls_of_a_list_are_shown_with_the_arguments_with_which_each_was_made():
+    listed = {"calls": [{"tool": "look", "args": {"n": 1}}, {"tool": "look", "args": {"n": 2}}], "more": True}
+    message = AssistantMessage(tool_calls=(ToolCall(id="x", name="many", arguments=listed),))
+    turn = Turn(number=1, message=message, parallel=frozenset({"many"}))
+    turn.done[0] = ToolResult(call_id="a/t1/c0", tool="look", args={"n": 1}, raw="one")
+    turn.done[1] = ToolResult(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three")
+    said, answered = turn.messages(None)
+
+    assert isinstance(said, AssistantMessage)
+    assert isinstance(answered, ToolMessage)
+    (call,) = said.tool_calls
+    assert call.arguments == {**listed, "calls": [listed["calls"][0], {"tool": "look", "args": {"n": 3}}]}
+    first, second = json.loads(answered.content)
+    assert "note" not in first
+    assert second["note"]

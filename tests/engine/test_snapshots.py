@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from domain.histories import History
-from domain.invariants import differences
+from domain.invariants import differences, parts
 from domain.moves import histories
 from hypothesis import given
 from pydantic import TypeAdapter
@@ -52,6 +52,20 @@ async def test_a_run_is_loaded_as_its_log_has_it_whatever_became_of_its_snapshot
             world.store._snapshots[key] = (seq, b"{}")
 
     assert differences(await snapshots.load(world.store, "run_1"), state) == {}
+
+
+async def test_nothing_in_a_state_from_a_snapshot_can_be_changed(open_world: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(snapshots, "LONG", 10)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    await world.run()
+    entries = await world.entries()
+    running = next(entry.seq for entry in entries if entry.event.type == "tool_call_returned")
+    await snapshots.keep(world.store, world.state_of(entries[:running]))
+
+    loaded = await snapshots.load(world.store, "run_1")
+
+    assert world.store._snapshots
+    assert {type(each) for each in parts(loaded)} & {dict, list, set} == set()
 
 
 async def test_a_short_run_is_not_worth_a_snapshot(open_world: Any):

@@ -103,7 +103,7 @@ async def test_the_failure_of_a_tool_says_where_in_its_code(open_world: Any, cap
         await world.run()
 
     (returned,) = await world.events(ToolCallReturned)
-    assert re.fullmatch(r"odd raised ValueError: boom \(test_stubborn_tools.py:\d+\)", returned.failure.message)
+    assert re.search(r"ValueError: boom \(test_stubborn_tools.py:\d+\)", returned.failure.message)
     assert "leadhand tools call odd" in returned.failure.next_action
     (record,) = caplog.records
     assert record.exc_info
@@ -226,7 +226,7 @@ async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_agai
 
     assert paid == [30]
     (returned,) = await world.events(ToolCallReturned)
-    assert returned.failure.type == "indeterminate"
+    assert returned.failure.type == "unreadable_result"
 
 
 @pytest.mark.parametrize(

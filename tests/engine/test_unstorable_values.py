@@ -8,6 +8,7 @@ import pytest
 
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import ModelCallReturned, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
 from leadhand.tools.decorator import tool
@@ -55,7 +56,7 @@ async def test_what_a_tool_returns_is_for_everybody_what_the_log_says(open_world
     assert state.assignments["wo-001.0"].data.raw == call.raw
 
 
-async def test_an_irreversible_call_whose_answer_cannot_be_stored_is_not_made_again_but_asked_about(open_world: Any):
+async def test_an_irreversible_call_whose_answer_cannot_be_stored_failed_and_is_not_made_again(open_world: Any):
     made: list[int] = []
 
     @tool(effect="once", approval="auto")
@@ -68,8 +69,9 @@ async def test_an_irreversible_call_whose_answer_cannot_be_stored_is_not_made_ag
     state = await world.run()
 
     assert made == [1]
-    (question,) = state.approvals.values()
-    assert (question.kind, question.status) == ("effect", "pending")
+    assert not state.approvals
+    assert state.assignments["wo-001.0"].failure.type == "unreadable_result"
+    assert state.assignments["wo-001.0"].acted
 
 
 async def test_what_a_tool_raises_is_cut_to_a_length_that_can_be_read(open_world: Any):
@@ -117,7 +119,8 @@ async def test_a_model_that_nests_too_deeply_fails_by_itself_and_the_log_can_be_
         assert type(entry.event).model_validate_json(entry.event.model_dump_json()) == entry.event
     failed = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
     assert failed
-    assert all("cannot be stored as JSON: nested more than 100 levels deep" in each.failure.message for each in failed)
+    assert {each.failure.class_ for each in failed} == {FailureClass.INVALID}
+    assert all("100 levels" in each.failure.message for each in failed)
 
 
 @pytest.mark.parametrize("levels", [99, 100])

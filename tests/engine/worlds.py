@@ -14,6 +14,7 @@ from leadhand.domain.approval import args_hash
 from leadhand.domain.document.run_document import run_document
 from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.domain.evolve import replay
+from leadhand.domain.judgement import Check
 from leadhand.domain.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
@@ -30,6 +31,7 @@ from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.toolbox import Toolbox
+from leadhand.verify.roles import judging_roles
 
 from .fakes import FakeModels, FixedClock
 
@@ -70,6 +72,7 @@ class World:
         sound: bool = True,
         budgets: Iterable[SharedBudget] = (),
         concurrency: Concurrency | None = None,
+        check: Check = "off",
     ) -> None:
         self.models = models
         self.clock = clock or FixedClock()
@@ -84,6 +87,7 @@ class World:
         self._sound = sound
         self.budgets = tuple(budgets)
         self.concurrency = concurrency or Concurrency()
+        self._check: Check = check
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
         self.written: list[tuple[str, str, str]] = []
@@ -119,6 +123,8 @@ class World:
             held_back_s=self._held_back_s,
             budgets=self.budgets,
             concurrency=self.concurrency,
+            check=self._check,
+            judging=judging_roles(self._check, self.roles, verifier=False),
             **more,
         )
         run_id = f"run_{next(self._numbers)}"

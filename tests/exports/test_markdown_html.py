@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from exports.pages import Page
 
-from leadhand.app.markdown_html import LONGEST_MARKDOWN, Sentence, markdown_html, text_html
-from leadhand.flows.report.sentences import Kind, sentences_of
+from leadhand.app.markdown_html import LONGEST_MARKDOWN, Mark, markdown_html, text_html
+from leadhand.verify.claims import claims_of
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -44,13 +44,16 @@ HOSTILE = [
 ]
 
 
+def marks(text: str) -> list[Mark]:
+    """A mark for each claim of a text, with its number and its words as the hint."""
+    return [
+        Mark(each.start or 0, each.end or 0, f"s{each.n}", "✗", f'{each.n}: "{each.text}"') for each in claims_of(text)
+    ]
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_untrusted_text_never_becomes_markup(text: str) -> None:
-    sentences = [
-        Sentence(each.offset, each.offset + len(each.text), "unsupported", "✗", f'Not supported: "{each.text}"')
-        for each in sentences_of(text)
-    ]
-    for marked in ([], sentences):
+    for marked in ([], marks(text)):
         page = Page(markdown_html(text, text_html, marked))
         page.check_harmless()
         assert not page.of("b")
@@ -115,20 +118,14 @@ x = 1. # Not a sentence.
 """
 
 
-def test_each_sentence_gets_its_sign_and_the_text_stays_the_same() -> None:
-    found = [each for each in sentences_of(DRAFT) if each.kind is not Kind.CODE]
-    sentences = [
-        Sentence(each.offset, each.offset + len(each.text), "supported", "✓", str(number))
-        for number, each in enumerate(found)
-    ]
-    plain = markdown_html(DRAFT, text_html)
-    marked = Page(markdown_html(DRAFT, text_html, sentences))
+def test_each_claim_gets_its_sign_and_the_text_stays_the_same() -> None:
+    plain = Page(markdown_html(DRAFT, text_html))
+    marked = Page(markdown_html(DRAFT, text_html, marks(DRAFT)))
 
-    signs = [attrs["title"] for attrs in marked.of("span") if attrs.get("class") == "sign supported"]
-    assert signs == [str(number) for number, each in enumerate(found) if each.kind is not Kind.FOOTNOTE]
-    assert marked.text.replace("✓", "").split() == Page(plain).text.split()
-    kept = [tag for tag, _ in marked.tags if tag != "span"]
-    assert kept == [tag for tag, _ in Page(plain).tags]
+    signs = [attrs["title"] for attrs in marked.of("span") if (attrs.get("class") or "").startswith("sign ")]
+    assert signs == [each.hint for each in marks(DRAFT) if "x = 1" not in each.hint and "[ref]:" not in each.hint]
+    assert marked.text.replace("✗", "").split() == plain.text.split()
+    assert [tag for tag, _ in marked.tags if tag != "span"] == [tag for tag, _ in plain.tags]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +157,7 @@ def test_importing_leadhand_does_not_import_the_parser() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_sentences_that_share_a_line_stay_in_order() -> None:
-    text = "One. Two. Three."
-    sentences = [
-        Sentence(each.offset, each.offset + len(each.text), f"s{n}", str(n), "")
-        for n, each in enumerate(sentences_of(text))
-    ]
-    html = markdown_html(text, text_html, sentences)
-    assert all(html.index(f'"s{a}"') < html.index(f'"s{b}"') for a, b in pairwise(range(3)))
+def test_claims_that_share_a_line_stay_in_order() -> None:
+    text = "One [1]. Two [2]. Three [3]."
+    html = markdown_html(text, text_html, marks(text))
+    assert all(html.index(f'"s{a}"') < html.index(f'"s{b}"') for a, b in pairwise(range(1, 4)))

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from exports.pages import Page, exported
-from flows.report.reports import APPROVED, BROKEN, PASSAGES, SOUND, TOPIC, WRONG, in_turn, model, report
+from flows.report.reports import APPROVED, BROKEN, PASSAGES, SOUND, TOPIC, WRONG, in_turn, lead, model, report
+from golden import check_golden, normalized
 
-from leadhand import Leadhand, Source, ToolReturn, tool
-from leadhand.testing.scripted_model import ScriptedModel, calls, plans, reviews, subtask
+from leadhand import Leadhand, RunStatus, Source, ToolError, ToolReturn, tool
+from leadhand.testing.scripted_model import ScriptedModel, calls, judges, plans, reviews, says, subtask
+
+EVIL = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_the_page_of_a_revised_report_shows_everything(tmp_path: Path) -> None:
-    answer = report(tmp_path, model(writer=in_turn(WRONG, SOUND)))
+    false = {"part": "25 kW", "why": "The passage says 9.", "evidence": "p1", "quote": "needs 9 kW"}
+    open_ = {"part": "18,000", "verdict": "unconfirmed", "why": f"Nobody checked. {EVIL}"}
+    scripted = model(writer=in_turn(WRONG, SOUND), judge=judges(false, open_))
+    answer = lead(tmp_path, scripted, check="judge").run_sync(TOPIC, flow="report")
     html = exported(tmp_path, answer.run_id, "html")
     page = Page(html)
 
     page.check_harmless()
+    assert [len(each["findings"]) for each in answer.document["task"]["drafts"]] == [1, 0]
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     assert {"passage-aaaaaaaa.1", "passage-bbbbbbbb.1", "source-1", "source-2"} <= set(ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(ids)
-    assert "needs 9 kW [1].✓" in page.text.replace("\n", "")
-    assert "✓supported by the passages that it cites (2)" in page.text
-    assert "✗not supported (0)" in page.text
-    assert "○own reasoning, cites no source (0)" in page.text, "a heading states nothing"
-    assert "Draft 1: needs revision" in page.text
-    assert "Draft 2: approved" in page.text
     signs = [attrs for attrs in page.of("span") if "title" in attrs]
-    refuted = [attrs["title"] or "" for attrs in signs if attrs["class"] == "sign unsupported"]
-    assert len(refuted) == 1  # of the first draft, which is folded
-    assert refuted[0].startswith("Not supported: 25: not in [1]")
+    assert {attrs["class"] for attrs in signs} == {"sign confirmed", "sign unconfirmed"}
     assert all(attrs["aria-label"] == attrs["title"] for attrs in signs)
     assert PASSAGES["bbbbbbbb.1"] in page.text
     assert any(link.startswith("https://example.org/b#:~:text=") for link in page.links)
@@ -40,18 +41,30 @@ def test_the_page_of_a_revised_report_shows_everything(tmp_path: Path) -> None:
     assert not [attrs for attrs in page.of("details") if "open" in attrs]
 
 
-def test_a_report_that_stays_unsupported_is_marked_and_its_gaps_are_listed(tmp_path: Path) -> None:
-    answer = report(tmp_path, model(writer=WRONG), max_revisions=0)
+def test_a_report_that_stays_contradicted_is_delivered_with_its_doubts(tmp_path: Path) -> None:
+    false = {"part": "25 kW", "why": "The passage says 9.", "evidence": "p1", "quote": "needs 9 kW"}
+    scripted = model(writer=WRONG, judge=judges(false))
+    answer = lead(tmp_path, scripted, check="judge").run_sync(TOPIC, flow="report")
     page = Page(exported(tmp_path, answer.run_id, "html"))
     text = exported(tmp_path, answer.run_id, "md")
 
-    assert "✗not supported (1)" in page.text
-    assert [attrs for attrs in page.of("span") if attrs.get("class") == "unsupported"]
-    assert page.text.index("Gaps") < page.text.index("Drafts and reviews")
+    assert answer.status is RunStatus.PARTIAL
+    assert [attrs for attrs in page.of("span") if attrs.get("class") == "sign contradicted"]
     assert text.startswith(f"# {TOPIC}\n")
-    assert "needs 25 kW [1]. *(not confirmed by its source)*" in text
-    assert "1. [Source a](https://example.org/a)" in text
-    assert "## Gaps\n\n- **“A heat pump in a house of 1930 needs 25 kW.”**" in text
+    assert "25 kW [1]." in text
+    assert "https://example.org/a" in text
+    for door in (text, page.text, str(answer)):
+        assert "The passage says 9." in door
+
+
+def test_a_draft_is_approved_once_a_second_opinion_takes_its_contradiction_back(tmp_path: Path) -> None:
+    false = {"part": "25 kW", "why": "The passage says 9.", "evidence": "p1", "quote": "needs 9 kW"}
+    scripted = model(writer=WRONG, judge=in_turn(judges(false), judges()))
+    answer = lead(tmp_path, scripted, check="judge").run_sync(TOPIC, flow="report", max_revisions=0)
+
+    (draft,) = answer.document["task"]["drafts"]
+    assert {claim["verdict"] for claim in draft["claims"]} == {"confirmed"}
+    assert (draft["verdict"], draft["findings"], answer.status) == ("APPROVED", [], RunStatus.SUCCEEDED)
 
 
 def test_the_json_is_the_run_document(tmp_path: Path) -> None:
@@ -61,9 +74,6 @@ def test_the_json_is_the_run_document(tmp_path: Path) -> None:
     assert document["run_id"] == answer.run_id
     assert document["task"]["final_report"] in exported(tmp_path, answer.run_id, "md")
     assert exported(tmp_path, answer.run_id, "jsonl").endswith(json.dumps({"type": "run", "document": document}) + "\n")
-
-
-EVIL = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
 
 
 @tool
@@ -118,21 +128,37 @@ def test_a_report_without_a_draft_shows_its_findings(tmp_path: Path) -> None:
 
 
 def test_any_answer_is_rendered_and_its_citations_lead_to_its_sources(tmp_path: Path) -> None:
+    """The golden files keep the wording of the exports and of the answer as text."""
+
     @tool
     async def measure(place: str) -> ToolReturn:
         """Measure the noise at a place."""
-        return ToolReturn(
-            summary="The noise in Paris is 60 dB", sources=(Source(title="Meter", url="https://example.org/meter"),)
-        )
+        return ToolReturn(summary=f"{place}: 60 dB", sources=(Source(title="Meter", url="https://example.org/meter"),))
 
-    said = "The noise in **Paris** is 60 dB [1]."
-    planned = plans(subtask("noise", "measure", place="Paris"))
-    scripted = ScriptedModel(plan=planned, review=reviews(accept=["wo-001.0"], answer=said))
-    answer = Leadhand(home=tmp_path, models=scripted, tools=[measure]).run_sync("Noise in Paris?")
-    page = Page(exported(tmp_path, answer.run_id, "html"))
+    @tool(effect="once")
+    async def book(place: str) -> ToolReturn:
+        """Book a room."""
+        return ToolReturn(summary=f"a room in {place} is booked")
+
+    @tool
+    async def count(place: str) -> ToolReturn:
+        """Count the trees at a place."""
+        raise ToolError("no count for Paris", type="not_found", class_="unavailable")
+
+    said = "**Paris**: 60 dB [1], and a room in Paris is booked."
+    planned = plans(*(subtask(each.name, each.name, place="Paris") for each in (measure, book, count)))
+    review = reviews(accept=["wo-001.0", "wo-001.1"], drop={"wo-001.2": "not known"})
+    scripted = ScriptedModel(plan=planned, review=review, compose=says(said))
+    lead = Leadhand(home=tmp_path, models=scripted, tools=[measure, book, count], approve="auto")
+    answer = lead.run_sync("How loud is Paris?", name="Noise")
+    html, text = (exported(tmp_path, answer.run_id, format) for format in ("html", "md"))
+    page = Page(html)
 
     page.check_harmless()
     assert {"#source-1", "https://example.org/meter"} <= set(page.links)
-    assert "The noise in **Paris**" not in page.text.partition("Sources")[0]
-    text = exported(tmp_path, answer.run_id, "md")
-    assert text.startswith(f"{said}\n\n## Sources\n\n1. [Meter](https://example.org/meter)\n")
+    assert re.findall(r"<strong>(\w+)</strong>", html) == ["Paris"]
+    assert text.startswith(said)
+    cut = {"(?s)<style>.*?</style>": "<style></style>", "(?s)<tbody>\n<tr><td>1</td>.*?</tbody>": "<tbody></tbody>"}
+    check_golden(GOLDEN / "answer.html", normalized(html, cut))
+    check_golden(GOLDEN / "answer.md", normalized(text))
+    check_golden(GOLDEN / "answer.txt", normalized(str(answer)))

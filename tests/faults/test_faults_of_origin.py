@@ -91,10 +91,10 @@ async def test_the_composer_sees_the_request_and_what_failed_is_not_dropped_in_s
         work=GIVE_UP,
     )
     world = open_world(models, [bench.look, bench.broken(ValueError("no hotels"), retries=0)])
-    state = await world.run("Is it sunny, where can I sleep, and book me a flight")
+    state = await world.run("sun, hotels, a flight")
 
     (facts,) = models.facts("compose")
-    assert facts["request"] == "Is it sunny, where can I sleep, and book me a flight"
+    assert facts["request"] == "sun, hotels, a flight"
     assert [result["summary"] for result in facts["results"]] == ["saw 1"]
     assert [gap["what"] for gap in facts["gaps"]] == ["find_hotels", "book a flight"]
     assert [gap.name for gap in state.finished.gaps] == ["find_hotels", "book a flight"]
@@ -140,7 +140,7 @@ async def test_a_plan_is_checked_against_the_tools_before_anything_runs(open_wor
     state = await world.run()
 
     assert bench.made == [("look", 1)]
-    assert "names the tool 'hotel_tool', which does not exist" in models.requests("plan")[1].messages[-1].text
+    assert "'hotel_tool'" in models.requests("plan")[1].messages[-1].text
     assert len(state.orders) == 1
     assert [gap.name for gap in state.finished.gaps] == ["find hotels"]
 

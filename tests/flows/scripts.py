@@ -9,10 +9,8 @@ from domain.histories import History, definition
 from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.state import AssignmentState, AttemptState
-from leadhand.domain.work_order import Assignment
+from leadhand.domain.state import AttemptState
 from leadhand.domain.work_result import WorkResult
-from leadhand.flows.work_order.roles import RoleName
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
@@ -65,10 +63,8 @@ class Script(History):
         return [attempt.attempt.rpartition("/a")[0] for attempt in self.live]
 
     def think(self, assignment: str, value: Any = None, text: str = "") -> None:
-        """A thought comes back; a text that is not given says all that its worker was told."""
-        results = self.facts(assignment).get("results", []) if value is None and not text else []
-        said = "; ".join(result["summary"] for result in results)
-        self.thinks(self.attempt(assignment), value, text or said or "the answer")
+        """A thought comes back."""
+        self.thinks(self.attempt(assignment), value, text or "the answer")
         self.decide_all()
 
     def think_fails(self, assignment: str, class_: str = "unavailable") -> None:
@@ -128,11 +124,6 @@ class Script(History):
     def facts(self, assignment: str) -> dict[str, Any]:
         """What the worker of an assignment is told."""
         return self.policy.brief(self.state, self.state.assignments[assignment])
-
-    def composing(self) -> dict[str, Any]:
-        """What the composer is told, or would be."""
-        composer = Assignment(assignment_id="compose", role=RoleName.COMPOSE, answers=True)
-        return self.policy.brief(self.state, AssignmentState(assignment=composer))
 
     @property
     def finished(self) -> ev.RunFinished:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from domain.histories import History, definition
+from refusals import refused
 
 from flows.scripts import Script
 from leadhand.domain import events as ev
@@ -27,8 +28,7 @@ class Translate(Flow):
         languages: list[str] = ["French", "German"]
 
     def roles(self, options: Options) -> list[Role]:
-        told = "Translate `text` into `language`. Reply with the translation."
-        return [Role(name="translator", instructions=told, counts=True, tools=("look",))]
+        return [Role(name="translator", instructions="Translate.", counts=True, tools=("look",))]
 
     def next(self, run: RunView[Options]) -> Iterable[Any]:
         if not run.assignments:
@@ -103,11 +103,13 @@ def test_a_flow_hands_out_its_assignments_at_once_and_ends_with_its_answer():
 def test_a_failed_assignment_that_counts_is_a_gap_by_itself_with_class_cause_and_next_step():
     run = half_done()
 
-    assert run.finished.answer.startswith("French: Bonjour\n\nNot answered:\n- ")
+    assert run.finished.answer == "French: Bonjour"
     (gap,) = run.finished.gaps
     assert (gap.assignment, gap.name, gap.class_) == ("to-1", "German", FailureClass.UNAVAILABLE)
     assert (gap.work_order_id, gap.subtask_index) == (None, None)
-    assert gap.reason == "it did not work"
+    failure = run.state.assignments["to-1"].failure
+    assert failure is not None
+    assert gap.reason == failure.message
     assert gap.next_action
 
 
@@ -116,8 +118,7 @@ def test_a_run_whose_assignments_all_fail_has_failed():
     run.failed("to-0")
     run.failed("to-1")
 
-    assert run.finished.status is RunStatus.FAILED
-    assert "No part of the request could be answered" in run.finished.answer
+    assert (run.finished.status, run.finished.answer) == (RunStatus.FAILED, "")
     assert [gap.name for gap in run.finished.gaps] == ["French", "German"]
 
 
@@ -137,7 +138,7 @@ def test_a_flow_may_do_without_an_assignment_that_failed():
 def test_an_answer_that_rests_on_nothing_has_failed_whatever_its_flow_says():
     class Boasting(Translate):
         def outcome(self, run: RunView[Any]) -> Outcome:
-            return Outcome(answer="It is all done.", uses=["to-0", "to-9"], waived=["to-0", "to-1"])
+            return Outcome(answer="All done.", uses=["to-0", "to-9"], waived=["to-0", "to-1"])
 
     run = Run(Boasting())
     run.failed("to-0")
@@ -222,20 +223,20 @@ def test_a_retry_that_fails_again_leaves_the_gap_and_may_be_asked_for_again():
 
 
 @pytest.mark.parametrize(
-    ("request_", "reason"),
+    ("request_", "named"),
     [
-        (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0 is completed, so it cannot be retried"),
-        (ev.SkipRequested(by="me", subtask="to-0"), "to-0 is completed"),
-        (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0 is already completed"),
-        (ev.RetryRequested(by="me", subtasks=("to-7",)), "no subtask to-7"),
+        (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0"),
+        (ev.SkipRequested(by="me", subtask="to-0"), "to-0"),
+        (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0"),
+        (ev.RetryRequested(by="me", subtasks=("to-7",)), "to-7"),
     ],
 )
-def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_over(request_: Any, reason: str):
+def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_over(request_: Any, named: str):
     run = half_done()
     run.asked(request_)
 
     (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDeclined)]
-    assert reason in declined.reason
+    assert named in declined.reason
     assert (run.finished.number, run.finished.status) == (1, RunStatus.PARTIAL)
 
 
@@ -246,7 +247,8 @@ def test_a_failed_assignment_that_a_person_skips_is_a_gap_that_says_so():
     assert (run.finished.number, run.finished.status) == (2, RunStatus.PARTIAL)
     (gap,) = run.finished.gaps
     assert (gap.assignment, gap.class_) == ("to-1", FailureClass.REJECTED)
-    assert gap.reason == "Ann skipped it: nobody reads it"
+    assert "Ann" in gap.reason
+    assert gap.reason.endswith("nobody reads it")
 
 
 def test_a_failed_assignment_is_completed_by_the_result_that_a_person_supplies():
@@ -265,8 +267,7 @@ def test_an_assignment_that_waits_may_be_skipped_and_supplied_while_the_run_is_u
     run.asked(ev.SkipRequested(by="Ann", subtask="to-0"))
     run.asked(ev.ResultSupplied(by="Ann", subtask="to-1", summary="Guten Morgen"))
 
-    assert run.finished.status is RunStatus.PARTIAL
-    assert run.finished.answer.startswith("German: Guten Morgen\n\nNot answered:\n- ")
+    assert (run.finished.status, run.finished.answer) == (RunStatus.PARTIAL, "German: Guten Morgen")
 
 
 # --- needs, facts, problems ------------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ class Chain(Flow):
 
     def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
         if assignment.id == "text" and run.assignments["notes"].text not in result.text:
-            return ["the notes are not in it"]
+            return ["no notes"]
         return []
 
 
@@ -314,13 +315,14 @@ def test_a_result_that_its_flow_finds_wrong_is_asked_for_again_and_the_worker_is
     run.says("notes", "sun")
     run.says("text", "It rains.")
     again = run.attempt("text")
-    assert (again.attempt, again.feedback) == ("text/a2", "the notes are not in it")
+    assert (again.attempt, again.feedback) == ("text/a2", "no notes")
 
     run.says("text", "There is sun.")
     assert run.finished.status is RunStatus.SUCCEEDED
 
 
-def test_what_needs_a_failed_assignment_is_given_up_and_goes_again_with_it():
+@pytest.mark.parametrize("supplied", [False, True])
+def test_what_needs_a_failed_assignment_is_given_up_and_goes_on_with_it(*, supplied: bool):
     run = Run(Chain())
     run.failed("notes")
     assert [(gap.assignment, gap.class_) for gap in run.finished.gaps] == [
@@ -328,21 +330,14 @@ def test_what_needs_a_failed_assignment_is_given_up_and_goes_again_with_it():
         ("text", FailureClass.BLOCKED),
     ]
 
-    run.asked(ev.RetryRequested(by="me"))
-    assert run.under_way == ["notes"]
-    run.says("notes", "sun")
+    if supplied:
+        run.asked(ev.ResultSupplied(by="me", subtask="notes", summary="sun"))
+    else:
+        run.asked(ev.RetryRequested(by="me"))
+        run.says("notes", "sun")
+    assert run.under_way == ["text"]
     run.says("text", "There is sun.")
     assert (run.finished.number, run.finished.status) == (2, RunStatus.SUCCEEDED)
-
-
-def test_what_needs_a_failed_assignment_goes_on_with_the_result_that_a_person_supplies():
-    run = Run(Chain())
-    run.failed("notes")
-    run.asked(ev.ResultSupplied(by="me", subtask="notes", summary="sun"))
-    assert run.under_way == ["text"]
-
-    run.says("text", "There is sun.")
-    assert run.finished.status is RunStatus.SUCCEEDED
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------
@@ -430,7 +425,6 @@ def test_what_is_under_way_or_unknown_cannot_be_judged_and_the_same_verdict_is_g
     judge = Judge(Review(verdicts=(Verdict(subtask="to-0", verdict=VerdictKind.ACCEPT),), complete=True))
     assert run.command(judge)
     assert not run.command(judge)
-    assert run.refusal == "these verdicts are already recorded"
 
 
 # --- flows that go wrong ---------------------------------------------------------------------------------------------
@@ -447,55 +441,34 @@ def broken(method: str, when: int = 0) -> Flow:
     return type("Broken", (Translate,), {method: raises})()
 
 
-def check_failure(run: Run) -> None:
-    """The end of the run says what the flow raised, of which class it is, and what to do."""
+@pytest.mark.parametrize(
+    ("method", "when", "done", "status"),
+    [
+        ("next", 0, 0, RunStatus.FAILED),
+        ("next", 1, 1, RunStatus.PARTIAL),
+        ("next", 2, 2, RunStatus.PARTIAL),
+        ("outcome", 0, 2, RunStatus.PARTIAL),
+        ("problems", 0, 2, RunStatus.FAILED),  # and the worker is not asked again: a model cannot fix the flow
+    ],
+)
+def test_a_flow_that_raises_keeps_what_was_found_and_does_not_succeed(
+    method: str, when: int, done: int, status: RunStatus
+):
+    run = Run(broken(method, when))
+    said = ("Bonjour", "Guten Morgen")[:done]
+    for number, text in enumerate(said):
+        run.says(f"to-{number}", text)
+
+    assert run.finished.status is status
+    assert all((text in run.finished.answer) is (status is RunStatus.PARTIAL) for text in said)
     told = [run.finished.failure] if run.finished.failure is not None else run.finished.gaps
     assert told
     for each in told:
-        said = each.message if hasattr(each, "message") else each.reason
-        assert "raised KeyError: 'text'" in said
-        assert "Broken." in said
+        reason = each.message if hasattr(each, "message") else each.reason
+        assert "Broken." in reason
+        assert "KeyError: 'text'" in reason
         assert each.class_ is FailureClass.UNAVAILABLE
-        assert "fix the flow" in each.next_action
-
-
-def test_a_flow_that_cannot_say_what_comes_first_fails_its_run():
-    run = Run(broken("next"))
-
-    assert run.finished.status is RunStatus.FAILED
-    check_failure(run)
-
-
-def test_a_flow_that_raises_on_the_way_keeps_what_was_found_and_does_not_succeed():
-    run = Run(broken("next", when=1))
-    run.says("to-0", "Bonjour")
-
-    assert run.finished.status is RunStatus.PARTIAL
-    assert "Bonjour" in run.finished.answer
-    check_failure(run)
-    assert [gap.assignment for gap in run.finished.gaps] == ["to-1"]
-
-
-def test_a_flow_that_raises_at_the_end_keeps_what_was_found_and_does_not_succeed():
-    run = Run(broken("next", when=2))
-    run.says("to-0", "Bonjour")
-    run.says("to-1", "Guten Morgen")
-
-    assert run.finished.status is RunStatus.PARTIAL, "its flow did not say that this is all"
-    assert "Bonjour" in run.finished.answer
-    assert "Guten Morgen" in run.finished.answer
-    check_failure(run)
-
-
-def test_a_flow_that_cannot_state_its_outcome_keeps_what_was_found():
-    run = Run(broken("outcome"))
-    run.says("to-0", "Bonjour")
-    run.says("to-1", "Guten Morgen")
-
-    assert run.finished.status is RunStatus.PARTIAL
-    assert "Bonjour" in run.finished.answer
-    assert "Guten Morgen" in run.finished.answer
-    check_failure(run)
+        assert each.next_action
 
 
 def test_a_flow_that_cannot_state_its_outcome_of_nothing_has_failed():
@@ -504,17 +477,7 @@ def test_a_flow_that_cannot_state_its_outcome_of_nothing_has_failed():
     run.failed("to-1")
 
     assert run.finished.status is RunStatus.FAILED
-    assert any("raised KeyError: 'text'" in gap.reason for gap in run.finished.gaps)
-
-
-def test_a_flow_that_cannot_check_a_result_does_not_have_the_model_asked_again():
-    run = Run(broken("problems"))
-    run.says("to-0", "Bonjour")
-    assert run.under_way == ["to-1"], "a model cannot fix the flow"
-    run.says("to-1", "Guten Morgen")
-
-    assert run.finished.status is RunStatus.FAILED
-    check_failure(run)
+    assert any("KeyError: 'text'" in gap.reason for gap in run.finished.gaps)
 
 
 @pytest.mark.parametrize("method", ["next", "outcome"])
@@ -547,15 +510,15 @@ def test_a_flow_that_forgets_to_end_its_run_does_not_hang_it():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "reason"),
+    ("wanted", "named"),
     [
-        (Assign(id="a", role="nobody"), "a names the role 'nobody', which the flow does not define"),
-        (Assign(id="a", role="translator", tools=("send",)), "a may not use send"),
-        (Assign(id="a", role="translator", needs=("b",)), "a needs 'b', which does not exist"),
-        (Assign(id="a/b", role="translator"), "is not a valid assignment id"),
+        (Assign(id="a", role="nobody"), "'nobody'"),
+        (Assign(id="a", role="translator", tools=("send",)), "send"),
+        (Assign(id="a", role="translator", needs=("b",)), "'b'"),
+        (Assign(id="a/b", role="translator"), "a/b"),
     ],
 )
-def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: Assign, reason: str):
+def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: Assign, named: str):
     class Wanting(Translate):
         def next(self, run: RunView[Any]) -> Iterable[Any]:
             return [wanted]
@@ -564,7 +527,7 @@ def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(want
 
     assert run.finished.status is RunStatus.FAILED
     assert run.finished.failure is not None
-    assert reason in run.finished.failure.message
+    assert named in run.finished.failure.message
     assert "translate" in run.finished.failure.message
     assert run.finished.failure.next_action
 
@@ -573,23 +536,17 @@ def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(want
 
 
 @pytest.mark.parametrize(
-    ("options", "what"),
+    ("flow", "options", "named"),
     [
-        ({"language": "French"}, "the flow translate has no option 'language'"),
-        ({"languages": "French"}, "invalid value for the option languages of the flow translate"),
+        (Translate(), {"language": "French"}, "'language'"),
+        (Translate(), {"languages": "French"}, "languages"),
+        (Chain(), {"style": "long"}, "'style'"),
     ],
+    ids=["unknown", "wrong", "none"],
 )
-def test_options_that_are_unknown_or_wrong_are_refused(options: dict[str, Any], what: str):
-    with pytest.raises(UsageError) as raised:
-        Translate.checked_options(options)
-    assert raised.value.what.startswith(what)
-    assert raised.value.how
-
-
-def test_a_flow_without_options_says_so():
-    with pytest.raises(UsageError) as raised:
-        Chain.checked_options({"style": "long"})
-    assert raised.value.how == "Leave it out: the flow chain has none."
+def test_options_that_are_unknown_or_wrong_are_refused(flow: Flow, options: dict[str, Any], named: str):
+    with refused(UsageError, flow.name, named):
+        flow.checked_options(options)
 
 
 def test_a_cancelled_run_keeps_what_was_found_and_asks_its_flow_nothing_more():
@@ -598,6 +555,5 @@ def test_a_cancelled_run_keeps_what_was_found_and_asks_its_flow_nothing_more():
     run.write(ev.CancelRequested(by="Ann"))
     run.decide_all()
 
-    assert run.finished.status is RunStatus.CANCELLED
-    assert run.finished.answer.startswith("French: Bonjour\n\nNot answered:\n- ")
+    assert (run.finished.status, run.finished.answer) == (RunStatus.CANCELLED, "French: Bonjour")
     assert [gap.name for gap in run.finished.gaps] == ["German"]

@@ -17,7 +17,7 @@ def test_a_run_begins_with_a_plan_and_nothing_else():
 
     assert script.under_way == ["plan"]
     brief = script.facts("plan")
-    assert brief["request"] == "look, write and send"
+    assert brief["request"] == script.state.definition.request
     assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
     role = script.state.role(script.state.assignments["plan"].assignment.role)
     assert role is not None
@@ -102,16 +102,13 @@ def test_the_order_is_over_only_when_nothing_runs_or_waits():
     assert script.under_way == ["review-wo-001-0"]
 
 
-def test_a_plan_that_cannot_do_anything_is_answered_with_what_cannot_be_done():
+def test_a_plan_that_cannot_do_anything_fails_with_what_cannot_be_done():
     script = Script(cannot=[{"what": "book a flight", "reason": "no tool books"}])
-    assert script.under_way == ["compose"]
-    (gap,) = script.facts("compose")["gaps"]
-    assert (gap["what"], gap["reason"]) == ("book a flight", "no tool books")
 
-    script.think("compose", text="No tool books flights.")
-    assert "book a flight: no tool books" in script.finished.answer
-    assert [gap.name for gap in script.finished.gaps] == ["book a flight"]
-    assert script.finished.status is RunStatus.FAILED
+    assert (script.finished.status, script.finished.answer) == (RunStatus.FAILED, "")
+    assert [(gap.name, gap.reason) for gap in script.finished.gaps] == [("book a flight", "no tool books")]
+    assert script.finished.failure is not None
+    assert script.finished.failure.class_ is FailureClass.UNAVAILABLE
 
 
 def test_parts_beyond_every_tool_are_noted_once_and_the_rest_is_done():
@@ -128,11 +125,9 @@ def test_a_plan_that_cannot_be_had_fails_the_run_with_the_reason():
     script = Script()
     script.think_fails("plan")
 
-    assert script.finished.status is RunStatus.FAILED
-    assert "it did not work" in script.finished.answer
-    assert "unavailable" in script.finished.answer
+    assert (script.finished.status, script.finished.answer) == (RunStatus.FAILED, "")
     assert script.finished.failure is not None
-    assert script.finished.failure.class_ is FailureClass.UNAVAILABLE
+    assert (script.finished.failure.type, script.finished.failure.class_) == ("http_401", FailureClass.UNAVAILABLE)
 
 
 def test_a_plan_that_makes_no_sense_is_thought_again_and_then_given_up():
@@ -141,8 +136,9 @@ def test_a_plan_that_makes_no_sense_is_thought_again_and_then_given_up():
         assert script.under_way == ["plan"]
         script.think("plan", {"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]})
 
-    assert script.finished.status is RunStatus.FAILED
-    assert "'fly', which does not exist" in script.finished.answer
+    assert script.finished.failure is not None
+    assert script.finished.failure.class_ is FailureClass.INVALID
+    assert "'fly'" in script.finished.failure.message
 
 
 def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():

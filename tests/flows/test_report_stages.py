@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from refusals import refused
 
 from leadhand import UsageError
 from leadhand.flows.report.options import Options
@@ -50,35 +51,29 @@ def test_a_stage_is_complete():
 
 
 @pytest.mark.parametrize(
-    ("agents", "said"),
+    ("agents", "named"),
     [
-        ([{"name": "reviwer", "off": True}], "there is no stage reviwer.*Did you mean reviewer"),
-        ([{**CHECK, "after": "writter"}], "after 'writter'.*no such stage.*Did you mean writer"),
-        ([{**CHECK, "after": "fact-checker"}], "depend on each other"),
-        ([CHECK, CHECK], "two stages are named fact-checker"),
-        ([{**CHECK, "after": "writer", "before": "reviewer"}], "both after and before"),
-        ([{"name": "planner", "off": True}], "planner cannot be switched off.*plan.*Replace it"),
-        ([{"name": "writer", "after": "reviewer"}], "fixed place"),
-        (
-            [{"name": "planner", "agent": "X", "gives": ["research"]}],
-            "planner has to give the plan, and X gives research",
-        ),
-        ([{**CHECK, "after": "planner", "needs": ["draft"]}], "needs the draft.*Place it after writer"),
-        ([{**CHECK, "gives": ["plan"]}], "cannot give plan.*one of: feedback, draft, research"),
-        ([{"name": "review", "instructions": "…"}], "cannot be named review.*Did you mean reviewer"),
-        (
-            [{**CHECK, "after": "a"}, {"name": "a", "instructions": "…", "after": "fact-checker"}],
-            "depend on each other",
-        ),
+        ([{"name": "reviwer", "off": True}], ["reviwer", "Did you mean reviewer"]),
+        ([{**CHECK, "after": "writter"}], ["'writter'", "Did you mean writer"]),
+        ([{**CHECK, "after": "fact-checker"}], ["fact-checker"]),
+        ([CHECK, CHECK], ["fact-checker"]),
+        ([{**CHECK, "after": "writer", "before": "reviewer"}], ["fact-checker"]),
+        ([{"name": "planner", "off": True}], ["planner", "plan"]),
+        ([{"name": "writer", "after": "reviewer"}], ["writer"]),
+        ([{"name": "planner", "agent": "X", "gives": ["research"]}], ["planner", "X", "research"]),
+        ([{**CHECK, "after": "planner", "needs": ["draft"]}], ["draft", "after writer"]),
+        ([{**CHECK, "gives": ["plan"]}], ["plan", "feedback, draft, research"]),
+        ([{"name": "review", "instructions": "…"}], ["review", "Did you mean reviewer"]),
+        ([{**CHECK, "after": "a"}, {"name": "a", "instructions": "…", "after": "fact-checker"}], ["fact-checker"]),
     ],
 )
-def test_stages_that_do_not_fit_together_are_refused(agents: list[Any], said: str):
-    with pytest.raises(UsageError, match=f"(?s){said}"):
+def test_stages_that_do_not_fit_together_are_refused(agents: list[Any], named: list[str]):
+    with refused(UsageError, *named):
         names(*agents)
 
 
 def test_a_stage_that_needs_a_review_is_refused_without_one():
     late = {**CHECK, "after": "reviewer", "needs": ["feedback"], "gives": ["draft"]}
     assert names(late)[-1] == "fact-checker"
-    with pytest.raises(UsageError, match=r"(?s)needs the feedback.*Leave reviewer on"):
+    with refused(UsageError, "feedback", "reviewer"):
         names(late, review=False)

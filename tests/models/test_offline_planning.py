@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 from asking import (
-    TEXT,
     WEATHER,
     args_of,
-    offer,
     places,
     plan,
     planned,
@@ -217,18 +215,7 @@ def test_a_weekday_and_its_date_are_one_day(day: str) -> None:
 def test_a_weekday_and_the_date_of_another_are_a_gap_that_says_so(day: str) -> None:
     made = planned(f"weather in Paris on {day}", [WEATHER])
     assert made.subtasks == ()
-    assert made.cannot[0].reason.startswith(f"the date after “{day[:6]}” is another day of the week")
-
-
-def test_a_weekday_for_a_tool_without_a_day_is_not_called_a_wrong_one() -> None:
-    made = planned("weather in Paris Sunday", [offer("weather_tool", "location")])
-    assert "another day of the week" not in made.cannot[0].reason
-
-
-def test_a_stretch_that_the_tool_cannot_be_told_is_a_gap() -> None:
-    made = planned("What's the weather in Paris this week?", [offer("weather_tool", "location", day=TEXT)])
-    assert made.subtasks == ()
-    assert "no parameter that “this week” could go into" in made.cannot[0].reason
+    assert f"“{day[:6]}”" in made.cannot[0].reason
 
 
 @pytest.mark.parametrize(

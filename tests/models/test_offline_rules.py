@@ -58,10 +58,10 @@ async def test_two_flows_may_name_a_role_alike() -> None:
 async def test_a_role_without_a_rule_is_a_failure_that_says_what_to_do() -> None:
     for models in (OfflineModels(), OfflineModels(rules=[{"translator": translate}])):
         request = wanting(asking({"sentence": "hello"}), "translator", text={"type": "string"})
-        with pytest.raises(ModelError, match="has no rule for the role 'translator'") as caught:
+        with pytest.raises(ModelError, match="'translator'") as caught:
             await models.ask(request)
-        assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
-        assert caught.value.failure.next_action == "choose a model with --model"
+        assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.UNAVAILABLE, "no_rules")
+        assert "--model" in caught.value.failure.next_action
 
 
 async def test_a_role_whose_schema_the_facts_fill_is_served() -> None:
@@ -100,8 +100,9 @@ async def test_a_role_with_one_tool_calls_it_with_what_the_facts_say(
     ],
 )
 async def test_a_role_with_one_tool_is_not_served_by_half(facts: dict[str, Any]) -> None:
-    with pytest.raises(ModelError, match="has no rule for the role"):
+    with pytest.raises(ModelError) as caught:
         await OfflineModels().ask(asking(facts, tools=[spec(TIDE)]))
+    assert caught.value.failure.type == "no_rules"
 
 
 def test_a_schema_that_contains_itself_is_filled_in_to_its_first_level() -> None:

@@ -105,14 +105,10 @@ class TestFaults:
     async def test_the_wait_that_a_server_asks_for_is_passed_on(self) -> None:
         assert (await failure_of(rate_limited(1.5))).retry_after_s == 1.5
 
-    async def test_a_server_that_hangs_is_given_up_before_the_deadline(self) -> None:
-        failure = await failure_of(served_fault("hang"), first_byte_timeout_s=0.05)
-        assert (failure.class_, failure.type) == ("transient", "timeout")
-
     async def test_the_deadline_covers_the_whole_call(self) -> None:
         failure = await failure_of(drip(says("x" * 500), pause_s=0.02), TALK.evolve(deadline_s=0.1))
         assert (failure.class_, failure.type) == ("transient", "timeout")
-        assert "within 0.1 s" in failure.message
+        assert "0.1 s" in failure.message
 
     async def test_nobody_listening_is_a_lost_connection(self) -> None:
         models = OpenAICompatible("http://127.0.0.1:9/v1", KEY)

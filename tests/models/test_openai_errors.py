@@ -68,8 +68,9 @@ def test_each_refusal_has_its_class(status: int, text: str, class_: str, type_: 
 
 
 def test_the_message_says_what_the_server_said() -> None:
-    assert failure_of(400, {}, body("no such\n field")).message == "the model server answered 400: no such field"
-    assert failure_of(404, {}, "<html>x</html>").message == "the model server answered 404 with a web page"
+    assert failure_of(400, {}, body("no such\n field")).message.endswith("400: no such field")
+    page = failure_of(404, {}, "<html>x</html>").message
+    assert ("404" in page, "<html>" in page) == (True, False)
 
 
 def test_a_key_that_the_server_says_back_is_cut_out() -> None:
@@ -156,11 +157,11 @@ def test_a_server_that_has_moved_says_where() -> None:
 
 
 def test_a_key_that_is_missing_is_told_from_one_that_is_wrong() -> None:
-    missing = failure_of(401, {}, body(), key_setting="GROQ_API_KEY").next_action
-    assert missing == "no key was sent: set GROQ_API_KEY"
-    assert "no key was sent" not in failure_of(401, {}, body(), key=KEY).next_action
+    missing, wrong = (failure_of(401, {}, body(), key_setting="GROQ_API_KEY", key=key) for key in ("", KEY))
+    assert "GROQ_API_KEY" in missing.next_action
+    assert missing.next_action != wrong.next_action
 
 
 def test_the_field_that_is_refused_is_found_beside_the_message() -> None:
-    assert parameter_named('{"error": {"message": "Unsupported", "param": "stream"}}') == "stream"
+    assert parameter_named('{"error": {"param": "stream"}}') == "stream"
     assert parameter_named("no json") == ""

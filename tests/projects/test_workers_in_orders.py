@@ -84,12 +84,9 @@ async def test_the_limits_of_the_worker_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (
-            {"worker": "gradr"},
-            "names the worker 'gradr', which does not exist; there are: grader. Did you mean grader?",
-        ),
-        ({"worker": "grader", "tool": "other"}, "names the tool other, which the worker grader may not use"),
-        ({"worker": "grader", "args": {"file": "x"}}, 'arguments for its worker: "deck" is missing'),
+        ({"worker": "gradr"}, "'gradr'"),
+        ({"worker": "grader", "tool": "other"}, "other"),
+        ({"worker": "grader", "args": {"file": "x"}}, '"deck"'),
     ],
     ids=["unknown", "tool", "input"],
 )
@@ -124,4 +121,5 @@ async def test_a_worker_without_an_input_schema_is_given_a_task(tmp_path: Path) 
     script.on(lambda request: request.role == "poet", says("Roses are red."))
     answer = await asked(project(tmp_path, poet=text), script)
     assert "Roses are red." in answer.text
-    assert [gap["reason"] for gap in answer.gaps] == ["no tool call supports it: unverified"]
+    (sent,) = [request for request in script.requests if request.role == "poet"]
+    assert brief_of(sent)["subtask"]["args"] == {"task": "roses"}

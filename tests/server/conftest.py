@@ -23,6 +23,7 @@ def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("LEADHAND_CHECK", "exact")
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
 
 

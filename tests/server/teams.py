@@ -13,6 +13,8 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, role_of, says, subtask
 from leadhand.tools.decorator import Tool
 
+BROKEN = "the microphone is broken"
+
 
 class Office:
     """Tools, the calls they saw, and the gate that some of them wait at."""
@@ -30,7 +32,7 @@ class Office:
             if place == "Rome":
                 await office.gate.wait()
             if place in office.broken:
-                raise ToolError("the microphone is broken", type="broken", class_=FailureClass.UNAVAILABLE)
+                raise ToolError(BROKEN, type="broken", class_=FailureClass.UNAVAILABLE)
             return ToolReturn(summary=f"{place}: 40 dB", raw={"place": place, "dB": 40})
 
         @tool(effect="once")

@@ -59,7 +59,7 @@ async def test_on_this_machine_nobody_needs_a_key(api: Door) -> None:
         ("POST", "/api/approvals/1a2b3c4d"),
         ("GET", "/api/tools"),
         ("POST", "/api/tools/measure/call"),
-        ("GET", "/api/agents"),
+        ("GET", "/api/flows"),
         ("GET", "/api/system"),
         ("GET", "/metrics"),
         ("GET", "/api/payloads/sha256:" + "0" * 64),

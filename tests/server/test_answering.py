@@ -114,10 +114,10 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
     wrong = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert (unsaid.status_code, wrong.status_code) == (422, 409)
 
-    settled = await answer(api, card, "settle", happened=True, summary="the bank says so", raw={"booked": True})
+    settled = await answer(api, card, "settle", happened=True, summary="booked", raw={"booked": True})
 
     assert settled["status"] == "settled"
-    assert (await api.over(run_id))["answer"] == "the bank says so"
+    assert (await api.over(run_id))["answer"] == "booked"
     assert office.calls == {"wire Ann": 1}
     (said,) = await answered(api, run_id, "effect_answered")
     assert (said["happened"], said["raw"]) == (True, {"booked": True})

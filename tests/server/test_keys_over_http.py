@@ -65,8 +65,7 @@ async def test_no_key_grants_more_than_its_maker_has(keys: Keys) -> None:
 async def test_a_key_with_a_limit_for_all_its_runs_makes_no_other(keys: Keys) -> None:
     await keys.add("daily", Scope.ADMIN, daily_nanousd=NANO)
     refused = await keys.post("daily", "/api/keys", {"name": "one", "scopes": ["run"]})
-    assert refused.status_code == 403
-    assert "a new key would not share" in refused.json()["detail"]
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
 async def test_a_limit_of_assignments_is_set_over_http_and_binds_the_whole_key(keys: Keys) -> None:

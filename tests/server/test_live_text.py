@@ -162,11 +162,11 @@ async def test_a_run_that_is_parked_in_the_middle_of_its_answer_writes_it_again(
         await served.door.parked(run_id)
         assert not served.door.service.drafts.of(run_id)
         await served.door.post(f"/api/runs/{run_id}/resume")
-        author.write("Paris, the whole answer. ")
-        attempt = await shows(stream, text, "Paris, the whole answer. ")
+        author.write("Paris, all of it. ")
+        attempt = await shows(stream, text, "Paris, all of it. ")
         assert attempt != "compose/a1"
         author.end()
         await rest(stream)
-    assert (await served.door.over(run_id))["answer"].strip() == "Paris, the whole answer."
+    assert (await served.door.over(run_id))["answer"].strip() == "Paris, all of it."
     assert not served.door.service.drafts.of(run_id)
     assert office.calls == {"Paris": 1}

@@ -24,6 +24,10 @@ from leadhand.server.serving import Server
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, subtask
 
 Document = dict[str, Any]
+OPTIONAL = (
+    "after asked begun cached changed_by judgement judges left_out listed needs_prices replaced sample shared "
+    "stages turns value waits_for waits_s within"
+)
 OPERATIONS = [
     (method, route.path_format)
     for route in iter_route_contexts(routed().routes)
@@ -55,6 +59,13 @@ def test_every_route_is_described(document: Document) -> None:
         assert all(parameter["description"] for parameter in operation.get("parameters", [])), where
 
 
+async def test_the_page_of_the_api_has_every_route(api: Door, document: Document) -> None:
+    page = (await api.get("/docs")).text
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert f'id="{operation["operationId"]}"' in page
+
+
 def test_every_body_and_most_documents_have_an_example(document: Document) -> None:
     shapes = document["components"]["schemas"]
     named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolTrial")
@@ -78,25 +89,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
         shape = shapes[reference.rpartition("/")[2]]
         assert shape["properties"]["type"]["const"] == type_
         left_out = set(shape["properties"]) - set(shape["required"])
-        optional = {
-            "asked",
-            "begun",
-            "cached",
-            "judges",
-            "left_out",
-            "listed",
-            "needs_prices",
-            "replaced",
-            "shaped",
-            "changed_by",
-            "shared",
-            "turns",
-            "value",
-            "waits_for",
-            "waits_s",
-            "within",
-        }
-        assert left_out <= optional, "an event has all its fields, but for what is empty"
+        assert left_out <= {*OPTIONAL.split()}, "an event has all its fields, but for what is empty"
         assert {"seq", "at", "epoch", "words", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
     for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/events/{seq}"):
         answered = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]

@@ -1,4 +1,4 @@
-"""Errors: every one is a problem document that says what is wrong and how to mend it."""
+"""Errors: every one is a problem document that says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -56,77 +56,65 @@ async def test_a_method_that_a_route_does_not_know_is_a_problem(
     assert {each.strip() for each in response.headers["allow"].split(",")} == allow
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"nul", b'{"request": "x"}{', b'{"request": NaN}'])
-async def test_a_body_that_is_no_json_is_a_problem(api: Door, body: bytes) -> None:
-    response = await api.http.post("/api/runs", content=body, headers={"content-type": "application/json"})
-
-    problem = check_problem(response, 422, "invalid", "/api/runs")
-    assert problem["errors"]
-    assert all(error["where"] and error["what"] for error in problem["errors"])
-
-
-async def test_half_a_character_is_a_problem(api: Door) -> None:
-    body = b'{"request": "\\ud800"}'
-    response = await api.http.post("/api/runs", content=body, headers={"content-type": "application/json"})
-
-    assert response.status_code == 422, response.text
-    assert response.json()["how"]
-
-
 async def test_every_fault_of_a_body_is_named(api: Door) -> None:
     response = await api.post("/api/runs", {"limits": {"max_steps": 0, "timeout": "x"}, "reqest": "x"})
 
     problem = check_problem(response, 422, "invalid", "/api/runs")
     wheres = {error["where"] for error in problem["errors"]}
     assert wheres == {"body.request", "body.limits.max_steps", "body.limits.timeout", "body.reqest"}
+    assert all(error["what"] and error["how"] for error in problem["errors"])
 
 
-FAULTS: list[tuple[str, str, Any, str, str]] = [
-    ("GET", "/api/runs?since=yesterday", None, "invalid value for the query parameter since", "Use ISO 8601, for"),
-    ("GET", "/api/runs?limit=x", None, "the query parameter limit is not a whole number", "Send a whole number."),
-    ("GET", "/api/runs?limit=0", None, "the query parameter limit must be greater than or equal to 1", "Send a value"),
-    ("GET", "/api/runs?status=x", None, "the query parameter status must be 'queued', 'running',", "Send a value"),
-    ("POST", "/api/runs", b"{", "the body is not valid JSON: expecting property name", "Send a JSON object."),
-    ("POST", "/api/runs", b"", "the body is missing", "Send it as a JSON object."),
-    ("POST", "/api/runs", b"[]", "the body is not a JSON object", "Send a JSON object."),
-    ("POST", "/api/runs", b"{}", "request is missing", "Send request."),
-    ("POST", "/api/runs", b'{"request": 5}', "request is not text", "Send text."),
-    ("POST", "/api/runs", b'{"request": ""}', "request must have at least 1 character", "Send a value"),
-    ("POST", "/api/runs", b'{"request": "x", "limit": {}}', "limit is not a field of this request", "Remove it, or"),
-    ("POST", "/api/runs", b'{"request": "x", "limits": {"budget": "x"}}', "limits.budget is not a number", "Send a n"),
-    ("POST", "/api/runs", b'{"request": "x", "approve": "yes"}', "approve must be 'ask', 'auto' or 'never'", "Send a"),
+FAULTS: list[tuple[str, str, bytes | None, str]] = [
+    ("GET", "/api/runs?since=yesterday", None, "query.since"),
+    ("GET", "/api/runs?limit=x", None, "query.limit"),
+    ("GET", "/api/runs?limit=0", None, "query.limit"),
+    ("GET", "/api/runs?status=x", None, "query.status"),
+    ("POST", "/api/runs", b"{", "body.1"),
+    ("POST", "/api/runs", b"nul", "body.0"),
+    ("POST", "/api/runs", b'{"request": "x"}{', "body.16"),
+    ("POST", "/api/runs", b"", "body"),
+    ("POST", "/api/runs", b"[]", "body"),
+    ("POST", "/api/runs", b"{}", "body.request"),
+    ("POST", "/api/runs", b'{"request": 5}', "body.request"),
+    ("POST", "/api/runs", b'{"request": ""}', "body.request"),
+    ("POST", "/api/runs", b'{"request": "x", "limit": {}}', "body.limit"),
+    ("POST", "/api/runs", b'{"request": "x", "limits": {"budget": "x"}}', "body.limits.budget"),
+    ("POST", "/api/runs", b'{"request": "x", "approve": "yes"}', "body.approve"),
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body", "detail", "how"), FAULTS)
-async def test_a_fault_of_a_request_is_one_plain_line_with_a_fix(
-    api: Door, method: str, path: str, body: bytes | None, detail: str, how: str
+@pytest.mark.parametrize(("method", "path", "body", "where"), FAULTS)
+async def test_a_fault_of_a_request_is_one_line_with_a_fix_in_words_of_our_own(
+    api: Door, method: str, path: str, body: bytes | None, where: str
 ) -> None:
     response = await api.http.request(method, path, content=body, headers={"content-type": "application/json"})
 
     problem = check_problem(response, 422, "invalid", path.partition("?")[0])
-    assert problem["detail"].startswith(detail)
-    assert problem["how"].startswith(how)
+    assert [error["where"] for error in problem["errors"]] == [where]
     said = problem["detail"] + problem["how"]
     assert not [each for each in ("pydantic", "Value error", "should", "See /docs", "\n") if each in said]
 
 
 async def test_advice_names_routes_instead_of_commands(api: Door) -> None:
-    assert (await api.get("/api/runs/run_x")).json()["how"] == "`GET /api/runs` shows the runs of this database"
+    how = (await api.get("/api/runs/run_x")).json()["how"]
+    assert "GET /api/runs" in how
+    assert "leadhand" not in how
 
 
 @pytest.mark.parametrize(
-    ("said", "how"),
+    ("said", "routes"),
     [
-        ("follow it: leadhand runs watch run_1", "follow it: GET /api/runs/run_1/events"),
-        ("cancel it first with `leadhand runs cancel run_1`", "cancel it first with `POST /api/runs/run_1/cancel`"),
-        (RESTORE.format("run_1"), "with GET /api/runs/run_1/export, and then delete the run with DELETE /api/runs/r"),
-        ("Settle it: leadhand approvals settle 1a --happened, or --did-not (in", "POST /api/approvals/1a {"),
-        ("from 1 to 5; leadhand runs show run_1 --seq N shows one.", "GET /api/runs/run_1/events shows them."),
+        ("leadhand runs watch run_1", ["GET /api/runs/run_1/events"]),
+        ("`leadhand runs cancel run_1`", ["POST /api/runs/run_1/cancel"]),
+        (RESTORE.format("run_1"), ["GET /api/runs/run_1/export", "DELETE /api/runs/run_1"]),
+        ("leadhand approvals settle 1a --happened, or --did-not", ["POST /api/approvals/1a {"]),
+        ("leadhand runs show run_1 --seq N shows one", ["GET /api/runs/run_1/events"]),
     ],
 )
-def test_commands_in_advice_become_routes(said: str, how: str) -> None:
-    assert how in with_routes(said)
+def test_commands_in_advice_become_routes(said: str, routes: list[str]) -> None:
+    assert [each for each in routes if each in with_routes(said)] == routes
+    assert "leadhand" not in with_routes(said)
 
 
 async def test_what_was_sent_is_not_sent_back(api: Door) -> None:
@@ -190,12 +178,12 @@ async def test_a_defect_is_a_problem_that_gives_nothing_away(
 
 async def test_a_database_that_does_not_answer_is_a_problem(api: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     async def gone(*_: Any, **__: Any) -> None:
-        raise StoreError("the database does not answer", "Start it again.")
+        raise StoreError("no answer", "Start it again.")
 
     monkeypatch.setattr(api.runtime.store, "runs", gone)
 
     problem = check_problem(await api.get("/api/runs"), 503, "store", "/api/runs")
-    assert (problem["detail"], problem["how"]) == ("the database does not answer", "Start it again.")
+    assert (problem["detail"], problem["how"]) == ("no answer", "Start it again.")
 
 
 async def test_where_a_key_is_needed_what_is_not_there_is_still_a_problem(open_door: OpenDoor) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from refusals import refused
 from server.doors import Door
 from server.teams import Office
 
@@ -89,5 +90,5 @@ async def test_a_run_that_is_resumed_after_it_was_listed_is_kept_with_its_files(
 
 @pytest.mark.parametrize("age", ["0d", "00h", "-1d", "abc"])
 def test_an_age_of_nothing_is_refused(age: str) -> None:
-    with pytest.raises(UsageError, match="invalid value for --keep-for"):
+    with refused(UsageError, "--keep-for"):
         duration(age, "--keep-for")

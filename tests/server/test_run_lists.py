@@ -9,6 +9,9 @@ import pytest
 from server.doors import Door
 from server.teams import Office
 
+MIXED = "measure Oslo, measure Lyon"
+"""A run that ends with a gap."""
+
 
 async def listed(api: Door, **params: Any) -> list[str]:
     """The requests of the runs that a filter lets through, newest first."""
@@ -18,13 +21,13 @@ async def listed(api: Door, **params: Any) -> list[str]:
 
 
 async def test_runs_are_listed_newest_first_and_a_line_counts_what_was_done(api: Door) -> None:
-    for request in ("measure Paris", "measure Lyon, measure Oslo"):
+    for request in ("measure Paris", MIXED):
         await api.over(await api.started(request))
 
     paris, lyon = reversed((await api.get("/api/runs")).json()["runs"])
 
     assert (paris["request"], paris["status"]) == ("measure Paris", "succeeded")
-    assert (lyon["request"], lyon["status"]) == ("measure Lyon, measure Oslo", "partial")
+    assert (lyon["request"], lyon["status"]) == (MIXED, "partial")
     assert (lyon["subtasks"], lyon["completed"], lyon["failed"]) == (2, 1, 1)
     assert (lyon["owner"], lyon["orphan"], lyon["detached"]) == (None, False, True)
     assert lyon["requests"] > 0
@@ -36,14 +39,14 @@ async def test_runs_are_listed_newest_first_and_a_line_counts_what_was_done(api:
 async def test_filters_on_status_text_and_questions(api: Door) -> None:
     waiting = await api.started("pay Ann")
     await api.asked(waiting)
-    await api.over(await api.started("measure Oslo, measure Paris"))
+    await api.over(await api.started(MIXED))
     await api.over(await api.started("measure Paris"))
 
     assert await listed(api, status="succeeded") == ["measure Paris"]
     assert await listed(api, status="waiting") == ["pay Ann"]
     assert await listed(api, asking=True) == ["pay Ann"]
-    assert await listed(api, q="paris") == ["measure Paris", "measure Oslo, measure Paris"]
-    assert await listed(api, q="paris", status="partial") == ["measure Oslo, measure Paris"]
+    assert await listed(api, q="MEASURE") == ["measure Paris", MIXED]
+    assert await listed(api, q="MEASURE", status="partial") == [MIXED]
     assert await listed(api, q="%") == await listed(api, q="_") == []
     assert await listed(api, status="cancelled") == []
     (line,) = (await api.get("/api/runs", params={"asking": True})).json()["runs"]
@@ -51,19 +54,19 @@ async def test_filters_on_status_text_and_questions(api: Door) -> None:
 
 
 async def test_runs_are_searched_in_answers_arguments_and_errors(api: Door) -> None:
-    for request in ("measure Paris", "measure Oslo, measure Lyon"):
+    for request in ("measure Paris", MIXED):
         await api.over(await api.started(request))
     (line,) = (await api.get("/api/runs", params={"search": "oslo"})).json()["runs"]
     gap = (await api.run(line["run_id"]))["gaps"][0]["reason"]
 
-    assert await listed(api, search=gap) == ["measure Oslo, measure Lyon"]
+    assert await listed(api, search=gap) == [MIXED]
     assert await listed(api, search="paris") == ["measure Paris"]
     assert await listed(api, search="paris oslo") == []
     assert await listed(api, search="measure", sort="created", ascending=True) == [
         "measure Paris",
-        "measure Oslo, measure Lyon",
+        MIXED,
     ]
-    assert await listed(api, flow="work-order", max_duration_s=3600, limit=1) == ["measure Oslo, measure Lyon"]
+    assert await listed(api, flow="work-order", max_duration_s=3600, limit=1) == [MIXED]
     assert await listed(api, flow="report") == await listed(api, min_cost_usd=1) == []
     for wrong in ({"sort": "colour"}, {"search": "a\0"}, {"search": "a" * 201}, {"min_cost_usd": "much"}):
         assert (await api.get("/api/runs", params=wrong)).status_code == 422, wrong
@@ -122,22 +125,22 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "what"),
+    ("body", "named"),
     [
-        ({"name": "a\nb"}, "the name has more than one line"),
-        ({"name": "a\x1b[31mb"}, "the name has a control character, '\\x1b'"),
-        ({"tags": {"a": "b\tc"}}, "the tag a has a control character, '\\t'"),
-        ({"tags": {"a": "b\u202ec"}}, "the tag a has a control character, '\\u202e'"),
-        ({"name": "n" * 201}, "the name has 201 characters; the limit is 200"),
-        ({"tags": {"a b": "x"}}, "invalid key of a tag: 'a b'"),
-        ({"tags": {"a": "x" * 257}}, "the tag a is too long"),
-        ({"tags": {str(number): "" for number in range(33)}}, "there are 33 tags; the limit is 32"),
+        ({"name": "a\nb"}, "name"),
+        ({"name": "a\x1b[31mb"}, "'\\x1b'"),
+        ({"tags": {"a": "b\tc"}}, "'\\t'"),
+        ({"tags": {"a": "b\u202ec"}}, "'\\u202e'"),
+        ({"name": "n" * 201}, "200"),
+        ({"tags": {"a b": "x"}}, "'a b'"),
+        ({"tags": {"key": "x" * 257}}, "key"),
+        ({"tags": {str(number): "" for number in range(33)}}, "32"),
     ],
 )
-async def test_a_name_and_tags_that_cannot_be_are_refused(api: Door, body: dict[str, Any], what: str) -> None:
+async def test_a_name_and_tags_that_cannot_be_are_refused(api: Door, body: dict[str, Any], named: str) -> None:
     refused = await api.post("/api/runs", {"request": "measure Paris", **body})
 
-    assert (refused.status_code, refused.json()["detail"]) == (422, what)
+    assert (refused.status_code, named in refused.json()["detail"]) == (422, True)
     assert refused.json()["how"]
     assert await listed(api) == []
 

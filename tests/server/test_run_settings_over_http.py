@@ -42,19 +42,3 @@ async def test_settings_of_a_run_are_checked_and_shown(open_door: Any) -> None:
         refused = await api.post("/api/runs", {"request": REQUEST, **body})
         assert refused.status_code == 422, body
         assert refused.json()["how"]
-
-
-async def test_an_offline_server_refuses_runs_that_are_not_offline(open_door: Any) -> None:
-    api = await open_door(models=None, tools=None, offline=True)
-    refused = await api.post("/api/runs", {"request": REQUEST, "offline": False})
-    assert refused.status_code == 422
-    assert refused.json()["detail"] == "this server runs offline and calls no service"
-    assert "--offline" in refused.json()["how"]
-    assert (await api.post("/api/runs", {"request": REQUEST})).status_code == 202
-
-
-async def test_every_error_of_a_request_has_advice(open_door: Any) -> None:
-    api = await open_door(models=None, tools=None, offline=True)
-    refused = await api.post("/api/runs", {"request": "", "limits": {"max_steps": 0}, "nope": 1})
-    assert refused.status_code == 422
-    assert all(each["how"] for each in refused.json()["errors"])

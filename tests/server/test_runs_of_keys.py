@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from refusals import refused
 from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
@@ -140,10 +141,9 @@ async def test_what_a_tool_failed_with_in_a_run_of_another_key_is_not_told(keys:
 
 async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
     store = key_store(keys.door.runtime.store)
-    with pytest.raises(UsageError, match=r"a key named runner.*already exists"):
-        await make_key(store, " runner ")
-    with pytest.raises(UsageError, match="the name of this machine's user"):
-        await make_key(store, user())
+    for taken in ("runner", user()):
+        with refused(UsageError, taken):
+            await make_key(store, f" {taken} ")
     old = next(key for key in await store.keys() if key.name == "runner")
     await store.revoke_key(old.key_id)
 

@@ -15,12 +15,13 @@ KEY = {"idempotency-key": "b6b4c1a0-1c5e-4c7e-9f0a-2f4f7d1e8a11"}
 
 
 async def test_a_run_is_started_and_answered(api: Door) -> None:
-    response = await api.post("/api/runs", {"request": "measure Paris, measure Lyon"})
+    request = "measure Paris, measure Lyon"
+    response = await api.post("/api/runs", {"request": request})
 
     run = response.json()
     assert response.status_code == 202
     assert response.headers["location"] == f"/api/runs/{run['run_id']}"
-    assert run["request"] == "measure Paris, measure Lyon"
+    assert run["request"] == request
     done = await api.over(run["run_id"])
     assert (done["status"], done["answer"]) == ("succeeded", "Paris: 40 dB\nLyon: 40 dB")
     started = (await api.events(run["run_id"]))[0]
@@ -91,9 +92,10 @@ async def test_the_same_key_of_two_principals_makes_two_runs(api: Door) -> None:
     assert len(runs) == 3
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "tab\there"])
-async def test_a_key_that_is_none_is_refused(api: Door, key: str) -> None:
-    refused = await api.post("/api/runs", {"request": "measure Paris"}, headers={"idempotency-key": key})
+@pytest.mark.parametrize("keys", [[""], ["x" * 256], ["tab\there"], ["one", "two"]])
+async def test_a_key_that_is_none_or_two_keys_are_refused(api: Door, keys: list[str]) -> None:
+    headers = [("idempotency-key", key) for key in keys]
+    refused = await api.post("/api/runs", {"request": "measure Paris"}, headers=headers)
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
     assert (await api.get("/api/runs")).json()["runs"] == []
@@ -133,6 +135,13 @@ async def test_what_cannot_be_carried_out_is_refused_before_there_is_a_run(api: 
     assert (await api.get("/api/runs")).json()["runs"] == []
 
 
+async def test_a_rule_can_name_a_tool_of_a_flow(api: Door) -> None:
+    rules = {"tool:web_search": "never", "tool:subagent_run": "ask"}
+    started = await api.post("/api/runs", {"request": "x", "flow": "research", "approve_rules": rules})
+
+    assert started.status_code == 202, started.text
+
+
 async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_door: OpenDoor) -> None:
     api = await open_door(max_steps=2, timeout=100.0)
     response = await api.post(
@@ -149,7 +158,7 @@ async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_do
 
 async def test_a_server_that_works_offline_takes_no_other_model(open_door: OpenDoor) -> None:
     api = await open_door(models=None, offline=True, tools=None)
-    for named in ({"model": "openai:gpt-5"}, {"worker_model": "openai:gpt-5"}):
+    for named in ({"model": "openai:gpt-5"}, {"worker_model": "openai:gpt-5"}, {"offline": False}):
         refused = await api.post("/api/runs", {"request": "What is the weather in Paris?", **named})
         assert (refused.status_code, refused.json()["code"]) == (422, "usage")
         assert "--offline" in refused.json()["how"]
@@ -204,3 +213,21 @@ async def test_a_run_has_the_priority_that_is_asked_for(api: Door) -> None:
     assert (await api.over(again.json()["run_id"]))["priority"] == 4
     for wrong in (101, -101, 1.5, "1", True):
         assert (await api.post("/api/runs", {"request": "measure Paris", "priority": wrong})).status_code == 422
+
+
+async def test_a_run_searches_only_the_documents_of_the_server_if_it_has_some(
+    open_door: OpenDoor, tmp_path: Path, home: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    api = await open_door()
+    refused = await api.post("/api/runs", {"request": "measure Paris", "only_documents": True})
+    assert (refused.status_code, refused.json()["code"]) == (422, "usage")
+
+    with_documents = await open_door(documents=tmp_path / "docs", home=home / "other")
+    started = await with_documents.post("/api/runs", {"request": "measure Paris", "only_documents": True})
+    assert started.status_code == 202
+    run_id = started.json()["run_id"]
+    await with_documents.over(run_id)
+    followed = await with_documents.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Lyon"})
+    for each in (run_id, followed.json()["run_id"]):
+        assert (await with_documents.events(each))[0]["definition"]["only_documents"]

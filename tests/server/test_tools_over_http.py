@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from server.conftest import OpenDoor
 from server.doors import Door
-from server.teams import Office
+from server.teams import BROKEN, Office
 
 from leadhand.domain.access import Scope
 
@@ -43,14 +43,14 @@ async def test_how_a_tool_failed_is_told_and_kept(open_door: OpenDoor) -> None:
     by_hand = (await api.post("/api/tools/measure/call", {"args": {"place": "Oslo"}})).json()
     assert by_hand["ok"] is False
     error = by_hand["error"]
-    assert (error["message"], error["type"], error["class"]) == ("the microphone is broken", "broken", "unavailable")
+    assert (error["message"], error["type"], error["class"]) == (BROKEN, "broken", "unavailable")
     assert error["next_action"]
 
     async def last(of: Door) -> Any:
         return (await of.get("/api/tools/measure")).json()["last_error"]
 
     noted = await api.seen(lambda: last(api), lambda error: error is not None)
-    assert (noted["message"], noted["run_id"]) == ("the microphone is broken", None)
+    assert (noted["message"], noted["run_id"]) == (BROKEN, None)
     run_id = await api.started("measure Oslo")
     await api.over(run_id)
     await api.seen(lambda: last(api), lambda error: error["run_id"] == run_id)
@@ -99,14 +99,6 @@ async def test_the_shipped_tools_answer_offline(open_door: OpenDoor) -> None:
 
     assert result["ok"] is True
     assert "Paris" in result["data"]["summary"]
-
-
-async def test_the_roles_have_their_model_and_instructions(api: Door) -> None:
-    agents = (await api.get("/api/agents")).json()["agents"]
-
-    stages = [f"report.{stage}" for stage in ("planner", "researcher", "writer", "reviewer")]
-    assert [agent["name"] for agent in agents] == ["lead", "worker", "reviewer", "composer", *stages]
-    assert all(agent["model"] and len(agent["instructions"]) > 100 for agent in agents)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

@@ -35,22 +35,20 @@ async def test_without_a_schema_the_value_is_null(open_door: OpenDoor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "why"),
+    "schema",
     [
-        ({"type": "array"}, "it has to describe an object"),
-        ("text", "output_schema"),
-        (
-            {
-                "type": "object",
-                "$defs": {f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(40)} | {"p40": {}},
-                "allOf": [{"$ref": "#/$defs/p0"}],
-            },
-            "its references stand for more than 100,000 parts",  # its check would stop the server for ever
-        ),
+        {"type": "array"},
+        "text",
+        {  # its check would stop the server for ever
+            "type": "object",
+            "$defs": {f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(40)} | {"p40": {}},
+            "allOf": [{"$ref": "#/$defs/p0"}],
+        },
     ],
+    ids=["array", "text", "exponential"],
 )
-async def test_a_schema_that_cannot_be_used_is_refused(open_door: OpenDoor, schema: Any, why: str) -> None:
+async def test_a_schema_that_cannot_be_used_is_refused(open_door: OpenDoor, schema: Any) -> None:
     api = await open_door(models=team())
     response = await api.post("/api/runs", {"request": "measure Paris", "output_schema": schema})
     assert response.status_code == 422
-    assert why in response.text
+    assert [each["where"] for each in response.json()["errors"]] == ["body.output_schema"]

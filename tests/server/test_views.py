@@ -195,13 +195,6 @@ async def test_a_view_that_nobody_watches_costs_only_what_is_new(
     assert reads == [0]
 
 
-@pytest.mark.parametrize("headers", [{}, {"accept": "text/event-stream"}])
-async def test_a_run_that_is_not_there_has_no_view(served: Served, headers: dict[str, str]) -> None:
-    missing = await served.door.get("/api/runs/run_nobody/view", headers=headers)
-
-    assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json")
-
-
 async def test_a_fold_that_fails_leaves_nothing_half_done(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = await served.door.started("measure Paris")
     await served.door.over(run_id)

@@ -23,7 +23,7 @@ toolsets: [dynamic_workers]
 limits:
   max_requests: 9
 ---
-Make workers and call them.
+Make workers.
 """
 POET = {"name": "poet", "instructions": "Write verse.", "description": "Writes."}
 MANIFEST = """# the team
@@ -82,9 +82,12 @@ async def test_an_approval_of_a_creation_shows_the_file_and_its_rights(open_door
     run_id = await led(api)
     (asked,) = await api.asked(run_id)
     preview = asked["preview"]
-    assert preview["title"] == "New worker poet"
+    comment = preview["text"].splitlines()[1]
+    assert comment.startswith("#")
+    assert run_id in comment
+    assert "poet" in preview["title"]
     assert preview["text"] == (
-        f"---\n# Made by orchestrator in {run_id}.\nname: poet\ndescription: Writes.\ntools:\n- look\n"
+        f"---\n{comment}\nname: poet\ndescription: Writes.\ntools:\n- look\n"
         "limits:\n  max_requests: 9\n---\nWrite verse.\n"
     )
     assert (preview["tools"], preview["toolsets"]) == (["look"], [])
@@ -117,7 +120,7 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "limits": {"max_turns": None, "max_requests": 9, "max_tokens": None, "budget": None},
         "input": None,
         "output": None,
-        "instructions": "Make workers and call them.",
+        "instructions": "Make workers.",
         "text": ORCHESTRATOR,
         "run_id": None,
         "made_by": None,
@@ -149,14 +152,13 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_problem(open_door: 
     folder.mkdir(parents=True)
     (folder / "poet.worker").write_bytes(b"\xff")
     first, second = await workers(api)
-    assert first["problem"].startswith("workers/orchestrator.worker:4: unknown key 'tool'. Use one of: name, ")
+    assert first["problem"].startswith("workers/orchestrator.worker:4: ")
+    assert "'tool'" in first["problem"]
     assert (first["name"], first["text"]) == ("orchestrator", file.read_text())
-    assert second["problem"].startswith("generated/run_1/poet.worker:1: the file is not valid UTF-8")
-    refused = await api.post("/api/workers/poet/promote", {})
-    assert (refused.status_code, refused.json()["detail"]) == (
-        422,
-        "generated/run_1/poet.worker:1: the file is not valid UTF-8",
-    )
+    assert second["problem"].startswith("generated/run_1/poet.worker:1: ")
+    refused = await api.post("/api/workers/poet/promote", {"digest": "any"})
+    assert refused.status_code == 422
+    assert refused.json()["detail"] in second["problem"]
 
 
 async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, project: Path) -> None:
@@ -164,18 +166,18 @@ async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, p
     await api.over(await led(api))
     lead = {"request": "Go", "flow": "worker", "options": {"worker": "poet"}}
     unknown = await api.post("/api/runs", lead)
-    assert (unknown.status_code, unknown.json()["detail"]) == (422, "unknown worker 'poet'")
+    assert (unknown.status_code, "'poet'" in unknown.json()["detail"]) == (422, True)
 
     shown = (await api.get("/api/workers/poet/promotion")).json()
     assert (shown["name"], shown["path"], shown["exists"]) == ("poet", "workers/poet.worker", False)
     assert "+++ b/workers/poet.worker" in shown["diff"]
     assert "+Write verse." in shown["diff"]
     assert '+  "workers/poet.worker"' in shown["diff"]
-    promoted = await api.post("/api/workers/poet/promote", {})
+    promoted = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
     assert (promoted.status_code, promoted.json()) == (200, {"path": "workers/poet.worker"})
 
     manifest = (project / "leadhand.toml").read_text()
-    assert manifest.startswith('# the team\nworker_files = [\n  "workers/orchestrator.worker",  # leads\n')
+    assert manifest.startswith(MANIFEST.partition("]")[0])
     run_id = (await api.post("/api/runs", lead)).json()["run_id"]
     assert (await api.over(run_id))["answer"].startswith("A verse.")
     by_path = {each["path"]: each for each in await workers(api)}
@@ -189,8 +191,10 @@ async def test_a_worker_that_this_server_cannot_run_is_not_promoted(open_door: O
     folder.mkdir(parents=True)
     (folder / "poet.worker").write_text("---\nname: poet\ntools: [fly]\n---\nFly.\n")
     api = await door_of(open_door, project)
-    refused = await api.post("/api/workers/poet/promote", {})
-    assert (refused.status_code, refused.json()["detail"]) == (422, "workers/poet.worker: there is no tool 'fly'")
+    shown = (await api.get("/api/workers/poet/promotion")).json()
+    refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
+    assert refused.status_code == 422
+    assert all(each in refused.json()["detail"] for each in ("workers/poet.worker", "'fly'"))
     assert (project / "leadhand.toml").read_text() == MANIFEST
     assert os.listdir(project / "workers") == ["orchestrator.worker"]
 
@@ -205,7 +209,7 @@ async def test_of_two_runs_the_newest_is_promoted_unless_one_is_named(open_door:
     assert "+Write run_2." in (await api.get("/api/workers/poet/promotion")).json()["diff"]
     named = await api.get("/api/workers/poet/promotion", params={"run_id": "run_1"})
     assert "+Write run_1." in named.json()["diff"]
-    await api.post("/api/workers/poet/promote", {"run_id": "run_1"})
+    await api.post("/api/workers/poet/promote", {"run_id": "run_1", "digest": named.json()["digest"]})
     assert "Write run_1." in (project / "workers" / "poet.worker").read_text()
     replaced = (await api.get("/api/workers/poet/promotion")).json()
     assert replaced["exists"] is True
@@ -214,10 +218,10 @@ async def test_of_two_runs_the_newest_is_promoted_unless_one_is_named(open_door:
 
 async def test_what_is_not_there_is_not_found(open_door: OpenDoor, project: Path, api: Door) -> None:
     assert await workers(api) == []
-    assert (await api.get("/api/workers/poet/promotion")).json()["detail"] == "this server has no project"
+    assert (await api.get("/api/workers/poet/promotion")).json()["code"] == "not_found"
     mine = await door_of(open_door, project)
-    missing = await mine.post("/api/workers/poet/promote", {})
-    assert (missing.status_code, missing.json()["detail"]) == (404, "there is no generated worker 'poet'")
+    missing = await mine.post("/api/workers/poet/promote", {"digest": "any"})
+    assert (missing.status_code, "'poet'" in missing.json()["detail"]) == (404, True)
 
 
 async def test_keys_see_the_workers_of_their_own_runs_and_only_admin_promotes(
@@ -231,6 +235,29 @@ async def test_keys_see_the_workers_of_their_own_runs_and_only_admin_promotes(
     (declared,) = await workers(api, headers=ben)
     assert (declared["name"], declared["runs"]) == ("orchestrator", [])
     assert (await api.get("/api/workers/poet/promotion", headers=ben)).status_code == 404
-    assert (await api.get("/api/workers/poet/promotion", headers=ann)).status_code == 200
-    assert (await api.post("/api/workers/poet/promote", {}, headers=ann)).status_code == 403
-    assert (await api.post("/api/workers/poet/promote", {}, headers=admin)).status_code == 200
+    seen = await api.get("/api/workers/poet/promotion", headers=ann)
+    assert seen.status_code == 200
+    body = {"digest": seen.json()["digest"]}
+    assert (await api.post("/api/workers/poet/promote", body, headers=ann)).status_code == 403
+    assert (await api.post("/api/workers/poet/promote", body, headers=admin)).status_code == 200
+
+
+@pytest.mark.parametrize("newer", ["generated/run_2/poet.worker", "generated/run_1/poet.worker", "workers/poet.worker"])
+async def test_only_what_was_shown_is_promoted(open_door: OpenDoor, project: Path, newer: str) -> None:
+    worker = "---\nname: poet\n---\nWrite {}.\n"
+    shown_file = project / "generated" / "run_1" / "poet.worker"
+    shown_file.parent.mkdir(parents=True)
+    shown_file.write_text(worker.format("verse"))
+    api = await door_of(open_door, project)
+    shown = (await api.get("/api/workers/poet/promotion")).json()
+    (project / newer).parent.mkdir(parents=True, exist_ok=True)
+    (project / newer).write_text(worker.format("what nobody reviewed"))
+
+    refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "other_version")
+    assert (project / "leadhand.toml").read_text() == MANIFEST
+    assert (project / "workers" / "poet.worker").exists() is newer.startswith("workers")
+    assert (await api.post("/api/workers/poet/promote", {})).status_code == 422
+    now = (await api.get("/api/workers/poet/promotion")).json()
+    assert (await api.post("/api/workers/poet/promote", {"digest": now["digest"]})).status_code == 200

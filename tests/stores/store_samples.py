@@ -1,7 +1,6 @@
-"""One event of every type with every field filled in: what golden logs are made of.
+"""One event of every type with every field filled in: what the golden log is made of.
 
-``python tests/stores/store_samples.py > tests/stores/golden/log-X.Y.jsonl`` writes the golden log of a release: once,
-when it is released, and never again.
+``python tests/stores/store_samples.py > tests/stores/golden/log.jsonl`` writes it anew.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from leadhand.domain.approval import Approval
 from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.domain.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.domain.question import Question
 from leadhand.domain.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
 from leadhand.domain.work_order import Assignment, Check, OpenCall, ProposedSubtask, Subtask, Unsupported, WorkOrder
@@ -207,14 +208,37 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
             ),
         ),
         failure=FAILURE,
+        judgement=Judgement(
+            claims=(
+                JudgedClaim(
+                    n=1, text="Take an umbrella [1].", cites=("1",), start=0, end=21, verdict=ClaimVerdict.UNCONFIRMED
+                ),
+            ),
+            doubts=(
+                Doubt(
+                    n=1,
+                    claim="Take an umbrella [1].",
+                    part="umbrella",
+                    verdict=ClaimVerdict.UNCONFIRMED,
+                    why="no rain",
+                    quote="dry",
+                    evidence="wo-001.0",
+                ),
+            ),
+            judged_by="offline",
+        ),
+        sample=True,
     ),
+    events.QuestionAsked(question=Question(id="q-1", text="Which Paris?", choices=("France", "Texas"))),
+    events.QuestionAnswered(by="me", question_id="q-1", text="France"),
     events.AttemptStarted(attempt=ATTEMPT, host="host-1-abcd"),
     events.ModelCallBegan(
         attempt=ATTEMPT,
         call_id="wo-001.0/t0",
         model="offline",
         reserved=Amount(requests=1, tokens=2_500, nanousd=10),
-        final=True,
+        stages=4,
+        after=1,
         within=(Allowance(scope="wo-001.0", ceiling=CEILING),),
     ),
     events.ModelCallReturned(

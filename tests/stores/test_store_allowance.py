@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from store_memory import memory, transact
 
 from leadhand.domain.allowance import LARGEST, METERED, Account, Budget
@@ -30,7 +32,13 @@ CALLS = ("t0", "t1")
 attempts, calls = st.sampled_from(ATTEMPTS), st.sampled_from(CALLS)
 amounts = st.builds(Amount, requests=st.integers(0, 3), tokens=st.integers(0, 40), nanousd=st.integers(0, 40))
 began = st.builds(
-    ModelCallBegan, attempt=attempts, call_id=calls, model=st.just("m"), reserved=amounts, final=st.booleans()
+    ModelCallBegan,
+    attempt=attempts,
+    call_id=calls,
+    model=st.just("m"),
+    reserved=amounts,
+    stages=st.integers(2, 4),
+    after=st.integers(0, 4),
 )
 # A call of an assignment in a tree of four: it names its own scope and those above, at times with another ceiling.
 SCOPES = ("a", "b", "c", "d")
@@ -89,7 +97,9 @@ class Model:
                 wanted = event.reserved.model_dump()
                 for kind in KINDS:
                     ceiling = self.ceiling[kind]
-                    kept = 0 if event.final else self.held_back[kind]
+                    kept = self.held_back[kind]
+                    if event.after < event.stages:
+                        kept = min(event.after, kept) if kind == "requests" else kept * event.after // event.stages
                     if ceiling is not None and self.spent[kind] + self.reserved(kind) + wanted[kind] > ceiling - kept:
                         return False
                 for allowance in event.within:
@@ -248,38 +258,22 @@ def test_no_interleaving_spends_more_than_the_ceiling(
                     assert most is None or now <= max(most, then), "beyond its ceiling only where that was lowered"
 
 
-def test_the_refusal_says_what_was_wanted_and_what_is_left() -> None:
-    budget = Budget(Account((None, 100, 2_000_000)), (0, 10, 0))
-    event = ModelCallBegan(
-        attempt="plan/a1", call_id="plan/t0", model="m", reserved=Amount(requests=1, tokens=91, nanousd=1_500_000)
-    )
-    with pytest.raises(AllowanceRefused) as refused:
-        budget.apply([event])
-    assert refused.value.what == (
-        "the next model call may need 91 tokens, and the run has 90 left,"
-        " besides what is kept for reviews and the answer"
-    )
-    assert refused.value.how == "raise --max-tokens, and resume the run"
-
-
 @pytest.mark.parametrize(
-    ("account", "what"),
+    ("account", "short", "named"),
     [
-        ((0, None, None), "the run has no model calls left"),
-        ((None, None, 1_000_000), "the next model call may cost $0.0015, and the run has $0.001 left"),
-        (
-            (0, 1_000, 0),
-            "the run has no model calls left and the next model call may cost $0.0015, and the run has $0 left",
-        ),
+        ((None, 100, 2_000_000), Amount(tokens=91), ["91", "90", "--max-tokens"]),
+        ((0, None, None), Amount(requests=1), ["--max-requests"]),
+        ((None, None, 1_000_000), Amount(nanousd=1_500_000), ["$0.0015", "$0.001", "--budget"]),
+        ((0, 1_000, 0), Amount(requests=1, nanousd=1_500_000), ["$0.0015", "$0", "--max-requests", "--budget"]),
     ],
 )
-def test_the_refusal_names_only_what_is_short(account: Any, what: str) -> None:
+def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: Amount, named: list[str]) -> None:
     event = ModelCallBegan(
         attempt="plan/a1", call_id="plan/t0", model="m", reserved=Amount(requests=1, tokens=91, nanousd=1_500_000)
     )
-    with pytest.raises(AllowanceRefused) as refused:
-        Budget(Account(account)).apply([event])
-    assert refused.value.what == what
+    with refused(AllowanceRefused, scope="", short_of=short) as error:
+        Budget(Account(account), (0, 10, 0)).apply([event])
+    assert re.findall(r"\$?[\d.]*\d|--[\w-]+", str(error.value)) == named
 
 
 def test_a_run_without_scopes_costs_no_statement_for_them() -> None:

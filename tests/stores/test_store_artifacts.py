@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from leadhand.app.clock import SystemClock
 from leadhand.domain.artifact import digest_of
@@ -94,7 +96,7 @@ async def test_a_damaged_file_is_noticed_and_put_right_by_the_next_put(folder: P
     artifacts = FileArtifacts(folder)
     digest = await artifacts.put(b"content")
     file_of(folder, digest).write_bytes(b"conte")
-    with pytest.raises(StoreError, match="is damaged"):
+    with refused(StoreError, digest):
         await artifacts.get(digest)
     assert await artifacts.put(b"content") == digest
     assert await artifacts.get(digest) == b"content"
@@ -106,11 +108,11 @@ async def test_a_file_is_whole_under_its_digest_or_not_there(folder: Path, monke
     await artifacts.put(b"another")
 
     def fails(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
         patched.setattr("leadhand.stores.artifacts.os.fsync", fails)
-        with pytest.raises(StoreError, match="No space left on device"):
+        with refused(StoreError, os.strerror(errno.ENOSPC)):
             await artifacts.put(b"content")
     assert not await artifacts.has(digest_of(b"content"))
     assert list(folder.rglob("*.tmp")) == []
@@ -144,7 +146,7 @@ async def test_a_link_is_neither_read_nor_written_through(folder: Path, tmp_path
         folder.symlink_to(outside)
     before = sorted(outside.rglob("*"))
     for call in (FileArtifacts(folder).put(b"content"), FileArtifacts(folder).get(digest)):
-        with pytest.raises(StoreError, match="a link"):
+        with refused(StoreError, folder):
             await call
     assert sorted(outside.rglob("*")) == before
 

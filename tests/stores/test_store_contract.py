@@ -12,7 +12,6 @@ from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import (
-    AgentStoreContract,
     ContextStoreContract,
     FileIndexContract,
     KeyStoreContract,
@@ -22,7 +21,7 @@ from leadhand.testing.store_contract import (
 )
 
 
-class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract, FileIndexContract):
+class TestMemoryStore(OneStoreContract, KeyStoreContract, FileIndexContract):
     """One process, so only what a store owes to one."""
 
     @pytest.fixture
@@ -31,9 +30,7 @@ class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract, Fi
             yield store
 
 
-class TestSqliteStore(
-    ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract, PlaceStoreContract
-):
+class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, FileIndexContract, PlaceStoreContract):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -45,9 +42,7 @@ class TestSqliteStore(
             yield store
 
 
-class TestPostgresStore(
-    ContextStoreContract, SharedKeyStoreContract, AgentStoreContract, FileIndexContract, PlaceStoreContract
-):
+class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, FileIndexContract, PlaceStoreContract):
     @pytest.fixture
     async def store(self, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_tables_url)) as store:

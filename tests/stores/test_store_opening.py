@@ -1,8 +1,9 @@
-"""Opening a database: which ones, what is refused, and in which words."""
+"""Opening a database: which ones, and what is refused."""
 
 from __future__ import annotations
 
 import builtins
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import aclosing, closing
@@ -14,8 +15,10 @@ import pytest
 from leadhand.domain.errors import ConfigurationError, StoreError
 from leadhand.stores import migrations, opening, schema
 from leadhand.stores.opening import database_at, network_file_system, open_store
-from leadhand.stores.sqlite import explained
+from leadhand.stores.sqlite import EXPLAINED, explained
 from leadhand.testing.store_contract import started
+
+RECORDED = "SELECT version FROM meta"
 
 
 @pytest.fixture
@@ -24,8 +27,8 @@ def url(new_url: str) -> str:
     return new_url
 
 
-async def refused(url: str, how: str = "") -> str:
-    """Why a database cannot be opened; two lines, what and how."""
+async def why_refused(url: str, how: str = "") -> str:
+    """Why a database cannot be opened; two lines, what and how, which names ``how``."""
     with pytest.raises(ConfigurationError) as refusal:
         await open_store(url)
     assert refusal.value.exit_code == 6
@@ -72,14 +75,12 @@ async def test_two_spellings_of_one_file_are_one_database(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("url", ["mysql://root@host/db", "http://host/", "postgresql+asyncpg://host/db"])
 async def test_a_url_of_another_kind_is_refused(url: str) -> None:
-    scheme = url.partition("://")[0]
-    what = await refused(url, "sqlite:///path/to/leadhand.db")
-    assert what == f"the database URL begins with {scheme}://, which Leadhand does not support"
+    assert f"{url.partition('://')[0]}://" in await why_refused(url, "sqlite:///path/to/leadhand.db")
 
 
 @pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", ":memory:"])
 async def test_a_database_in_memory_is_refused(url: str) -> None:
-    assert "cannot be resumed" in await refused(url, "name a file")
+    await why_refused(url, "sqlite:///path/to/leadhand.db")
 
 
 async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +92,7 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_psycopg)
-    assert "psycopg" in await refused("postgresql://host/db", 'pip install "leadhand[postgres]"')
+    assert "psycopg" in await why_refused("postgresql://host/db", "leadhand[postgres]")
 
 
 # --- what cannot be opened ---
@@ -100,31 +101,28 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("spelling", ["sqlite:////{here}/no where/sub/leadhand.db", "{here}/no where/sub/leadhand.db"])
 async def test_a_directory_that_is_not_there_is_named_and_not_made(tmp_path: Path, spelling: str) -> None:
     directory = tmp_path / "no where/sub"
-    how = f"create it with `mkdir -p '{directory}'`, or choose another path with --database"
-    what = await refused(spelling.format(here=tmp_path), how)
-    assert what == f"cannot open {directory}/leadhand.db: there is no directory {directory}"
+    assert str(directory) in await why_refused(spelling.format(here=tmp_path), f"`mkdir -p '{directory}'`")
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_directory_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    what = await refused(f"{tmp_path}/file/leadhand.db", "--database")
-    assert what.endswith(f"there is no directory {tmp_path}/file")
+    assert f"{tmp_path}/file" in await why_refused(f"{tmp_path}/file/leadhand.db", "--database")
 
 
 async def test_a_path_that_is_a_directory_is_named(tmp_path: Path) -> None:
-    assert await refused(str(tmp_path), "check that it is a file") == f"cannot open {tmp_path}"
+    assert str(tmp_path) in await why_refused(str(tmp_path))
 
 
 async def test_a_directory_without_room_for_locks_is_named(tmp_path: Path) -> None:
     (tmp_path / "leadhand.db.hosts").write_text("in the way")
-    assert "cannot write in" in await refused(str(tmp_path / "leadhand.db"), "writable")
+    assert "leadhand.db.hosts" in await why_refused(str(tmp_path / "leadhand.db"), "--database")
 
 
 async def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "leadhand.db"
     path.write_text("not a database, but a text that is long enough to have a header")
-    assert await refused(str(path), "another file") == f"{path} is not a SQLite database"
+    assert str(path) in await why_refused(str(path), "--database")
     assert path.read_text().startswith("not a database")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -136,7 +134,7 @@ async def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     body = bytearray(path.read_bytes())
     body[4096:] = b"\xff" * (len(body) - 4096)
     path.write_bytes(body)
-    assert await refused(str(path), ".recover") == f"{path} is damaged: database disk image is malformed"
+    assert str(path) in await why_refused(str(path), f"sqlite3 {path} .recover")
 
 
 async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
@@ -145,8 +143,7 @@ async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> 
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
         connection.commit()
     body = path.read_bytes()
-    what = await refused(str(path), "a separate database")
-    assert what == f"{path} has tables of another program (bookmarks, …)"
+    assert "bookmarks" in await why_refused(str(path))
     assert path.read_bytes() == body
     assert list(tmp_path.iterdir()) == [path]
 
@@ -157,12 +154,12 @@ async def test_a_postgres_database_may_be_shared_unless_names_clash(
     run_sql(postgres_url, "CREATE TABLE bookmarks (url TEXT)")
     await (await open_store(postgres_url)).aclose()
     run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta")
-    assert "another program" in await refused(postgres_url, "search_path")
+    await why_refused(postgres_url, "search_path")
 
 
 async def test_a_postgres_schema_of_ones_own_will_do(postgres_url: str, run_sql: Callable[..., Any]) -> None:
     run_sql(postgres_url, "CREATE TABLE runs (marathon TEXT)")
-    assert "another program" in await refused(postgres_url, "search_path")
+    assert "runs" in await why_refused(postgres_url, "search_path")
     run_sql(postgres_url, "CREATE SCHEMA leadhand")
     try:
         async with aclosing(await open_store(postgres_url.replace("%3Dtest", "%3Dleadhand"))) as store:
@@ -172,40 +169,37 @@ async def test_a_postgres_schema_of_ones_own_will_do(postgres_url: str, run_sql:
 
 
 async def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
-    what = await refused("postgresql://me:s3cr:t@/p@127.0.0.1:1/runs?connect_timeout=2&password=s3cret", "server runs")
-    assert what.startswith("cannot connect to postgresql://me@127.0.0.1:1/runs: ")
+    what = await why_refused("postgresql://me:s3cr:t@/p@127.0.0.1:1/runs?connect_timeout=2&password=s3cret")
+    assert "postgresql://me@127.0.0.1:1/runs: " in what
     assert "s3cr" not in what
 
 
 async def test_a_database_that_is_not_there_is_named(postgres_server: str) -> None:
-    what = await refused(postgres_server.format("nowhere"), "database")
-    assert 'database "nowhere" does not exist' in what
+    assert '"nowhere"' in await why_refused(postgres_server.format("nowhere"), "database")
 
 
 def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
     path = tmp_path / "leadhand.db"
-    sqlite3.connect(path).close()
+    texts = {name: (what.format(name=path, error="", holder="another process"), how) for name, what, how in EXPLAINED}
 
-    def error_of(uri: str, *statements: str) -> StoreError:
+    def texts_of(uri: str, *statements: str) -> tuple[str, str]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             for statement in statements[:-1]:
                 connection.execute(statement)
             with pytest.raises(sqlite3.Error) as raised:
                 connection.execute(statements[-1])
-        return explained(raised.value, "leadhand.db")
+        error = explained(raised.value, str(path))
+        return error.what, error.how
 
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE t (x)")
-    read_only = error_of(f"file:{path}?mode=ro", "INSERT INTO t VALUES (1)")
-    assert read_only.what == "leadhand.db is read-only"
-    full = error_of(f"file:{path}", "PRAGMA max_page_count = 2", "INSERT INTO t VALUES (zeroblob(100000))")
-    assert full.what == "the disk of leadhand.db is full"
-    assert "nothing that was committed is lost" in full.how
+    full = "PRAGMA max_page_count = 2", "INSERT INTO t VALUES (zeroblob(100000))"
+    assert texts_of(f"file:{path}?mode=ro", "INSERT INTO t VALUES (1)") == texts["SQLITE_READONLY"]
+    assert texts_of(f"file:{path}", *full) == texts["SQLITE_FULL"]
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        busy = error_of(f"file:{path}", "PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE")
-    assert busy.what == "leadhand.db is locked by another process"
-    assert error_of(f"file:{path}", "SELECT nonsense").what == "leadhand.db: no such column: nonsense"
+        assert texts_of(f"file:{path}", "PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE") == texts["SQLITE_BUSY"]
+    assert "nonsense" in texts_of(f"file:{path}", "SELECT nonsense")[0]
 
 
 # --- the schema ---
@@ -234,9 +228,9 @@ async def test_the_size_of_a_sqlite_database_is_that_of_its_file(sqlite_url: str
 async def test_the_schema_of_a_newer_release_is_not_touched(url: str, run_sql: Callable[..., Any]) -> None:
     await (await open_store(url)).aclose()
     run_sql(url, "UPDATE meta SET version = 99")
-    what = await refused(url, "pip install -U leadhand")
-    assert what.endswith(f"was written by a newer release of Leadhand (schema 99; this one knows {schema.VERSION})")
-    assert run_sql(url, "SELECT version FROM meta") == [(99,)]
+    what = await why_refused(url, "pip install -U leadhand")
+    assert {"99", str(schema.VERSION)} <= set(re.findall(r"\d+", what))
+    assert run_sql(url, RECORDED) == [(99,)]
 
 
 async def test_an_older_schema_is_brought_forward_step_by_step(
@@ -251,8 +245,8 @@ async def test_an_older_schema_is_brought_forward_step_by_step(
     for _ in range(2):
         async with aclosing(await open_store(url)) as store:
             assert len(await store.read("run-1")) == 1
-    assert run_sql(url, "SELECT count(*) FROM notes") == [(1,)]
-    assert run_sql(url, "SELECT version FROM meta") == [(schema.VERSION,)]
+    assert run_sql(url, "SELECT * FROM notes") == [(None,)]
+    assert run_sql(url, RECORDED) == [(schema.VERSION,)]
 
 
 async def test_a_migration_that_fails_leaves_everything_as_it_was(
@@ -263,8 +257,8 @@ async def test_a_migration_that_fails_leaves_everything_as_it_was(
     monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     monkeypatch.setattr("leadhand.stores.writer.VERSION", schema.VERSION)
-    assert "nowhere" in await refused(url)
-    assert run_sql(url, "SELECT version FROM meta") == [(schema.VERSION - 1,)]
+    assert "nowhere" in await why_refused(url)
+    assert run_sql(url, RECORDED) == [(schema.VERSION - 1,)]
     with pytest.raises(StoreError, match="notes"):
         run_sql(url, "SELECT * FROM notes")
 
@@ -313,7 +307,7 @@ async def test_sqlite_on_a_network_file_system_is_refused_unless_one_insists(
     mounts.write_text(f"server:/export {tmp_path} nfs rw 0 0\n")
     monkeypatch.setattr(opening, "network_file_system", lambda path: network_file_system(path, mounts))
     path = tmp_path / "leadhand.db"
-    assert "network file system (nfs)" in await refused(str(path), "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM=1")
+    assert "nfs" in await why_refused(str(path), "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM=1")
     assert not path.exists()
     monkeypatch.setenv("LEADHAND_ALLOW_NETWORK_FILE_SYSTEM", "1")
     await (await open_store(str(path))).aclose()

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from refusals import refused
 from store_processes import process, until
 
 from leadhand.ports import AllowanceRefused, ContextStore
@@ -54,7 +55,7 @@ async def test_a_reservation_waits_for_the_one_of_another_transaction_and_sees_i
                 await until(lambda: asyncio.to_thread(lambda: run_sql(url, WAITING) != [(0,)]))
             other.execute("UPDATE shared_accounts SET reserved_tokens = reserved_tokens + 60")
             other.commit()
-        with pytest.raises(AllowanceRefused, match="the budget of all runs has 39 left"):
+        with refused(AllowanceRefused, 39, scope="all runs", shared=True):
             await appending
         assert run_sql(url, ACCOUNT) == [(0, 61)]
 
@@ -77,9 +78,9 @@ async def test_two_processes_at_once_get_the_rest_of_a_budget_once_and_it_stays_
         assert sorted(heard) == ["fits", "refused"]
 
         async def refusal(amount: int) -> tuple[bool, bool]:
-            with pytest.raises(AllowanceRefused, match="the budget of all runs has 40 left") as refused:
+            with refused(AllowanceRefused, 40, scope="all runs", shared=True) as error:
                 await store.append("run-3", [began("c1", tokens(amount), shared=MOST)])
-            return refused.value.hopeless, refused.value.elsewhere
+            return error.value.hopeless, error.value.elsewhere
 
         winner = heard.index("fits")
         await store.create("run-3", started())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 from store_processes import process
 
 from leadhand.domain.errors import NoSuchRun, RunOwned, UsageError
@@ -19,7 +21,7 @@ from leadhand.domain.run import EarlierFile, RunStatus
 from leadhand.engine.log import pack
 from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
-from leadhand.stores.schema import LATER_TABLES, TABLES, VERSION
+from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.testing.store_contract import began, pauses, started, tokens, tokens_at_most
 
@@ -62,7 +64,7 @@ async def test_a_deleted_run_leaves_no_row_behind(url: str, run_sql: RunSql) -> 
         assert len(await store.read("run-1")) == 1
         await store.release("run-1", 1)
         await store.delete_runs(["run-1"])
-    for table in (TABLES | LATER_TABLES[VERSION]) - {"meta"}:
+    for table in TABLES - {"meta"}:
         assert run_sql(url, f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
@@ -204,7 +206,7 @@ async def test_a_run_that_is_driven_is_not_deleted(url: str) -> None:
     async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as other:
         await store.create("run-1", started())
         for process in (store, other):
-            with pytest.raises(RunOwned, match="run run-1 is driven by a living process"):
+            with refused(RunOwned, "run-1"):
                 await process.delete_runs(["run-1"])
         assert len(await store.append("run-1", pauses("a"))) == 1
     async with aclosing(await open_store(url)) as other:
@@ -246,7 +248,7 @@ async def test_a_damaged_run_can_be_deleted(url: str, run_sql: RunSql, damage: s
         await store.release("run-1", 1)
         run_sql(url, damage)
         await store.delete_runs(["run-1"])
-        assert run_sql(url, "SELECT count(*) FROM events") == [(0,)]
+        assert run_sql(url, "SELECT * FROM events") == []
         assert await store.damage() == []
 
 
@@ -299,7 +301,7 @@ async def test_a_backup_is_made_in_use_and_opens_with_its_artifacts(sqlite_url: 
         await store.back_up(target)
         await store.append("run-1", pauses("b"))
         for path in (target, tmp_path / "copy.db.artifacts"):
-            with pytest.raises(UsageError, match=r"copy.db.* exists"):
+            with refused(UsageError, path):
                 await store.back_up(target)
             path.rename(path.with_name(f"kept{path.suffix}"))
     (tmp_path / "kept.db").rename(target)
@@ -320,23 +322,21 @@ async def test_a_server_is_backed_up_with_its_own_tool(postgres_url: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "numbers"),
     [
-        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 2", "of its 3 events 1 is missing"),
-        ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 1", "of its 3 events 2 are missing"),
-        ("DELETE FROM events WHERE run_id = 'run-1'", "of its 3 events 3 are missing"),
-        (
-            "UPDATE events SET seq = 7 WHERE run_id = 'run-1' AND seq = 2",
-            "the numbers of its events are not consecutive",
-        ),
-        ("DELETE FROM runs WHERE run_id = 'run-1'", "it is not in the table runs"),
-        ("DELETE FROM blobs", "of its payloads 1 is missing"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 2", ["3", "1"]),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 1", ["3", "2"]),
+        ("DELETE FROM events WHERE run_id = 'run-1'", ["3", "3"]),
+        ("UPDATE events SET seq = 7 WHERE run_id = 'run-1' AND seq = 2", []),
+        ("DELETE FROM runs WHERE run_id = 'run-1'", []),
+        ("DELETE FROM blobs", ["1"]),
     ],
 )
-async def test_what_a_database_has_lost_is_found(url: str, run_sql: RunSql, change: str, said: str) -> None:
+async def test_what_a_database_has_lost_is_found(url: str, run_sql: RunSql, change: str, numbers: list[str]) -> None:
     async with aclosing(await open_store(url)) as store:
         await finished(store, "run-1", "x" * 9_000, "small")
         await finished(store, "run-2", "small")
         assert await store.damage() == []
         run_sql(url, change)
-        assert await store.damage() == [f"run run-1 is damaged: {said}"]
+        (lost,) = await store.damage()
+        assert re.findall(r"run-1|\d+", lost) == ["run-1", *numbers]

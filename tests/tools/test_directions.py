@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from golden import check_golden, joined
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.directions import MAX_STEPS, directions_tool
+from leadhand.tools.routers import phrase
 
 HERE, THERE = "48.8606,2.3376", "48.7262,2.3652"
 
@@ -94,20 +99,58 @@ def osrm(**changes: Any) -> dict[str, Any]:
     }
 
 
+MANEUVERS: list[tuple[str, str, dict[str, Any]]] = [
+    ("depart", "", {"road": "Rue de Rivoli"}),
+    ("depart", "left", {}),
+    ("turn", "left", {"road": "Quai Voltaire"}),
+    ("turn", "slight right", {}),
+    ("turn", "sharp left", {}),
+    ("turn", "uturn", {}),
+    ("turn", "straight", {"road": "A 6"}),
+    ("new name", "straight", {"road": "A 6a"}),
+    ("continue", "left", {"road": "A 6"}),
+    ("merge", "slight left", {"road": "A 6"}),
+    ("on ramp", "right", {"road": "A 6"}),
+    ("off ramp", "slight right", {}),
+    ("fork", "slight left", {}),
+    ("fork", "straight", {}),
+    ("end of road", "right", {"road": "D 7"}),
+    ("roundabout", "right", {"leave_by": 2, "road": "D 7"}),
+    ("rotary", "right", {"leave_by": 12}),
+    ("roundabout", "right", {}),
+    ("roundabout turn", "left", {}),
+    ("exit roundabout", "right", {}),
+    ("arrive", "right", {}),
+    ("arrive", "", {}),
+]
+
+
 async def failure_of(context: ToolContext, mode: Any = "drive") -> Any:
     with pytest.raises(ToolError) as caught:
         await directions_tool(HERE, THERE, mode, context=context)
     return caught.value.failure
 
 
-async def test_the_summary_tells_distance_time_and_roads(web: Any, context: ToolContext) -> None:
+async def test_the_golden_file_keeps_what_the_summaries_say(
+    web: Any, context: ToolContext, sample: ToolContext
+) -> None:
+    told: list[tuple[str, Any]] = []
     web.says("valhalla", valhalla())
-    found = await directions_tool(f"Louvre ({HERE})", f"Orly ({THERE})", context=context)
-    assert found.summary == (
-        "Drive from Louvre to Orly: 18.2 km, about 28 min without traffic, "
-        "mainly along Quai François Mitterrand and A 6a. "
-        "First: Drive south on Place du Carrousel, then turn left onto Quai François Mitterrand."
-    )
+    web.says("valhalla", valhalla(has_toll=True, has_ferry=True))
+    for name, mode in (("valhalla", "drive"), ("tolls and ferries", "walk")):
+        told.append((name, await directions_tool(f"Louvre ({HERE})", f"Orly ({THERE})", mode, context=context)))
+    web.script["valhalla"] = []
+    web.says("valhalla", status=503)
+    web.says("osrm", osrm())
+    told.append(("osrm", await directions_tool(HERE, THERE, context=context)))
+    told.append(("sample data", await directions_tool("the Louvre", "Orly airport", context=sample)))
+    texts = [(name, "\n".join([found.summary or "", *(each.title for each in found.sources)])) for name, found in told]
+    phrases = [
+        (" ".join(map(str, (kind, modifier, *more.values()))), phrase(kind, modifier, **more))
+        for kind, modifier, more in MANEUVERS
+    ]
+    texts.append(("maneuvers of osrm", "\n".join(f"{code}: {said}" for code, said in phrases)))
+    check_golden(Path(__file__).parent / "golden" / "directions.txt", joined(texts))
 
 
 async def test_the_raw_data_has_both_ends_all_steps_and_units(web: Any, context: ToolContext) -> None:
@@ -115,11 +158,9 @@ async def test_the_raw_data_has_both_ends_all_steps_and_units(web: Any, context:
     raw = (await directions_tool(f"Louvre ({HERE})", THERE, context=context)).raw
     assert (raw["origin"]["name"], raw["origin"]["latitude"]) == ("Louvre", 48.8606)
     assert (raw["mode"], raw["distance_km"], raw["duration_min"]) == ("drive", 18.2, 27.9)
-    assert raw["steps"][1] == {
-        "instruction": "Turn left onto Quai François Mitterrand",
-        "distance_km": 3.1,
-        "duration_min": 5.7,
-    }
+    step = valhalla()["trip"]["legs"][0]["maneuvers"][1]
+    instruction = step["instruction"].removesuffix(".")
+    assert raw["steps"][1] == {"instruction": instruction, "distance_km": 3.1, "duration_min": 5.7}
     assert raw["units"]["distance_km"] == "km"
 
 
@@ -136,11 +177,7 @@ async def test_valhalla_is_asked_in_its_own_words(web: Any, context: ToolContext
 async def test_map_router_and_map_errors_are_credited(web: Any, context: ToolContext) -> None:
     web.says("valhalla", valhalla())
     sources = (await directions_tool(HERE, THERE, context=context)).sources
-    assert [source.title for source in sources] == [
-        "© OpenStreetMap contributors",
-        "Route by Valhalla by FOSSGIS",
-        "Report an error in the map",
-    ]
+    assert [name in source.title for name, source in zip(("OpenStreetMap", "FOSSGIS", ""), sources, strict=True)]
 
 
 async def test_a_server_of_ones_own_is_not_passed_off_as_the_public_one(
@@ -149,13 +186,13 @@ async def test_a_server_of_ones_own_is_not_passed_off_as_the_public_one(
     monkeypatch.setenv("LEADHAND_VALHALLA_URL", "http://maps.local:8002")
     web.says("valhalla", valhalla())
     sources = (await directions_tool(HERE, THERE, context=context)).sources
-    assert [source.title for source in sources][1:] == ["Route by Valhalla at maps.local:8002"]
+    assert len(sources) == 2
+    assert "maps.local:8002" in sources[1].title
 
 
 async def test_tolls_and_ferries_are_told(web: Any, context: ToolContext) -> None:
     web.says("valhalla", valhalla(has_toll=True, has_ferry=True))
     found = await directions_tool(HERE, THERE, context=context)
-    assert "It includes toll roads and a ferry." in (found.summary or "")
     assert found.raw["toll"]
     assert found.raw["ferry"]
 
@@ -175,13 +212,10 @@ async def test_osrm_is_asked_when_valhalla_is_out_of_order(web: Any, context: To
     web.says("osrm", osrm())
     found = await directions_tool(HERE, THERE, context=context)
     assert found.raw["distance_km"] == 18.2
-    assert [step["instruction"] for step in found.raw["steps"]] == [
-        "Start on Quai des Tuileries",
-        "Take the ramp on the right onto Autoroute du Soleil / A 6",
-        "Arrive at the destination",
-    ]
-    assert "mainly along Quai des Tuileries and Autoroute du Soleil" in (found.summary or "")
-    assert found.sources[1].title == "Route by OSRM at router.project-osrm.org"
+    first, second, _ = (step["instruction"] for step in found.raw["steps"])
+    assert "Quai des Tuileries" in first
+    assert "Autoroute du Soleil / A 6" in second
+    assert "router.project-osrm.org" in found.sources[1].title
 
 
 @pytest.mark.parametrize(
@@ -245,28 +279,23 @@ async def test_an_osrm_body_without_a_route_is_transient(web: Any, context: Tool
 async def test_a_valhalla_body_without_a_trip_goes_to_osrm(web: Any, context: ToolContext) -> None:
     web.says("valhalla", {"alternates": []})
     web.says("osrm", osrm())
-    assert (await directions_tool(HERE, THERE, context=context)).sources[1].title.startswith("Route by OSRM")
+    assert "OSRM" in (await directions_tool(HERE, THERE, context=context)).sources[1].title
 
 
 @pytest.mark.parametrize(("origin", "destination"), [("Paris", " PARIS "), (HERE, f"Louvre ({HERE})")])
 async def test_the_same_place_twice_is_refused(web: Any, context: ToolContext, origin: str, destination: str) -> None:
-    with pytest.raises(ToolError, match="the same place") as caught:
+    with pytest.raises(ToolError) as caught:
         await directions_tool(origin, destination, context=context)
     assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.INVALID, "same_place")
     assert web.asked == []
 
 
-async def test_a_sample_route_is_a_straight_line_and_says_so(sample: ToolContext) -> None:
+async def test_a_sample_route_is_a_straight_line(sample: ToolContext) -> None:
     found = await directions_tool("the Louvre", "Orly airport", context=sample)
     assert found.sample
-    assert found.summary == (
-        "Sample data: straight line of 15.1 km towards the south (bearing 172°); this is not a road route, and its "
-        "time assumes driving at 50 km/h. From Louvre Museum, Paris, Île-de-France, France to Paris-Orly Airport, "
-        "Paris, Île-de-France, France it would be about 18 min, an estimate along that line."
-    )
+    assert all(value in (found.summary or "") for value in ("15.1 km", "172°", "50 km/h", "18 min"))
     assert len(found.raw["steps"]) == 1
     (source,) = found.sources
-    assert source.title.startswith("Leadhand sample data: great-circle distance, not a road route")
     assert "GeoNames" in source.title
 
 
@@ -274,3 +303,12 @@ async def test_a_sample_route_is_a_straight_line_and_says_so(sample: ToolContext
 async def test_the_sample_estimate_follows_the_mode(sample: ToolContext, mode: Any, minutes: float) -> None:
     found = await directions_tool("Louvre", "Orly airport", mode, context=sample)
     assert found.raw["duration_min"] == pytest.approx(minutes, abs=0.5)
+
+
+def test_a_maneuver_nobody_has_heard_of_is_a_turn() -> None:
+    assert phrase("teleport", "left", road="X") == phrase("turn", "left", road="X")
+
+
+@given(st.text(), st.text(), st.text(), st.none() | st.integers())
+def test_no_code_whatever_breaks_the_phrasing(kind: str, modifier: str, road: str, leave_by: int | None) -> None:
+    assert phrase(kind, modifier, road=road, leave_by=leave_by)

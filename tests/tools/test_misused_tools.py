@@ -52,56 +52,51 @@ def misnamed(place: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "what", "how"),
+    ("given", "named", "how"),
     [
-        (Shop, "Shop is a class, not a function", "tools=[Thing().method]"),
-        (misnamed, "the docstring of the tool misnamed describes the argument town", "Correct the name"),
-        (3, "3 is not a function", "Write @tool above a function"),
-        (Shop(), "has no name", "Write a function that calls it."),
-        (functools.partial(prices, "Corner"), "has no name", "Write a function that calls it"),
-        (Shop.prices, "the tool prices is a method without its object", "tools=[thing.prices]"),
-        (each_price, "the tool each_price is an async generator", "Return one value, such as a list"),
-        (hidden, "the tool hidden has the parameter _shop", "Rename it"),
-        (configured, "the tool configured has the parameter model_config", "Rename it"),
+        (Shop, "Shop", "tools=[Thing().method]"),
+        (misnamed, "town", ""),
+        (3, "3", "@tool"),
+        (Shop(), "Shop", ""),
+        (functools.partial(prices, "Corner"), "partial", ""),
+        (Shop.prices, "prices", "tools=[thing.prices]"),
+        (each_price, "each_price", ""),
+        (hidden, "_shop", ""),
+        (configured, "model_config", ""),
     ],
 )
-def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, what: str, how: str):
+def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, named: str, how: str):
     with pytest.raises(UsageError) as refused:
         _ = tool(given).spec
-    assert what in refused.value.what
+    assert named in refused.value.what
+    assert refused.value.how
     assert how in refused.value.how
 
 
-def test_an_unknown_option_is_refused_with_the_nearest_of_those_there_are():
-    with pytest.raises(UsageError) as refused:
-        tool(**cast("Any", {"timeot": 3}))
-    assert refused.value.what == "@tool has no option 'timeot'"
-    assert refused.value.how.startswith("Choose from: name, description, effect, timeout,")
-    assert refused.value.how.endswith("Did you mean timeout?")
-
-
 @pytest.mark.parametrize(
-    ("given", "how"),
+    "given",
     [
-        ({"version": 2}, "Pass a text"),
-        ({"name": 3}, "Pass a text"),
-        ({"name": ""}, "Use letters, digits and underscores"),
-        ({"description": 3}, "Pass a text"),
-        ({"toolset": ["mail"]}, "Pass a text"),
-        ({"delegate": "yes"}, "Pass True or False."),
-        ({"polling": 1}, "Pass True or False."),
-        ({"parallel": None}, "Pass True or False."),
-        *(({"timeout": each}, "above 0") for each in ("x", 0, -1, True, float("nan"), float("inf"))),
-        *(({"retries": each}, "0 or more") for each in (1.5, "3", -1, True, None)),
-        *(({"cost_usd": each}, "0 or more") for each in ("1", -1, float("nan"), float("inf"))),
+        {"timeot": 3},
+        {"version": 2},
+        {"name": 3},
+        {"name": ""},
+        {"description": 3},
+        {"toolset": ["mail"]},
+        {"delegate": "yes"},
+        {"polling": 1},
+        {"parallel": None},
+        *({"timeout": each} for each in ("x", 0, -1, True, float("nan"), float("inf"))),
+        *({"retries": each} for each in (1.5, "3", -1, True, None)),
+        *({"cost_usd": each} for each in ("1", -1, float("nan"), float("inf"))),
     ],
+    ids=str,
 )
-def test_a_value_that_an_option_cannot_have_is_refused_in_two_lines(given: dict[str, Any], how: str):
+def test_an_option_that_does_not_exist_or_cannot_have_its_value_is_refused_in_two_lines(given: dict[str, Any]):
     with pytest.raises(UsageError) as refused:
         _ = cast("Any", tool)(**given)(prices).spec
     assert "\n" not in refused.value.what
     assert next(iter(given)) in refused.value.what
-    assert how in refused.value.how
+    assert refused.value.how
 
 
 def test_options_beside_the_function_count():
@@ -117,12 +112,12 @@ def test_a_default_without_json_makes_the_argument_optional():
 
         Args:
             shop: its name
-            day: the day; today by default
+            day: today if omitted
         """
         return f"{shop} {day is nothing}"
 
     assert look.spec.parameters["required"] == ["shop"]
-    assert look.spec.parameters["properties"]["day"] == {"description": "the day; today by default"}
+    assert look.spec.parameters["properties"]["day"] == {"description": "today if omitted"}
     assert look.call({"shop": "Corner"}, cast("Any", None)) == "Corner True"
 
 
@@ -153,8 +148,8 @@ async def test_a_function_that_returns_a_coroutine_is_told_to_be_async(tmp_path:
         return later(shop)
 
     answer = await called(soon_tool, tmp_path, work=[calls("give_up", reason="it fails")])
-    assert "soon_tool is not an async function and returned a coroutine" in answer.gaps[0]["reason"]
-    assert answer.gaps[0]["next_action"] == "declare the tool with async def"
+    assert "soon_tool" in answer.gaps[0].reason
+    assert "async def" in answer.gaps[0].next_action
 
 
 async def called(given: Any, home: Path, **script: Any) -> Answer:
@@ -165,19 +160,19 @@ async def called(given: Any, home: Path, **script: Any) -> Answer:
 
 
 LIMITS: list[tuple[dict[str, Any], str, str]] = [
-    ({"concurrency": 0}, "concurrency=0", "whole number from 1"),
-    ({"concurrency": True}, "concurrency=True", "whole number from 1"),
-    ({"rate": "fast"}, "'fast' is not a rate", '"100/min"'),
-    ({"rate": "0/s"}, "'0/s' is not a rate", '"100/min"'),
-    ({"rate": "5000/s"}, "more than 1,000 calls a second", '"100/min"'),
-    ({"rate": 3}, "3 is not a rate", '"100/min"'),
-    ({"cache": "soon"}, "'soon' is not a span of time", '"30m"'),
-    ({"cache": 0}, "0 is not from 1 second to 366 days", '"30m"'),
-    ({"cache": True}, "True is not a span of time", '"30m"'),
-    ({"cache": float("inf")}, "is not from 1 second", '"30m"'),
-    ({"cache": "1h", "effect": "once"}, "its effect is once", "pure or idempotent"),
-    ({"cache": "1h", "polling": True}, "it is a polling tool", "polling out"),
-    ({"rate": "1/s", "delegate": True}, "it is a delegate tool", "leave this setting out"),
+    ({"concurrency": 0}, "concurrency=0", "1"),
+    ({"concurrency": True}, "concurrency=True", "1"),
+    ({"rate": "fast"}, "'fast'", '"100/min"'),
+    ({"rate": "0/s"}, "'0/s'", '"100/min"'),
+    ({"rate": "5000/s"}, "1,000", '"100/min"'),
+    ({"rate": 3}, "3", '"100/min"'),
+    ({"cache": "soon"}, "'soon'", '"30m"'),
+    ({"cache": 0}, "0", '"30m"'),
+    ({"cache": True}, "True", '"30m"'),
+    ({"cache": float("inf")}, "366", '"30m"'),
+    ({"cache": "1h", "effect": "once"}, "once", "idempotent"),
+    ({"cache": "1h", "polling": True}, "polling", "polling"),
+    ({"rate": "1/s", "delegate": True}, "delegate", ""),
 ]
 
 
@@ -187,7 +182,7 @@ def test_a_limit_that_a_tool_cannot_have_is_refused_with_the_way_to_write_it(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         tool(**policy)(prices)
-    assert "the tool prices" in refused.value.what
+    assert "prices" in refused.value.what
     assert what in refused.value.what
     assert how in refused.value.how
     assert "\n" not in refused.value.what + refused.value.how

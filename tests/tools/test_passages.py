@@ -7,7 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.tools.web.passages import MOST_CHARS, best, passages, sentences, source_id
+from leadhand.tools.web.passages import MOST_CHARS, best, passages, source_id
 from leadhand.tools.web.text import normalized
 
 SENTENCE = "The heat pump of house {} used 3,210.5 kWh in 2024, and nobody complained about the cold rooms. "
@@ -45,14 +45,6 @@ def test_the_row_of_a_table_stays_whole() -> None:
     rows = [f"| Word {n} | It has a meaning. It also has a second one. | `module_{n}` |" for n in range(30)]
     text = "\n".join(["| word | meaning | module |", "|---|---|---|", *rows])
     assert [line for passage in passages(text) for line in passage.splitlines()][2:] == rows
-
-
-def test_abbreviations_end_no_sentence() -> None:
-    assert sentences("Dr. Miller measured approx. 30 kWh, e.g. In May. Then he left. J. Smith stayed.") == [
-        "Dr. Miller measured approx. 30 kWh, e.g. In May.",
-        "Then he left.",
-        "J. Smith stayed.",
-    ]
 
 
 def test_the_id_of_a_source_is_the_beginning_of_the_digest_of_its_text() -> None:

@@ -185,8 +185,7 @@ async def test_a_connection_cut_in_the_answer_is_a_lost_connection(client: Aioht
     server.handler = cut
     failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "connection")
-    assert "check the network" in failure.next_action
-    assert "--offline for sample data" in failure.next_action
+    assert "--offline" in failure.next_action
     own = await failure_of(client.get("my own", server.url, {}))
     assert "--offline" not in own.next_action
 
@@ -362,6 +361,7 @@ async def test_the_weather_tool_works_over_real_http(
     async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         for _ in range(2):
             found = await weather_tool("Lyon", context=context_on(client))
-    assert found.summary == "Lyon, France, Saturday 21 November 2026: clear sky, 1 to 9 °C."
+    (day,) = found.raw["days"]
+    assert (day["date"], day["temperature_min"], day["temperature_max"]) == ("2026-11-21", 1, 9)
     assert [request.path for request in server.seen] == ["/v1/search", "/v1/forecast"]
     assert sorted(cache.seconds) == [15 * 60, 30 * 86400]

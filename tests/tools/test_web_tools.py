@@ -33,7 +33,6 @@ async def test_a_search_returns_sources_with_passages_and_their_ids(offline: Too
     assert len(results) == 3
     assert results[0]["url"] == "leadhand:samples/heat-pumps-in-old-houses.md"
     assert results[0]["published"] == "2025-03-04"
-    assert "(sample document)" in results[0]["title"]
     assert found.sample
     assert [source.url for source in found.sources] == [each["url"] for each in results]
     for result in results:
@@ -55,8 +54,7 @@ async def test_a_source_has_the_same_ids_in_a_search_and_when_it_is_read(offline
 async def test_leadhand_answers_from_its_own_documentation(offline: ToolContext) -> None:
     found = await web_search("How does Leadhand recover after a crash?", context=offline)
     pages = {result["url"]: result["passages"] for result in shown(found)["results"][:2]}
-    passages = pages["leadhand:docs/how-to/resume-a-run.md"]
-    assert any("Finished subtasks are not repeated" in passage["text"] for passage in passages)
+    assert pages["leadhand:docs/how-to/resume-a-run.md"]
     assert not found.sample
 
 
@@ -95,8 +93,9 @@ async def test_wrong_arguments_are_refused(arguments: dict[str, Any], offline: T
 
 
 async def test_a_context_without_a_library_says_so(context_on: Callable[..., ToolContext]) -> None:
-    with pytest.raises(ToolError, match="no library"):
+    with pytest.raises(ToolError) as refused:
         await web_search("heat", context=context_on(SampleWeb(lambda: None), offline=True))
+    assert refused.value.failure.type == "no_library"
 
 
 def test_every_sample_document_has_a_title_a_date_and_enough_text() -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypedDict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic
 
 from leadhand.app.typed_answers import Output, typed_value
-from leadhand.domain.errors import FailureClassName
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import CitedSource, Gap, RunStatus
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from leadhand.domain.document.evidence import DoneCall, EvidencePart, OutcomePart
+    from leadhand.domain.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
+    from leadhand.domain.errors import Failure
+    from leadhand.domain.judgement import Doubt
 
     ValueT = TypeVar("ValueT", default=Any)
 else:
@@ -19,40 +24,36 @@ else:
     ValueT = TypeVar("ValueT")
 
 
-class AnswerSource(TypedDict):
-    """A source of an answer, and the event that contains the evidence."""
-
-    title: str
-    url: str
-    event_id: str
-
-
-AnswerGap = TypedDict(
-    "AnswerGap",
-    {
-        "work_order_id": str | None,
-        "subtask_index": int | None,
-        "assignment": str | None,
-        "name": str,
-        "class": FailureClassName,
-        "reason": str,
-        "next_action": str,
-    },
-)
-"""A part of the request that an answer lacks, why, and what you can do about it."""
 Wanted = type[ValueT] | Mapping[str, Any] | None
 """What ``output`` is in Python: a pydantic model, or a JSON schema."""
 
 
 class Answer(Generic[ValueT]):
-    """The outcome of a run. ``str(answer)`` is the text; ``document`` the run document of ``leadhand run --json``."""
+    """The outcome of a run; ``document`` is the run document of ``leadhand run --json``.
+
+    ``text`` is the answer as it was written. ``str(answer)`` adds the lines that the command line shows under it: what
+    was done, what the answer rests on, each doubt with its reason, and what is missing.
+    """
 
     def __init__(self, document: dict[str, Any], output: Output = None) -> None:
         self.document = document
         self._output = output
 
+    @cached_property
+    def _parts(self) -> RunDocument:
+        from leadhand.domain.document.shapes import RunDocument
+
+        return RunDocument.model_validate(self.document)
+
     def __str__(self) -> str:
-        return self.text
+        from leadhand.app.beside import cause_lines, lines_beside
+        from leadhand.domain.document.evidence import causes_of
+
+        asked = [f"Question: {self.question.text}"] if self.question is not None else []
+        how = [f"{self.outcome.headline}."] if self.status is not RunStatus.SUCCEEDED else []
+        causes = cause_lines(causes_of(self.gaps, self.failure))
+        beside = "\n".join([*lines_beside(self.document), *how, *causes, *asked])
+        return "\n\n".join(filter(None, [self.text, beside]))
 
     def __repr__(self) -> str:
         return f"<Answer {self.status.value} of {self.run_id}>"
@@ -79,14 +80,54 @@ class Answer(Generic[ValueT]):
         return RunStatus(self.document["status"])
 
     @property
-    def sources(self) -> list[AnswerSource]:
-        """The sources of the answer; the first is cited as [1]."""
-        return self.document["sources"]
+    def evidence(self) -> EvidencePart:
+        """How many claims of the answer have each verdict, who judged them, and the doubts."""
+        return self._parts.evidence
 
     @property
-    def gaps(self) -> list[AnswerGap]:
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The claims that are not confirmed or are contradicted, each with the reason. They do not change the text."""
+        return self.evidence.doubts
+
+    @property
+    def done(self) -> tuple[DoneCall, ...]:
+        """Every call with an effect, from the log."""
+        return self._parts.done
+
+    @property
+    def sources(self) -> tuple[CitedSource, ...]:
+        """The sources of the answer; the first is cited as [1]."""
+        return self._parts.sources
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
         """The parts of the request that the answer lacks, with class, reason and next action."""
-        return self.document["gaps"]
+        return self._parts.gaps
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the run failed; None if it did not."""
+        return self._parts.failure
+
+    @property
+    def question(self) -> OpenQuestion | None:
+        """The oldest question that waits for an answer; see :meth:`Leadhand.reply`."""
+        return self._parts.question
+
+    @property
+    def outcome(self) -> OutcomePart:
+        """How the run stands, why, and what a person can do next."""
+        return self._parts.outcome
+
+    @property
+    def usage(self) -> RunUsage:
+        """The model calls, tokens and cost of the run."""
+        return self._parts.usage
+
+    @property
+    def work_state(self) -> WorkState | None:
+        """The state of the latest work order: ``work_state.subtask_state[0].status``; None for flows without orders."""
+        return self._parts.work_state
 
     @property
     def plan(self) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,10 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
-from leadhand.app.formatting import listed
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
-from leadhand.domain.approval import Approval, ApprovalStatus, Preview, args_hash
+from leadhand.domain.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
 from leadhand.domain.errors import FailureClass, ToolError, UnreadableRun, UsageError
 from leadhand.domain.events import ApprovalAnswered, EffectAnswered
 from leadhand.domain.evolve import fold
@@ -21,6 +19,7 @@ from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
+from leadhand.domain.text import listed
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
@@ -28,15 +27,8 @@ from leadhand.engine.work import caller_of
 if TYPE_CHECKING:
     from leadhand.domain.document.shapes import ApprovalCard
 
-ID_LENGTH = 8
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
-
-
-def approval_id(run_id: str, approval: Approval) -> str:
-    """Return the short public id of an approval. Other arguments give another id, so an id binds to its arguments."""
-    named = "\n".join((run_id, approval.approval_id, approval.attempt, args_hash(approval.args)))
-    return hashlib.sha256(named.encode()).hexdigest()[:ID_LENGTH]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +140,7 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
         found = [each for each in asked if _of_run(each, wanted)]
     found = found or [each for each in asked if _matches(each, wanted, run_id, str.startswith)]
     if not found:
-        raise UsageError(f"no open approval has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
+        raise UsageError(f"no open approval has the id {given}", LOOK_AGAIN)
     if len(found) > 1:
         several = listed([each.id for each in found])
         raise UsageError(f"{given} matches several approvals: {several}", "Give more characters of the id.")
@@ -241,21 +233,17 @@ def changed_preview(runtime: Runtime, state: RunState, approval: Approval, args:
 
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:
-    tool = asked.approval.tool
-    if asked.approval.kind == kind or (asked.approval.kind == "plan" and kind == "call"):
+    given, tool = asked.approval.kind, asked.approval.tool
+    if given == kind or (given == "plan" and kind == "call"):
         return
-    if asked.approval.kind == "plan":
-        how = f"Use leadhand approvals approve {asked.id}, or deny (in Python: approve() and deny())."
-        raise UsageError("the question is whether a plan may be carried out", how)
-    if kind == "call":
+    if given == "effect":
         raise UsageError(
             f"{tool} was interrupted, so the question is whether it happened, not whether it may be called",
             f"Settle it: leadhand approvals settle {asked.id} --happened, or --did-not (in Python: settle_effect()).",
         )
-    raise UsageError(
-        f"{tool} has not been called yet: the question is whether it may be called",
-        f"Approve it with leadhand approvals approve {asked.id}, or use deny (in Python: approve() and deny()).",
-    )
+    what = f"{tool} has not been called yet: the question is whether it may be called"
+    how = f"Approve it with leadhand approvals approve {asked.id}, or use deny (in Python: approve() and deny())."
+    raise UsageError("the question is whether a plan may be carried out" if given == "plan" else what, how)
 
 
 async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:

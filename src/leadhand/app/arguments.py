@@ -18,7 +18,7 @@ from leadhand.domain.run_filter import RunFilter, RunSort
 from leadhand.domain.text import check_names, line_problem
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, is_number, one_line, plain_json, shown
-from leadhand.ports import Models
+from leadhand.ports import Models, Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 
 LONGEST_REQUEST = 100_000
@@ -231,6 +231,7 @@ def check_parts(given: Mapping[str, object], *, on_text: object, on_approval: ob
     for adapter in adapters.values():
         check_methods(adapter, "models", MODELS, "an object with the methods of leadhand.ports.Models")
     check_methods(given["store"], "store", STORE, "a context store, as leadhand.testing checks them")
+    check_methods(given["verifier"], "verifier", ("verify",), "an object with the methods of leadhand.Verifier")
     check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
     check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
 
@@ -370,15 +371,16 @@ def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
     }
 
 
-def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec]) -> None:
-    """Raise UsageError for a rule that names a tool the run does not have: a typo in a ``never`` rule is dangerous.
+def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec], toolbox: Toolbox) -> None:
+    """Raise UsageError for a rule that names none of the ``tools`` of a run: a typo in a ``never`` rule is dangerous.
 
-    A rule with a wildcard may be meant for other runs too, and may match nothing here.
+    Rules hold for all runs of a program or a project, so a rule can name a tool that only another run has; one with a
+    wildcard can match nothing here.
     """
     names = {tool.name for tool in tools}
     for rule in rules:
         trait, _, pattern = rule.partition(":")
-        if trait == "tool" and pattern not in names and not set(pattern) & set("*?["):
+        if trait == "tool" and pattern not in names and not set(pattern) & set("*?[") and not toolbox.find(pattern):
             listed = ", ".join(sorted(names)) or "none"
             raise UsageError(f"the approval rule {rule} names no tool of this run", f"Its tools are: {listed}.")
 

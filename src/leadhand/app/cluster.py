@@ -16,8 +16,7 @@ from leadhand.domain.commands import Policy
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.hosts import HostKind
 from leadhand.domain.state import RunState
-from leadhand.flows.flow import with_roles
-from leadhand.flows.shaping import policy_of
+from leadhand.flows.closing import policy_of
 from leadhand.ports import CARRY_OUT, DRIVE, Job
 
 LOGGER = logging.getLogger("leadhand")
@@ -66,7 +65,8 @@ class ClusterHost:
         self._runtime.check_resumable(state)
         await self._runtime.learn(state)
         flow = self._runtime.flows.of(state.definition)
-        return state, policy_of(flow, with_roles(flow, state.definition), fits_of(None, state.definition.shape))
+        fits = fits_of(None, state.definition.shape)
+        return state, policy_of(flow, state.definition, fits, self._runtime.verifier)
 
     async def drain(self, grace_s: float) -> None:
         """Take no new work, hand over the runs that are driven here, and wait until what was begun here is finished.

@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
-from leadhand.app.model_selection import NamedModels, unpriced_models
+from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
 from leadhand.app.project_workers import project_parts, with_workers
-from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed
+from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.domain.errors import UsageError
+from leadhand.domain.judgement import Check
 from leadhand.domain.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.text import did_you_mean
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
+from leadhand.verify.judge import Verifier
+from leadhand.verify.roles import JUDGE, judging_roles
 
 
 class Definitions(NamedTuple):
@@ -30,6 +33,7 @@ class Definitions(NamedTuple):
     toolbox: Toolbox
     flows: FlowRegistry
     hooks: tuple[str, ...] = ()
+    verifier: Verifier | None = None
 
     async def of_run(
         self,
@@ -37,7 +41,7 @@ class Definitions(NamedTuple):
         flow: str,
         options: Mapping[str, Any],
         wanted: Settings,
-        models: ModelChoice,
+        choice: Choice,
         *,
         run: RunSettings,
         detached: bool,
@@ -47,7 +51,6 @@ class Definitions(NamedTuple):
         tags: Mapping[str, str],
         priority: int,
         submission: str,
-        instructions: Mapping[str, str],
         follows: RunState | None,
         output: Output,
     ) -> RunDefinition:
@@ -56,7 +59,6 @@ class Definitions(NamedTuple):
         The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
         """
         checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
-        check_rules(wanted.approve_rules, self.toolbox.specs())
         used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
         if follows is not None:
             run = followed_settings(run, follows.definition, used)
@@ -64,31 +66,44 @@ class Definitions(NamedTuple):
         project = project_parts(wanted.project, self.toolbox, flow, checked, roles, request)
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
         own_models = {role.model for role in (*roles, *project.workers) if role.model is not None}
-        unpriced_models(wanted, self.models, sorted(own_models - {*models.names}))
+        more = unpriced_models(wanted, self.models, sorted(own_models - {*choice.models.names}))
         shape = answer_role(output, (*roles, *project.workers))
-        tools, all_roles = narrowed(self.toolbox.specs(project.tools), run.tools, (*roles, *project.workers))
-        all_roles = instructed(all_roles, run.instructions, instructions)
+        check = check_of(wanted, choice.models)
+        judging = judging_roles(check, (*roles, *project.workers), verifier=self.verifier is not None)
+        stages = 2 + (shape is not None) + bool(judging)
+        catalogue, every = self.toolbox.specs(project.tools), (*roles, *project.workers)
+        check_rules(wanted.approve_rules, catalogue, self.toolbox)
+        if wanted.only_documents:
+            catalogue, every = without_fetch(catalogue, every)
+        tools, all_roles = narrowed(catalogue, run.tools, every)
+        all_roles = instructed((*all_roles, *judging), run.instructions)
+        first, last = len(roles), len(all_roles) - len(judging)
         return RunDefinition(
             request=request,
             flow=flow,
             flow_version=used.version,
             flow_file=file_of(used),
-            roles=all_roles[: len(roles)],
+            roles=all_roles[:first],
             options=checked,
-            models=models,
+            models=choice.models,
             tools=tools,
             shape=shape,
-            workers=all_roles[len(roles) :],
+            check=check,
+            strict=wanted.strict,
+            judging=all_roles[last:],
+            workers=all_roles[first:last],
             nested_workers=project.nested_workers,
             limits=wanted.limits,
             approve=wanted.approve,
             approve_rules=dict(wanted.approve_rules),
             offline=wanted.offline,
             documents=wanted.documents,
+            only_documents=wanted.only_documents,
             detached=detached,
-            **reserves(wanted.limits, shaped=shape is not None),
+            **reserves(wanted.limits, stages),
             budgets=wanted.budgets,
             needs_prices=wanted.needs_prices,
+            unpriced=(*choice.unpriced, *more),
             concurrency=wanted.concurrency_of_runs,
             no_cache=wanted.no_cache,
             by=by,
@@ -112,6 +127,15 @@ class Definitions(NamedTuple):
     ) -> tuple[EarlierFile, ...]:
         found = self.store, self.artifacts, flow, key_id, follows
         return await files_to_read(*found, offline=wanted.offline, documents=wanted.documents)
+
+
+def check_of(wanted: Settings, models: ModelChoice) -> Check:
+    """Return who checks the answer of a run. Raises UsageError if the built-in model would be the judge."""
+    is_offline = wanted.offline or models.of(JUDGE) == "offline"
+    if wanted.check == "judge" and is_offline:
+        what = "the built-in offline model cannot judge answers"
+        raise UsageError(what, "Choose another model for the judge with --review-model, or use --check exact.")
+    return wanted.check or ("off" if is_offline else "judge")
 
 
 def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offline: bool) -> None:

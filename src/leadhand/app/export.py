@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
+from leadhand.app.new_limits import proposed_limits
 from leadhand.app.runtime import Runtime
 from leadhand.domain.document.event_line import event_line
 from leadhand.domain.document.run_document import run_document
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import replay
+from leadhand.flows.unjudged import judgement_of
 
 Format = Literal["jsonl", "json", "md", "html"]
 
@@ -36,7 +38,15 @@ async def export(
         try:
             state = replay(run_id, sound)
             task = runtime.flows.task(state)
-            document = run_document(state, sound, owner=listing.owner, task=task, followed_by=later).as_json()
+            document = run_document(
+                state,
+                sound,
+                owner=listing.owner,
+                task=task,
+                followed_by=later,
+                proposed=proposed_limits(state),
+                judgement=judgement_of(state),
+            ).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":

@@ -20,8 +20,9 @@ from leadhand.domain.state import RunState
 from leadhand.domain.text import did_you_mean
 from leadhand.domain.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
-from leadhand.flows.flow import Flow, FlowPolicy, fault_of, listed, with_roles
+from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
+from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
@@ -148,7 +149,6 @@ class FlowRegistry:
             )
         with _calling(found, "roles"):
             found.checked_options(run.options)
-            with_roles(found, run)
         return found
 
     def check_code(self, run: RunDefinition) -> None:

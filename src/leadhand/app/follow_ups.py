@@ -11,7 +11,7 @@ from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.arguments import name as checked_name
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import Settings
+from leadhand.app.settings import NEW_BUDGET, Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.typed_answers import Output
 from leadhand.domain.errors import UsageError
@@ -26,13 +26,13 @@ async def load_earlier(runtime: Runtime, run_id: str) -> RunState:
     """Return a run that can be followed up. Raises NoSuchRun, and UsageError for one that has not ended."""
     earlier = await runtime.load(run_id)
     if earlier.status not in ENDED:
-        how = f"Resume it first: leadhand runs resume {run_id}"
+        how, continued = f"Resume it first: leadhand runs resume {run_id}", earlier.definition
         said = earlier.status.value
         if (await runtime.store.run(run_id)).orphan:
             said += ", and its process died"
         elif earlier.status in (RunStatus.QUEUED, RunStatus.RUNNING):
-            how = f"Wait for its end: leadhand runs watch {run_id}"
-        raise UsageError(f"run {run_id} has not ended ({said}), so it cannot be followed up", how)
+            how, continued = f"Wait for its end: leadhand runs watch {run_id}", None
+        raise UsageError(f"run {run_id} has not ended ({said}), so it cannot be followed up", how, continued=continued)
     return earlier
 
 
@@ -114,8 +114,11 @@ def continued(
         models={} if offline else {**by_setting, **(models or {})},
         offline=offline,
         documents=earlier.documents if documents is None else documents,
+        only_documents=usual.only_documents or earlier.only_documents,
         limits=checked_limits(earlier.limits, **changed),
-        budget_given=usual.budget_given or "budget" in changed,
+        budget_from=NEW_BUDGET if "budget" in changed else usual.budget_from,
+        check=usual.check or (earlier.check if earlier.offline == offline else None),
+        strict=usual.strict or earlier.strict,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
@@ -11,7 +11,6 @@ from leadhand.domain.text import late_pattern
 from leadhand.domain.value import Json
 
 LABEL_WIDTH = 60
-SHOWN = 3
 SHORT_ID = 12
 """Characters of a run's id that people are shown: 10 are its time in milliseconds."""
 _RUN_ID = late_pattern(r"run_[0-9a-z]{26}")
@@ -75,12 +74,6 @@ def count(number: int, thing: str, things: str = "") -> str:
 def short_id(text: str) -> str:
     """Return the beginning of a run's id that people are shown; any other text as it is."""
     return text[4 : 4 + SHORT_ID] if _RUN_ID.fullmatch(text) else text
-
-
-def listed(names: Sequence[str]) -> str:
-    """Format the first names of a list, and how many more there are: ``a, b, c and 2 more``."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def spent(requests: int, tokens: int, cost_usd: float | None, cached: int = 0, into_cache: int = 0) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from typing import Any
 
+from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
 from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.report_export import ReportPage
@@ -24,7 +25,7 @@ _CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
 
 
 def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = "") -> str:
-    """The page of a run: header, notice, answer with its sources, gaps, the work behind it, and the log."""
+    """The page of a run: header, notice, answer with its sources, gaps, evidence, the work behind it, and the log."""
     title = text_html(" ".join(document["request"].split())[:200])
     report = ReportPage.of(document)
     parts = [
@@ -32,6 +33,7 @@ def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = ""
         *([f'<p class="failed">{text_html(notice)}</p>'] if notice else []),
         *(_answer(document) if report is None or not report.drafted else report.text()),
         *_gaps(document),
+        *_evidence(document),
         *(_sources(document) if report is None or not report.drafted else ()),
         *(() if report is None else (*report.sources(), *report.work())),
         *_orders(document),
@@ -111,15 +113,23 @@ def _sources(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _gaps(document: dict[str, Any]) -> Iterator[str]:
-    failure = document.get("failure")
-    if failure is not None:
-        why = text_html(f"{failure['message']} ({failure['class']})")
+    if document["question"] is not None:
+        yield f'<h2>Question</h2><p class="plain" dir="auto">{text_html(document["question"]["text"])}</p>'
+    if (failure := failure_of(document)) is not None:
+        why = text_html(f"{failure.message} ({failure.class_.value})")
         yield f'<h2>Why it failed</h2><p class="failed">{why}</p>'
     if document["gaps"]:
         yield "<h2>Gaps</h2>"
         fields = ("name", "class", "reason", "next_action")
         rows = ([text_html(gap[field]) for field in fields] for gap in document["gaps"])
         yield from table_html(("what", "class", "why", "what you can do"), rows)
+
+
+def _evidence(document: dict[str, Any]) -> Iterator[str]:
+    if lines := lines_beside(document):
+        yield "<h2>Evidence</h2><ul>"
+        yield from (f'<li dir="auto">{text_html(line)}</li>' for line in lines)
+        yield "</ul>"
 
 
 def _orders(document: dict[str, Any]) -> Iterator[str]:

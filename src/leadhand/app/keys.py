@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.app.formatting import listed
 from leadhand.app.settings import user
 from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.domain.document.event_line import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.text import listed
 from leadhand.ports import ContextStore, KeyStore
 
 MARK = "lh_"

@@ -14,6 +14,7 @@ from leadhand.app.arguments import Policy
 from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.judgement import Check
 from leadhand.domain.tool_limits import MOST_AT_ONCE, ToolSettings
 from leadhand.domain.value import Value, shown
 from leadhand.domain.worker import WorkerDefinition
@@ -81,7 +82,8 @@ class ProjectManifest(Value):
     workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
     workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
-    ``tool_settings`` are limits and caches of tools, by their names.
+    ``tool_settings`` are limits and caches of tools, by their names. ``check`` says who checks answers (a judge, the
+    exact checks alone, or nobody); with ``strict``, doubts make a run partial.
     """
 
     name: str = Field(default="", max_length=100)
@@ -94,7 +96,10 @@ class ProjectManifest(Value):
     agents: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     documents: str | None = Field(default=None, min_length=1)
+    only_documents: bool = False
     offline_rules: tuple[str, ...] = ()
+    check: Check | None = None
+    strict: bool = False
     models: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()

@@ -1,17 +1,18 @@
-"""A run as Markdown: its answer with numbered sources, and what the answer lacks."""
+"""A run as Markdown: its answer with numbered sources, what the answer lacks, and what it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.formatting import clean
 from leadhand.app.report_export import ReportPage
 from leadhand.flows.report.rendering import escaped, markdown_link
 
 
 def markdown(document: dict[str, Any], *, notice: str = "") -> str:
-    """Return the answer of a run as Markdown, with its sources and gaps."""
+    """Return the answer of a run as Markdown, with its sources, gaps and evidence."""
     return clean("\n\n".join(part for part in _parts(document, notice) if part)) + "\n"
 
 
@@ -27,9 +28,12 @@ def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
     else:
         yield document["answer"] or f"*No answer: the run is {document['status']}.*"
         yield _listed("Sources", list(_sources(document)))
-    if document["failure"] is not None:
-        yield f"## Why it failed\n\n{escaped(document['failure']['message'])}"
+    if document["question"] is not None:
+        yield f"## Question\n\n{escaped(document['question']['text'])}"
+    if (failure := failure_of(document)) is not None:
+        yield f"## Why it failed\n\n{escaped(failure.message)}"
     yield _listed("Gaps", list(_gaps(document)))
+    yield _listed("Evidence", [f"- {escaped(line)}" for line in lines_beside(document)])
 
 
 def _listed(heading: str, lines: list[str]) -> str:

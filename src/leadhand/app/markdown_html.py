@@ -23,7 +23,7 @@ _SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE
 _TASK = re.compile(r"^\[([ xX])\] ")
 _BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
 
-# A sentence's place survives the parser as ⸪number⸫ before and ⸬number⸫ behind it: punctuation, for the parser.
+# A mark's place survives the parser as ⸪number⸫ before and ⸬number⸫ behind it: punctuation, for the parser.
 _SIGNS = re.compile("[⸪⸫⸬]")
 _SIGN = re.compile(r"([⸪⸬])(\d+)⸫")
 _BEFORE_TEXT = re.compile(r"(?:[ \t>]+|(?:[-*+•]|\d{1,9}[.)])(?=[ \t])|#{1,6}(?=[ \t])|\|)*")
@@ -32,8 +32,9 @@ _KEPT = re.compile(r"```|~~~|\[[^\]\n]*\]:")
 """Fences and the definitions of links, which signs would break."""
 
 
-class Sentence(NamedTuple):
-    """A sentence that gets the class ``name`` and, unless ``sign`` is "", this sign behind it, titled ``hint``."""
+class Mark(NamedTuple):
+    """A stretch of a text that gets the class ``name`` and, unless ``sign`` is "", this sign behind it, with the title
+    ``hint``."""
 
     start: int
     end: int
@@ -42,13 +43,13 @@ class Sentence(NamedTuple):
     hint: str
 
 
-def markdown_html(text: str, cite: Callable[[str], str], sentences: Sequence[Sentence] = ()) -> str:
+def markdown_html(text: str, cite: Callable[[str], str], marks: Sequence[Mark] = ()) -> str:
     """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links."""
     if len(text) > LONGEST_MARKDOWN:
         return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
-    text = clean(_signed(_SIGNS.sub("·", text), sentences))
+    text = clean(_signed(_SIGNS.sub("·", text), marks))
     parser = _parser()
-    env: dict[str, Any] = {"cite": cite, "sentences": sentences, "inside": None, "links": 0}
+    env: dict[str, Any] = {"cite": cite, "marks": marks, "inside": None, "links": 0}
     tokens = parser.parse(text, env)
     for index, token in enumerate(tokens):
         if token.type == "inline" and index > 1 and tokens[index - 2].type == "list_item_open":
@@ -88,18 +89,18 @@ def text_html(value: str) -> str:
     return escape(clean(value), quote=True)
 
 
-def _signed(text: str, sentences: Iterable[Sentence]) -> str:
-    """Return the text with signs around its sentences, inside of what makes a line an item, a heading or a row."""
+def _signed(text: str, marks: Iterable[Mark]) -> str:
+    """Return the text with signs around its marks, inside of what makes a line an item, a heading or a row."""
     parts: list[str] = []
     at = 0
-    for number, each in enumerate(sentences):
-        sentence = text[each.start : each.end]
-        if _KEPT.search(sentence):
+    for number, each in enumerate(marks):
+        mark = text[each.start : each.end]
+        if _KEPT.search(mark):
             continue
         line = text.rfind("\n", 0, each.start) + 1
         lead = _BEFORE_TEXT.match(text, line)
         start = max(each.start, lead.end() if lead is not None else line)
-        end = each.start + len(sentence.rstrip("| \t"))
+        end = each.start + len(mark.rstrip("| \t"))
         if start < end:
             parts += [text[at:start], f"⸪{number}⸫", text[start:end], f"⸬{number}⸫"]
             at = end
@@ -161,23 +162,20 @@ def _table_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options
 
 
 def _pieces(content: str, html: Callable[[str], str], env: dict[str, Any]) -> Iterator[str]:
-    """The HTML of a piece of text. Each part of a sentence gets the sentence's class, its end the sentence's sign."""
+    """The HTML of a piece of text. Each part of a mark gets the mark's class, its end the mark's sign."""
     at = 0
     for sign in _SIGN.finditer(content):
         yield _piece(content[at : sign.start()], html, env["inside"])
         at = sign.end()
-        sentence: Sentence = env["sentences"][int(sign[2])]
-        env["inside"] = sentence if sign[1] == "⸪" else None
-        if sign[1] == "⸬" and sentence.sign:
-            hint = text_html(sentence.hint)
-            yield (
-                f'<span class="sign {sentence.name}" role="img" title="{hint}" aria-label="{hint}">'
-                f"{sentence.sign}</span>"
-            )
+        mark: Mark = env["marks"][int(sign[2])]
+        env["inside"] = mark if sign[1] == "⸪" else None
+        if sign[1] == "⸬" and mark.sign:
+            hint = text_html(mark.hint)
+            yield (f'<span class="sign {mark.name}" role="img" title="{hint}" aria-label="{hint}">{mark.sign}</span>')
     yield _piece(content[at:], html, env["inside"])
 
 
-def _piece(text: str, html: Callable[[str], str], inside: Sentence | None) -> str:
+def _piece(text: str, html: Callable[[str], str], inside: Mark | None) -> str:
     if not text or inside is None:
         return html(text)
     return f'<span class="{inside.name}">{html(text)}</span>'

@@ -133,7 +133,7 @@ def host_with_calls(
     *,
     web: Callable[[bool], Web],
     artifacts: ArtifactStore,
-    library: Callable[[bool, str], Library],
+    library: Callable[[bool, str, bool], Library],
     hooks: Hooks,
     on_text: OnText | None,
 ) -> tuple[Host, ModelCalls, ToolCalls]:

@@ -159,9 +159,9 @@ async def choose_models(
     Raises ConfigurationError for an unknown name, a missing key, and an unknown price if the caller set a budget.
     """
     if given is not None and not isinstance(given, Mapping | NamedModels):
-        choice = Choice(models=_pinned(settings, settings.model or CUSTOM), why="given by the program")
-        unpriced_models(settings, given, choice.models.names)
-        return given, choice
+        pinned = _pinned(settings, settings.model or CUSTOM)
+        unpriced = unpriced_models(settings, given, pinned.names)
+        return given, Choice(models=pinned, why="given by the program", unpriced=unpriced)
     if settings.model is None:
         from leadhand.models.detection import detect_model
 
@@ -177,7 +177,12 @@ async def choose_models(
 
 
 def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the models among ``names`` without a known price. Raises ConfigurationError if the caller set a budget."""
+    """Return the models among ``names`` that a budget cannot limit, since their price is not known.
+
+    Raises ConfigurationError if somebody set that budget.
+    """
+    if not settings.has_budget:
+        return ()
     profiles = {name: models.profile(name) for name in names}
     unpriced = tuple(
         name for name, profile in profiles.items() if not profile.free and profile.highest_cost(0, 0) is None
@@ -187,7 +192,7 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
         return unpriced
     which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
     raise ConfigurationError(
-        f"the price of {', '.join(unpriced)} is not known, so {which} cannot limit it",
+        f"the price of {', '.join(unpriced)} is not known, so {which} (set by {settings.budget_from}) cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
         " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
         " allow_unknown_price=True.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any, TypedDict, cast
 
@@ -60,7 +60,7 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
             raise UsageError(
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
-    kept = reserves(changed, shaped=state.definition.shape is not None)
+    kept = reserves(changed, state.definition.closing_stages)
     return LimitsChanged(by=by, limits=changed, turns=turns, **kept)
 
 
@@ -111,9 +111,9 @@ def proposed_limits(state: RunState) -> NewLimits:
     return cast("NewLimits", proposed)
 
 
-def flags_to_raise(state: RunState) -> tuple[str, ...]:
-    """Return :func:`proposed_limits` as flags of the command line."""
-    pairs = ((f"--{name.replace('_', '-')}", f"{most:.15g}") for name, most in proposed_limits(state).items())
+def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return limits, such as those of :func:`proposed_limits`, as flags of the command line."""
+    pairs = ((f"--{name.replace('_', '-')}", f"{most:.15g}") for name, most in limits.items())
     return tuple(word for pair in pairs for word in pair)
 
 
@@ -132,11 +132,11 @@ def _needed(state: RunState, name: str, short: Amount, wait_s: float) -> float:
         return 0
     kind, field = _KINDS[name], FIELDS.get(name, name)
     spent, call = getattr(state.spent, kind), getattr(short, kind)
-    follow = 3 if run.shape is not None else 2
+    follow = run.closing_stages
     need = spent + left * (-(-spent // done) if done else call) + (1 + follow) * call
 
     def held(most: float) -> int:
-        return getattr(held_back(limits.evolve(**{field: most}), shaped=run.shape is not None), kind)
+        return getattr(held_back(limits.evolve(**{field: most}), run.closing_stages), kind)
 
     enough = _with_held_back(need, held)
     return usd(int(enough)) if name == "budget" else enough
@@ -163,5 +163,5 @@ def _ran_out(state: RunState) -> list[Failure]:
 def advice_to_raise(state: RunState) -> str:
     """Return how a run that ended because of a limit is continued; "" for another one."""
     advice = next((next_action(state, failure) for failure in _ran_out(state)), "")
-    command = " ".join(("leadhand runs resume", state.run_id, *flags_to_raise(state)))
+    command = " ".join(("leadhand runs resume", state.run_id, *flags_of(proposed_limits(state))))
     return f"To continue it, {advice.removesuffix(', and resume the run')}: {command}" if advice else ""

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Unpack
 
 from leadhand.app.arguments import flag, json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
-from leadhand.app.formatting import listed
 from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import reserves
+from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain import events as ev
 from leadhand.domain.approval import args_hash
@@ -31,6 +30,7 @@ from leadhand.domain.plan_approval import open_plan
 from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
+from leadhand.domain.text import listed
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import BLOB_KEY
@@ -91,59 +91,51 @@ def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
     )
 
 
-async def change_limits(
-    runtime: Runtime, run_id: str, given: NewLimits, *, by: str, request: OperatorRequest | None = None
-) -> None:
-    """Give a run other limits; does nothing if none is given. ``request`` is what the run has to grant with them.
+def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tuple[ev.LimitsChanged, ...]:
+    """Return the event that gives a run other limits, none if none are given.
 
-    Raises NoSuchRun; UsageError for a value out of range, for a limit that is used up already, and if the run would not
-    grant the request; ConfigurationError for a budget that the unknown price of a model makes useless. Then nothing is
-    recorded.
+    Raises UsageError for a value out of range and for a limit that is used up already, ConfigurationError for a budget
+    that the unknown price of a model makes useless.
     """
     if not given:
-        return
-    state = await runtime.load(run_id)
+        return ()
     event = limits_changed(state, given, by)
     if "budget" in given:
-        budgeted = replace(runtime.settings, limits=event.limits, budget_given=True)
+        budgeted = replace(runtime.settings, limits=event.limits, budget_from=NEW_BUDGET)
         event = event.evolve(needs_prices=prices_needed(budgeted, runtime.all_models, state.definition))
-    if request is not None:
-        changed = ev.Entry(seq=state.seq + 1, at=state.last_at or state.created_at, epoch=state.epoch, event=event)
-        check(fold(state, [changed]), request, resting=(await runtime.store.run(run_id)).owner is None)
-    await runtime.log(run_id).append(event)
+    return (event,)
 
 
 async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
     """Take over a run that is paused, waiting or orphaned, with other limits where they are ``given``.
 
     With other limits, a run that is over is reopened, and what failed is retried. A run with ``plan_only`` carries out
-    its plan. Raises as :meth:`Runtime.take_over`.
+    its plan. Raises as :meth:`Runtime.take_over` and for invalid limits; then nothing is recorded.
     """
     state = await runtime.load(run_id)
+    if state.finished is None:
+        requests = (*_change(runtime, state, given, by), *_plan_approved(state, by))
+        if state.status in (RunStatus.PAUSED, RunStatus.WAITING):
+            requests = (*requests, ev.ResumeRequested(by=by))
+        return await runtime.take_over(run_id, *requests)
     if given:
-        request = retry(by=by) if state.finished is not None else None
-        await change_limits(runtime, run_id, given, by=by, request=request)
-        if request is not None:
-            taken = await want(runtime, run_id, request)
-            return taken if taken is not None else await runtime.load(run_id)
-    elif (how := advice_to_raise(state)) and state.finished is not None:
+        taken = await want(runtime, run_id, retry(by=by), given)
+        return taken if taken is not None else await runtime.load(run_id)
+    if how := advice_to_raise(state):
         ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
-        raise UsageError(ended, how)
-    await _approve_plan(runtime, run_id, by)
-    return await runtime.take_over(run_id, resume_by=by)
+        raise UsageError(ended, how, continued=state.definition)
+    return await runtime.take_over(run_id)
 
 
-async def _approve_plan(runtime: Runtime, run_id: str, by: str) -> None:
-    """Approve the open plan of a run that only had to plan: who resumes such a run wants its plan carried out."""
-    definition = (state := await runtime.load(run_id)).definition
-    asked = open_plan(state)
-    if asked is None or state.finished is not None or definition.approve_plan or not definition.plan_only:
-        return
-    runtime.check_resumable(state)
+def _plan_approved(state: RunState, by: str) -> tuple[ev.ApprovalAnswered, ...]:
+    """Return the approval of the open plan of a run that only had to plan: who resumes it wants it carried out."""
+    asked, definition = open_plan(state), state.definition
+    if asked is None or definition.approve_plan or not definition.plan_only:
+        return ()
     answer = ev.ApprovalAnswered(
         by=by, approval_id=asked.approval_id, approve=True, args_hash=args_hash(asked.args), reason="resumed"
     )
-    await runtime.log(run_id).append(answer)
+    return (answer,)
 
 
 def retry(
@@ -189,30 +181,43 @@ class Asked(NamedTuple):
     seq: int
 
 
-async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunState | None:
-    """Submit a request and reopen the run if it is over.
+async def want(
+    runtime: Runtime, run_id: str, request: OperatorRequest, limits: NewLimits | None = None
+) -> RunState | None:
+    """Submit a request, with other limits of the run if some are given, and reopen the run if it is over.
 
     Returns the state to drive if no process drives the run, or None if the owner has granted the request or the run is
-    paused. Raises NoSuchRun; UsageError if the request is not possible; ConfigurationError if no process drives the run
-    and this process lacks the flow or a tool that the run needs; then nothing is recorded.
+    paused. Raises NoSuchRun; UsageError if the request or a limit is not possible; ConfigurationError if no process
+    drives the run and this process lacks the flow or a tool that the run needs; then nothing is recorded.
     """
-    asked = await ask(runtime, run_id, request, here=True)
+    asked = await ask(runtime, run_id, request, limits, here=True)
     while not await taken_up(runtime, asked):
         with contextlib.suppress(RunOwned):  # another process took the run first and decides
             return await runtime.take_over(run_id, ended=True)
     return None
 
 
-async def ask(runtime: Runtime, run_id: str, request: OperatorRequest, *, here: bool = False) -> Asked:
+async def ask(
+    runtime: Runtime, run_id: str, request: OperatorRequest, limits: NewLimits | None = None, *, here: bool = False
+) -> Asked:
     """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
     before = await runtime.load(run_id)
+    changed = _change(runtime, before, limits or {}, request.by)
     paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
-    check(before, request, resting=paused or not driven)
+    after = _after(before, changed)
+    check(after, request, resting=paused or not driven)
     if here and not paused and not driven:
-        runtime.check_resumable(before)
-        check_tools(tools_for(before, request), runtime.toolbox)
-    (entry,) = await runtime.log(run_id).append(request)
+        runtime.check_resumable(after)
+        check_tools(tools_for(after, request), runtime.toolbox)
+    *_, entry = await runtime.log(run_id).append(*changed, request)
     return Asked(before, entry.seq)
+
+
+def _after(state: RunState, events: Iterable[ev.AnyEvent]) -> RunState:
+    at = state.last_at or state.created_at
+    return fold(
+        state, (ev.Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
+    )
 
 
 def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -> None:
@@ -223,7 +228,8 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
     if objection:
         used = isinstance(request, ev.RetryRequested) and not request.subtasks and advice_to_raise(state)
         what = "answer" if state.status is RunStatus.SUCCEEDED else "subtasks"
-        raise UsageError(objection, used or f"See its {what}: leadhand runs show {state.run_id}")
+        how = used or f"See its {what}: leadhand runs show {state.run_id}"
+        raise UsageError(objection, how, continued=state.definition if used else None)
     if isinstance(request, ev.RetryRequested) and request.args is not None:
         subtask = state.assignments[request.subtasks[0]].assignment.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
@@ -342,7 +348,7 @@ async def fork(
         usual,
         limits=changed,
         budgets=(*usual.budgets, *shared[0]),
-        budget_given=usual.budget_given or "budget" in given or in_money,
+        budget_from=NEW_BUDGET if "budget" in given else A_KEY if in_money else usual.budget_from,
         allow_unknown_price=usual.allow_unknown_price and not in_money,
     )
     changes: dict[str, Any] = {
@@ -358,7 +364,7 @@ async def fork(
         "detached": definition.detached if detached is None else detached,
     }
     if changed != definition.limits:
-        changes |= reserves(changed, shaped=definition.shape is not None)
+        changes |= reserves(changed, definition.closing_stages)
     await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):

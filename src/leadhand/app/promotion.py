@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,6 +20,12 @@ from leadhand.tools.toolbox import Toolbox
 
 FOLDER = "workers"
 """The directory of worker files in a project that declares none."""
+
+
+class OtherVersion(UsageError):
+    """Another version of a worker was shown than the one that would be promoted."""
+
+    code = "other_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +49,28 @@ class Promotion:
 
     def diff(self) -> str:
         """Return a unified diff of all files that would change; "" if none would."""
-        before = read_text(self.target) if self.exists else ""
-        return _diff(self.path, before, self.worker.text) + _diff(
-            self.project.path.name, read_text(self.project.path), self.manifest
-        )
+        return "".join(_diff(*each) for each in self._changes())
 
-    def carry_out(self, toolbox: Toolbox) -> Project:
+    @property
+    def digest(self) -> str:
+        """What identifies the changes: their files, with the content before and after."""
+        return hashlib.sha256(json.dumps(self._changes()).encode()).hexdigest()[:32]
+
+    def _changes(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the path of each file, its content as it is now, and that after the promotion."""
+        before = read_text(self.target) if self.exists else ""
+        manifest = self.project.path.name, read_text(self.project.path), self.manifest
+        return (self.path, before, self.worker.text), manifest
+
+    def carry_out(self, toolbox: Toolbox, shown: str) -> Project:
         """Write the files, and return the project with the worker. Nothing is changed if it could not be used.
 
-        Raises ConfigurationError for a worker that cannot be used with these tools, and for files that cannot be
-        written.
+        ``shown`` is the digest of what a person was shown. Raises OtherVersion if that is something else;
+        ConfigurationError for a worker that cannot be used with these tools, and for files that cannot be written.
         """
+        if shown != self.digest:
+            what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
+            raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
         before = {file: file.read_bytes() if file.is_file() else None for file in (self.target, self.project.path)}
         try:
             _write(self.target, self.worker.text)

@@ -1,29 +1,61 @@
-"""A report as parts of a page: its text with the status of each sentence, its sources with passages, and its drafts."""
+"""A report as parts of a page: its text with the verdict on each claim, its sources with passages, and its drafts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from leadhand.app.flows import REPORT
-from leadhand.app.formatting import count
-from leadhand.app.markdown_html import Sentence, link_html, markdown_html, table_html, text_html
-from leadhand.domain.outcome import SAMPLE
+from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
+from leadhand.domain.citations import citations_in
+from leadhand.domain.judgement import ClaimVerdict
 from leadhand.domain.passages import Passage
-from leadhand.domain.value import Json, is_object, objects_of, text_of
-from leadhand.flows.report.citations import Status
-from leadhand.flows.report.rendering import CITATION, Numbered, beginning, body, numbered, source_list
-from leadhand.flows.report.sentences import Kind, named_in, sentences_of
+from leadhand.domain.value import Json, is_object, text_of
+from leadhand.flows.report.rendering import Numbered, beginning, body, numbered, source_list
 
-SIGNS = {Status.SUPPORTED: "✓", Status.UNSUPPORTED: "✗", Status.OWN_REASONING: "○"}
+SIGNS = {
+    ClaimVerdict.CONFIRMED: "✓",
+    ClaimVerdict.DERIVED: "≈",
+    ClaimVerdict.OWN_WORDS: "○",
+    ClaimVerdict.UNCONFIRMED: "?",
+    ClaimVerdict.CONTRADICTED: "✗",
+    ClaimVerdict.NOT_CHECKED: "·",
+}
 WORDS = {
-    Status.SUPPORTED: "supported by the passages that it cites",
-    Status.UNSUPPORTED: "not supported",
-    Status.OWN_REASONING: "own reasoning, cites no source",
+    ClaimVerdict.CONFIRMED: "confirmed by its sources",
+    ClaimVerdict.DERIVED: "derived from its sources",
+    ClaimVerdict.OWN_WORDS: "own words",
+    ClaimVerdict.UNCONFIRMED: "not confirmed by the sources",
+    ClaimVerdict.CONTRADICTED: "contradicted by the sources",
+    ClaimVerdict.NOT_CHECKED: "not checked",
 }
 _NAME = re.compile(r"\bp\d{1,5}\b")
+
+
+def legend(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the signs of claims mean, with how many claims have each."""
+    counted = Counter(each["verdict"] for each in claims)
+    signs = (
+        f'<span><span class="sign {each.value}">{sign}</span>{WORDS[each]} ({counted[each.value]})</span>'
+        for each, sign in SIGNS.items()
+        if counted[each.value]
+    )
+    return f'<p class="legend">{" ".join(signs)}</p>'
+
+
+def claim_marks(claims: Iterable[Mapping[str, Any]]) -> list[Mark]:
+    """Return a mark for each claim that is part of a text."""
+    marks: list[Mark] = []
+    for each in claims:
+        verdict = ClaimVerdict(each["verdict"])
+        if each.get("start") is not None:
+            why = f": {each['why']}" if each.get("why") else ""
+            hint = f"{WORDS[verdict]}{why}"
+            marks.append(Mark(each["start"], each["end"], verdict.value, SIGNS[verdict], hint[:1].upper() + hint[1:]))
+    return marks
 
 
 class ReportPage:
@@ -56,26 +88,18 @@ class ReportPage:
         draft = self._draft
         named = self._named(draft)
         sources = numbered(draft["text"], named)
-        return f"{body(draft['text'], (), (), sources)}\n\n{source_list(sources, named)}".strip()
+        return f"{body(draft['text'], sources)}\n\n{source_list(sources, named)}".strip()
 
     # --- the page ----------------------------------------------------------------------------------------------------
 
     def text(self) -> Iterator[str]:
-        """The report, each sentence with its status, and what the signs mean."""
+        """The report, each claim with its verdict, and what the signs mean."""
         yield "<h2>Report</h2>"
         draft = self._draft
         if self._document["finished_at"] is None:
             yield '<p class="waiting">This report is not finished. This is its latest draft.</p>'
-        shown = [each.sign for each in self._sentences(draft, self._named(draft))]
-        signs = (
-            f'<span><span class="sign {each.value}">{sign}</span>{WORDS[each]} ({shown.count(sign)})</span>'
-            for each, sign in SIGNS.items()
-        )
-        yield f'<p class="legend">Sentences: {" ".join(signs)}</p>'
-        yield f'<div class="prose">{self._draft_html(draft)}'
-        if SAMPLE in (self._document["answer"] or "") and SAMPLE not in draft["text"]:
-            yield f"<p>{SAMPLE}</p>"
-        yield "</div>"
+        yield legend(draft["claims"])
+        yield f'<div class="prose">{self._draft_html(draft)}</div>'
 
     def sources(self) -> Iterator[str]:
         """The sources that the report cites, by number, and those that it does not cite, each with its passages."""
@@ -140,29 +164,14 @@ class ReportPage:
         def cite(text: str) -> str:
             parts: list[str] = []
             at = 0
-            for found in CITATION.finditer(text):
-                ids = [named[name].id for name in named_in(found[0]) if name in named]
+            for found in citations_in(text):
+                ids = [named[name].id for name in found.ids if name in named]
                 if ids:
-                    parts += [text_html(text[at : found.start()]), " ", self._citation(ids)]
-                    at = found.end()
+                    parts += [text_html(text[at : found.start]), " ", self._citation(ids)]
+                    at = found.end
             return "".join([*parts, text_html(text[at:])])
 
-        return markdown_html(draft["text"], cite, list(self._sentences(draft, named)))
-
-    def _sentences(self, draft: dict[str, Any], named: dict[str, Passage]) -> Iterator[Sentence]:
-        """The sentences of a draft with their status. A heading needs no sign, unless it is not supported."""
-        found = sentences_of(draft["text"])
-        if [each.text for each in found] != [each["text"] for each in draft["statements"]]:
-            return  # another version of Leadhand read the sentences
-        for each, statement in zip(found, draft["statements"], strict=True):
-            status = Status(statement["status"])
-            structure = each.kind in (Kind.HEADING, Kind.HEADER) and status is Status.OWN_REASONING
-            if each.kind is Kind.CODE or (each.kind is Kind.FOOTNOTE and not each.text.startswith("[^")):
-                continue
-            problems = "; ".join(self._labelled(problem, named) for problem in statement["problems"])
-            hint = f"{WORDS[status]}{problems and f': {problems}'}"
-            sign = "" if structure else SIGNS[status]
-            yield Sentence(each.offset, each.offset + len(each.text), status.value, sign, hint[:1].upper() + hint[1:])
+        return markdown_html(draft["text"], cite, claim_marks(draft["claims"]))
 
     def _labelled(self, problem: str, named: dict[str, Passage]) -> str:
         """A problem that names passages as the page does."""
@@ -251,7 +260,7 @@ class ReportPage:
                 )
                 for each in draft["findings"]
             )
-            yield from table_html(("by", "sentence", "problem"), cells)
+            yield from table_html(("by", "statement", "problem"), cells)
         for what in draft["unreviewed"]:
             yield f'<p class="waiting">Not reviewed: {text_html(what)}</p>'
 
@@ -260,9 +269,6 @@ def _verdict(answer: Json) -> str:
     """What a review says, in words."""
     if not is_object(answer):
         return ""
-    if "support" in answer:
-        judged = objects_of(answer["support"])
-        return f"{sum(each.get('supported') is True for each in judged)} of {count(len(judged), 'sentence')} supported"
     return text_of(answer.get("verdict")).replace("_", " ").lower()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import Usual, flag, limits, name, number, text
+from leadhand.app.arguments import Usual, adapter, flag, limits, name, number, text
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
@@ -16,12 +16,14 @@ from leadhand.domain.text import did_you_mean
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import shown
 from leadhand.flows.flow import Flow
+from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
 
 RunTool = str | Tool[..., Any] | Callable[..., Any]
 """A tool of a run: its name, or the tool itself."""
 AS_CONFIGURED = Usual()
 """The budget of a run that is given none: that of its process."""
+WEB_FETCH = "leadhand.tools.web.tools:web_fetch"
 RESEARCH_TOOLS = "research"
 """The toolset by which a research lead keeps its notes and delegates: part of the flow, so no run is without it."""
 _TOOLS = "Pass names of tools that are registered, or the tools themselves: tools=['weather_tool']."
@@ -59,11 +61,12 @@ def run_settings(
 
 def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any], elsewhere: Collection[str]) -> None:
     """Raise UsageError for options that a flow does not have; ``elsewhere`` are those of a Leadhand, for all runs."""
+    name = text(flow, "the flow", "Pass its name.")
     try:
-        flows.options(text(flow, "the flow", "Pass its name."), options)
+        flows.options(name, options)
     except UsageError as error:
         option = (error.field or "").removeprefix("options.")
-        if option not in elsewhere or " has no option " not in error.what:
+        if option not in elsewhere or option in flows.get(name).Options.model_fields:
             raise
         how = f"{option} is for all runs of a Leadhand. Pass it there: Leadhand({option}=…)."
         raise UsageError(error.what, how, field=error.field) from error
@@ -100,7 +103,7 @@ def narrowed(
     """
     if wanted is None:
         return tuple(specs), tuple(roles)
-    names = [tool.name for tool in specs if tool.toolset != RESEARCH_TOOLS]
+    names = [tool.name for tool in specs]
     if unknown := [name for name in wanted if name not in names]:
         what = f"a run cannot use the tool {unknown[0]!r}: it is not registered for this flow"
         raise UsageError(what, f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}")
@@ -109,8 +112,15 @@ def narrowed(
     return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name in allowed)) for role in roles)
 
 
-def instructed(roles: Sequence[Role], given: Mapping[str, str], own: Mapping[str, str]) -> tuple[Role, ...]:
-    """Return roles with ``own`` instructions in place of theirs, and with what a run is ``given`` after them.
+def without_fetch(specs: Sequence[ToolSpec], roles: Sequence[Role]) -> tuple[tuple[ToolSpec, ...], tuple[Role, ...]]:
+    """Return the tools of a run and its roles without ``web_fetch``: the run may only search documents."""
+    kept = tuple(tool for tool in specs if tool.import_path != WEB_FETCH)
+    gone = {tool.name for tool in specs} - {tool.name for tool in kept}
+    return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name not in gone)) for role in roles)
+
+
+def instructed(roles: Sequence[Role], given: Mapping[str, str]) -> tuple[Role, ...]:
+    """Return roles with the instructions that a run is ``given`` after their own.
 
     Raises UsageError for a role that the run does not have.
     """
@@ -121,7 +131,7 @@ def instructed(roles: Sequence[Role], given: Mapping[str, str], own: Mapping[str
     found: list[Role] = []
     for role in roles:
         more = ("", "") if role.loop == "code" else (given.get(EVERY_ROLE, ""), given.get(role.name, ""))
-        parts = [own.get(role.name, role.instructions), *more]
+        parts = [role.instructions, *more]
         found.append(role.evolve(instructions="\n\n".join(filter(None, parts))))
     return tuple(found)
 
@@ -145,23 +155,29 @@ def check_plan(flow: Flow, run: RunSettings) -> None:
         raise UsageError(f"the flow {flow.name} makes no plan before it begins, so nobody can approve one", how)
 
 
-def asked_settings(usual: Settings, *, model: str | None, budget: float | None, bounded: bool) -> Settings:
-    """Return the settings of one run with another ``model`` and ``budget`` (US dollars; None: no limit).
+def asked_settings(
+    usual: Settings, *, model: str | Models | None, budget: float | None, bounded: bool
+) -> tuple[Settings | None, Models | None]:
+    """Return the settings of one run with another ``model`` and ``budget`` (US dollars; None: no limit), and the
+    adapter, if the model is one. The settings are None if they are the usual ones.
 
     ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
+    own = None if model is None or isinstance(model, str) else adapter(model)
+    if not isinstance(model, str) and isinstance(budget, Usual):
+        return None, own
     wanted = usual
-    if model is not None:
+    if isinstance(model, str):
         asked = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
         if usual.offline and asked != "offline":
             how = "Omit the model, or use a Leadhand without offline=True."
             raise UsageError(f"this Leadhand is offline and cannot use the model {asked}", how)
         wanted = replace(wanted, model=asked, models={})
     if isinstance(budget, Usual):
-        return wanted
+        return wanted, own
     most, changed = usual.limits.budget_nanousd, limits(usual.limits, budget=budget)
     if bounded and most is not None and (changed.budget_nanousd is None or changed.budget_nanousd > most):
         said = "no limit" if budget is None else f"${number(budget)}"
         what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
         raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
-    return replace(wanted, limits=changed, budget_given=True)
+    return replace(wanted, limits=changed, budget_from="budget=… of the run"), own

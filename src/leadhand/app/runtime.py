@@ -14,7 +14,6 @@ from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.membership import Membership, dispatcher_of, host_with_calls, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
-from leadhand.app.new_limits import proposed_limits
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
@@ -23,7 +22,7 @@ from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
 from leadhand.domain.decide import decide, due
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
-from leadhand.domain.events import Entry, ResumeRequested, RunStarted
+from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.evolve import start
 from leadhand.domain.hosts import HostKind
 from leadhand.domain.listing import RunListing
@@ -36,13 +35,15 @@ from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
-from leadhand.flows.flow import AbsentFlow, FlowPolicy
+from leadhand.flows.flow import AbsentFlow
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
+from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
     from leadhand.domain.document.shapes import RunDocument
@@ -70,6 +71,7 @@ class Runtime:
     on_text: InitVar[OnText | None]
     added: InitVar[dict[str, Models]]
     hooks: Hooks
+    verifier: Verifier | None = None
 
     def __post_init__(self, on_text: OnText | None, added: dict[str, Models]) -> None:
         self.watchers: list[OnEntries] = []
@@ -92,7 +94,7 @@ class Runtime:
         self.all_models = AddedModels(self.models, added)
         self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
         self.definitions = Definitions(
-            self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names
+            self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
         )
         self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
@@ -122,7 +124,6 @@ class Runtime:
         tags: Mapping[str, str] | None = None,
         priority: int = 0,
         once: IdempotentId | None = None,
-        instructions: Mapping[str, str] | None = None,
         follows: RunState | None = None,
         handed_over: bool = False,
         output: Output = None,
@@ -132,7 +133,7 @@ class Runtime:
         """Create a run. This process or, if it is ``handed_over`` in a cluster, a server or host has to drive it.
 
         ``options`` are those of the flow, ``output`` is the type of the answer. ``asked`` are the settings of this run.
-        ``by`` starts it, ``key_id`` is the API key that it belongs to. ``instructions`` are other ones, by role. It
+        ``by`` starts it, ``key_id`` is the API key that it belongs to. It
         follows up ``follows``, and has its tags with those of ``tags``. ``once`` chooses its id. ``run`` is what only
         this run has, ``model`` an adapter for all its roles. Raises UsageError and ConfigurationError.
         """
@@ -147,7 +148,7 @@ class Runtime:
             flow,
             options or {},
             wanted,
-            self._pinned(choice.models),
+            choice._replace(models=self._pinned(choice.models)),
             run=run or RunSettings(),
             detached=detached,
             by=by,
@@ -155,7 +156,6 @@ class Runtime:
             name=name,
             tags=tags or {},
             submission=once.submission if once is not None else "",
-            instructions=instructions or {},
             follows=follows,
             output=output,
             priority=priority,
@@ -180,26 +180,21 @@ class Runtime:
 
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
-        from leadhand.app.host_waits import host_wait  # most processes show no document
-        from leadhand.domain.document.run_document import run_document
+        from leadhand.app.run_documents import document_of  # most processes show no document
 
-        held, entries = self._held.get(run_id), await self.store.read(run_id)
-        state, listing = await snapshots.replayed(self.store, run_id, entries, held), await self.store.run(run_id)
-        task, later = self.flows.task(state), await self.followed_by(listing)
-        wait, more = await host_wait(self.store, state, listing), proposed_limits(state)
-        return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait, proposed=more)
+        return await document_of(self.store, run_id, self._held.get(run_id), self.flows.task, self.followed_by)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""
         later = await self.store.runs(follows=listing.run_id, key_id=listing.key_id)
         return [each.run_id for each in later if each.follows == listing.run_id]  # a store may not know this filter
 
-    async def take_over(self, run_id: str, *, ended: bool = False, resume_by: str = "") -> RunState:
-        """Become the owner of a run that no process drives, and return its state.
+    async def take_over(self, run_id: str, *requests: AnyEvent, ended: bool = False) -> RunState:
+        """Become the owner of a run that no process drives, record ``requests``, and return its state.
 
-        ``ended`` also takes over a run that is over, to carry out a request. ``resume_by`` is who asks that a run which
-        is paused or waiting be resumed. Raises RunOwned while its owner lives, UsageError when it is over,
-        ConfigurationError when its flow, or a tool that it still needs, is not in this process.
+        ``ended`` also takes over a run that is over, to carry out a request. Raises RunOwned while its owner lives,
+        UsageError when it is over, ConfigurationError when its flow, or a tool that it still needs, is not in this
+        process; then nothing is recorded.
         """
         before = await self.load(run_id)
         self.check_resumable(before)
@@ -207,8 +202,8 @@ class Runtime:
             await missing(self.artifacts, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         self.answered.discard(run_id)
-        if resume_by and before.status in (RunStatus.PAUSED, RunStatus.WAITING):
-            await self.log(run_id).append(ResumeRequested(by=resume_by))
+        if requests:
+            await self.log(run_id).append(*requests)
         return await snapshots.catch_up(self.store, before)
 
     def check_resumable(self, state: RunState) -> None:
@@ -283,6 +278,7 @@ class Runtime:
             asleep=self._asleep_s,
             hooks=self.hooks,
             fits=fits_of(self._outputs.get(state.run_id), state.definition.shape),
+            verifier=self.verifier,
         )
         self._held[state.run_id] = state
         try:
@@ -368,9 +364,11 @@ async def open_runtime(
     reading: bool = False,
     added: dict[str, Models] | None = None,
     hooks: Iterable[Hook] = (),
+    verifier: Verifier | None = None,
 ) -> Runtime:
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
-    ``added`` are the adapters of single runs, by the names in their logs, ``hooks`` check calls and answers.
+    ``added`` are the adapters of single runs, by the names in their logs, ``hooks`` check calls and answers, and
+    ``verifier`` judges answers in place of a model.
 
     If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
     Raises ConfigurationError for a home, database or model that cannot be used.
@@ -396,4 +394,5 @@ async def open_runtime(
         on_text=on_text,
         added={} if added is None else added,
         hooks=Hooks(hooks),
+        verifier=verifier,
     )

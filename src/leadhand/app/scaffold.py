@@ -20,7 +20,7 @@ generated_workers_dir = "generated"  # workers that are made during runs
 # default = "openai:gpt-5"
 
 [budget]
-run = 1.0  # US dollars
+# run = 1.0  # US dollars. A model whose price is not known is then refused.
 
 [approve]
 policy = "ask"

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from leadhand.app.arguments import name, shown
+from leadhand.app.arguments import Usual, name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
+from leadhand.domain.judgement import CHECKS, Check
 from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
 from leadhand.domain.tool import ApprovalPolicy
 
@@ -21,7 +23,11 @@ CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
 HEARTBEAT_VARIABLE = "LEADHAND_HEARTBEAT_LIMIT"
 HEARTBEAT_RANGE_S = (0.5, 600.0)
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
+CHECK_VARIABLE = "LEADHAND_CHECK"
 MOST_AT_ONCE = 100_000
+A_KEY = "the API key"
+NEW_BUDGET = "--budget, budget=… or limits.budget"
+"""Who set a budget: see :attr:`Settings.budget_from`."""
 HELD_BACK_SHARE = 5
 """One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
 LONGEST_HELD_BACK_S = 120.0
@@ -33,12 +39,15 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
-    ``documents`` is the absolute path of the directory that tools can search ("" for none).
+    ``documents`` is the absolute path of the directory that tools can search ("" for none). With ``only_documents``,
+    they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
     ``concurrency`` is how many assignments of all runs this process carries out at once. After ``heartbeat_limit_s``
     seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
     ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
-    ``budget_given``: the caller set a budget, so every model needs a known price, unless ``allow_unknown_price``.
+    ``budget_from`` says who set a budget, "" if nobody did: every model then needs a known price, unless
+    ``allow_unknown_price``. The default budget limits only what has one. ``check`` says who checks answers (None: a
+    judge, and nobody in offline runs); with ``strict``, doubts make a run partial.
     """
 
     home: Path
@@ -47,6 +56,7 @@ class Settings:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     offline: bool = False
     documents: str = ""
+    only_documents: bool = False
     project: Project | None = None
     limits: Limits = field(default_factory=Limits)
     concurrency: int = CONCURRENCY
@@ -54,17 +64,28 @@ class Settings:
     budgets: tuple[SharedBudget, ...] = ()
     shared: Concurrency = field(default_factory=Concurrency)
     no_cache: bool = False
-    budget_given: bool = False
+    budget_from: str = ""
     allow_unknown_price: bool = False
+    check: Check | None = None
+    strict: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK
     approve_rules: Mapping[str, ApprovalPolicy] = field(default_factory=dict[str, ApprovalPolicy])
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def __post_init__(self) -> None:
+        for each in ("models", "approve_rules", "environment"):
+            object.__setattr__(self, each, FrozenDict(getattr(self, each)))
+        if self.only_documents and not self.documents:
+            raise UsageError("only_documents is set, and there is no directory of documents", _DIRECTORY)
 
     @property
     def needs_prices(self) -> bool:
-        """Whether every model needs a known price, since the caller set a budget."""
-        given = self.budget_given and (self.limits.budget_nanousd is not None or self.budgets)
-        return bool(given) and not self.allow_unknown_price
+        """Whether every model needs a known price, since somebody set a budget."""
+        return bool(self.budget_from) and self.has_budget and not self.allow_unknown_price
+
+    @property
+    def has_budget(self) -> bool:
+        return self.limits.budget_nanousd is not None or bool(self.budgets)
 
     @property
     def concurrency_of_runs(self) -> Concurrency:
@@ -84,6 +105,18 @@ class Settings:
         return None if "://" in self.database else Path(self.database)
 
 
+def budget_source(project: Project | None, **given: float | None) -> str:
+    """Return who set the first of these budgets, for a message; "" if they are the defaults."""
+    for argument, value in given.items():
+        if value is None or isinstance(value, Usual):
+            continue
+        key = argument.removeprefix("budget_").replace("budget", "run")
+        if project is not None and getattr(project.manifest.budget, key) == value:
+            return project.where("budget", key)
+        return f"--{argument.replace('_', '-')} or {argument}=…"
+    return ""
+
+
 def settings(
     *,
     home: Path | str | None = None,
@@ -93,6 +126,7 @@ def settings(
     offline: bool = False,
     documents: Path | str | None = None,
     concurrency: int | None = None,
+    check: Check | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
@@ -100,7 +134,7 @@ def settings(
     Raises UsageError for a name that is empty or not text, for a concurrency out of range, and for ``documents`` that
     are not a directory.
     """
-    env = dict(os.environ)
+    env = os.environ
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
     for role, each in (models or {}).items():
@@ -113,10 +147,11 @@ def settings(
         home=where,
         database=database or env.get("LEADHAND_DATABASE_URL") or f"sqlite:///{where / 'leadhand.db'}",
         model="offline" if offline else model or env.get("LEADHAND_MODEL") or None,
-        models={} if offline else dict(models or {}),
+        models={} if offline else models or {},
         offline=offline,
         documents=_documents(documents, env),
         concurrency=_concurrency(concurrency, env),
+        check=_check(check, env),
         heartbeat_limit_s=_heartbeat_limit(env),
         environment=env,
         **others,
@@ -144,6 +179,16 @@ def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
         return CONCURRENCY
     if type(value) is not int or not 1 <= value <= MOST_AT_ONCE:
         raise UsageError(f"invalid value for {what}: {shown(value)}", f"Use a whole number from 1 to {MOST_AT_ONCE:,}.")
+    return value
+
+
+def _check(given: object, env: Mapping[str, str]) -> Check | None:
+    what, value = (
+        ("check", given) if given is not None else (CHECK_VARIABLE, env.get(CHECK_VARIABLE, "").strip() or None)
+    )
+    if value is not None and value not in CHECKS:
+        field = "check" if given is not None else ""
+        raise UsageError(f"invalid value for {what}: {shown(value)}", f"Choose from: {', '.join(CHECKS)}.", field=field)
     return value
 
 
@@ -190,16 +235,17 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def held_back(limits: Limits, *, shaped: bool = False) -> Amount:
-    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens.
+def held_back(limits: Limits, stages: int) -> Amount:
+    """Return what is kept for the ``stages`` that close a run: requests, and a share of the money and tokens.
 
-    If the answer is ``shaped``, that is one request more, and half as much again of the rest.
+    The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
+    more, and half as much again of the rest.
     """
-    requests, parts = limits.max_requests or 0, 3 if shaped else 2
+    requests = limits.max_requests or 0
     return Amount(
-        requests=min(parts - 1 + max(1, requests // 10), max(requests - 1, 0)),
-        tokens=(limits.max_tokens or 0) * parts // (2 * HELD_BACK_SHARE),
-        nanousd=(limits.budget_nanousd or 0) * parts // (2 * HELD_BACK_SHARE),
+        requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
+        tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
+        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
     )
 
 
@@ -215,9 +261,9 @@ class Reserves(TypedDict):
     held_back_s: float
 
 
-def reserves(limits: Limits, *, shaped: bool) -> Reserves:
-    """Return what is kept with these limits, if the answer is ``shaped`` or not."""
-    return {"held_back": held_back(limits, shaped=shaped), "held_back_s": held_back_s(limits)}
+def reserves(limits: Limits, stages: int) -> Reserves:
+    """Return what is kept with these limits for the ``stages`` that close a run."""
+    return {"held_back": held_back(limits, stages), "held_back_s": held_back_s(limits)}
 
 
 def tilde(path: Path | str) -> str:

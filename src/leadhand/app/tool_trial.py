@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 from leadhand.app.clock import SystemClock
 from leadhand.app.runtime import Runtime
@@ -26,9 +27,9 @@ async def try_tool(
     call_id = f"{BY_HAND}/t0/c0"
     if (failure := calls.unfit(spec, args)) is not None:
         return ToolResult(call_id=call_id, tool=spec.name, args=args, effect=spec.effect, failure=failure)
-    return await calls.call(
-        log, f"{BY_HAND}/a1", call_id, spec, args, offline=offline, documents=runtime.settings.documents
-    )
+    settings = runtime.settings
+    documents: dict[str, Any] = {"documents": settings.documents, "only_documents": settings.only_documents}
+    return await calls.call(log, f"{BY_HAND}/a1", call_id, spec, args, offline=offline, **documents)
 
 
 class _NoLog(RunLog):

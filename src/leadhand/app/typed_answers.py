@@ -39,7 +39,7 @@ def answer_role(output: Output, roles: Iterable[Role]) -> Role | None:
     if schema.keys() == {"$ref", "$defs"}:  # of a model that refers to itself
         schema = {**object_of(schema["$defs"].get(schema["$ref"].removeprefix("#/$defs/"))), "$defs": schema["$defs"]}
     if flaw := schema_flaw(schema):
-        raise UsageError(f"the output is not a usable JSON schema: {flaw}", HOW)
+        raise UsageError(f"the output is not a usable JSON schema: {flaw}", HOW, field="output_schema")
     if any(role.name == SHAPE for role in roles):
         raise UsageError(f"a role of this run is named {SHAPE}, so it cannot have an output", "Rename that role.")
     return shape_role(schema)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.settings import Settings
 from leadhand.engine.redaction import Redactor
@@ -77,24 +77,27 @@ class Libraries:
         self._web = web
         self._store = store
         self._redactor = redactor
-        self._made: dict[tuple[bool, str], Library] = {}
+        self._made: dict[tuple[bool, str, bool], Library] = {}
         self._fetcher: PageFetcher | None = None
 
-    def __call__(self, offline: bool, documents: str) -> Library:
-        """Return the library of a directory ("" for none) and, unless ``offline``, of the web."""
-        return _Unopened(partial(self._opened, offline, documents))
+    def __call__(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
+        """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if
+        ``offline``, of the documents that come with Leadhand."""
+        return _Unopened(partial(self._opened, offline, documents, only_documents))
 
-    def _opened(self, offline: bool, documents: str) -> Library:
-        if (offline, documents) not in self._made:
-            self._made[offline, documents] = self._make(offline, documents)
-        return self._made[offline, documents]
+    def _opened(self, *of: Any) -> Library:
+        if of not in self._made:
+            self._made[of] = self._make(*of)
+        return self._made[of]
 
-    def _make(self, offline: bool, documents: str) -> Library:
+    def _make(self, offline: bool, documents: str, only_documents: bool) -> Library:
         from leadhand.tools.web.documents import LocalDocuments
         from leadhand.tools.web.fetching import PageFetcher
         from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary, WebLibrary
 
         redact = self._redactor.text
+        if only_documents:
+            return DocumentsFirst(LocalDocuments(Path(documents), self._settings.home / "documents", redact))
         made: Library = OfflineLibrary()
         if not offline:
             self._fetcher = self._fetcher or PageFetcher()

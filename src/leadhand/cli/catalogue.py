@@ -47,8 +47,9 @@ COMMANDS = (
         "run",
         "Run a request and print the answer.",
         "Leadhand plans the request, runs its subtasks in parallel, reviews the results and writes the answer. The"
-        " answer goes to stdout, progress to stderr. Ctrl-C pauses the run and prints the command that resumes it.\n\n"
-        "Exit codes: 0 answered, 1 failed, 2 usage error, 3 partial answer, 4 waiting for approval, 5 budget or time"
+        " answer goes to stdout; progress, and what the answer rests on, to stderr. Ctrl-C pauses the run and prints"
+        " the command that resumes it.\n\n"
+        "Exit codes: 0 answered, 1 failed, 2 usage error, 3 partial answer, 4 waiting for a person, 5 budget or time"
         " used up, 6 configuration or credentials, 130 interrupted.",
         'leadhand run "What is the weather in Paris?"',
         'leadhand run --offline --json "Weather in Lyon, Nice and Lille"',
@@ -57,8 +58,8 @@ COMMANDS = (
     _command(
         "report",
         "Write a report on a topic.",
-        "Leadhand plans the report, researches its questions in parallel, writes it with citations, checks every"
-        " sentence against the sources, reviews it and revises it. The report goes to stdout, progress to stderr. Exit"
+        "Leadhand plans the report, researches its questions in parallel, writes it with citations, has a model compare"
+        " every claim with its sources, reviews it and revises it. The report goes to stdout, progress to stderr. Exit"
         " codes are those of run.",
         'leadhand report "Heat pumps in old houses"',
         'leadhand report --max-revisions 2 --stage writer.instructions=@style.md "Heat pumps in old houses"',
@@ -68,10 +69,17 @@ COMMANDS = (
         "research",
         "Answer a question by research.",
         "A lead plans the research and has subagents search, in parallel. It reads what they found, asks for more where"
-        " something is missing, and answers. Each sentence of the answer is checked against the passages that it cites."
+        " something is missing, and answers. A model compares each claim of the answer with the passages that it cites."
         " The answer goes to stdout, progress to stderr. Exit codes are those of run.",
         'leadhand research "How do heat pumps perform in old houses?"',
         'leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"',
+    ),
+    _command(
+        "answer",
+        "Answer the question that a run waits for, and continue the run.",
+        "The answer of the run goes to stdout, progress to stderr. On a terminal, a run with a question prompts"
+        " for the answer itself. Exit codes are those of run.",
+        'leadhand answer 01jd3vq8xk2m "Lisbon, from 3 to 9 March"',
     ),
     _command(
         "work",
@@ -250,17 +258,6 @@ COMMANDS = (
         "Runs may continue meanwhile: the copy is of one moment. Artifacts go to FILE.artifacts. The copy is a database"
         " of its own: look into it with --database FILE. For PostgreSQL, use pg_dump.",
         "leadhand backup leadhand-$(date +%F).db",
-        module="upkeep",
-    ),
-    _command(
-        "migrate",
-        "Move all runs to another database.",
-        "FROM and TO are databases, as for --database, or home directories. TO must be empty, and no process may drive"
-        " a run of FROM. Unfinished runs continue on TO where they stopped: a server resumes detached runs; resume the"
-        " others with leadhand runs resume. FROM keeps its runs, but servers on it no longer resume them. If the"
-        " migration is interrupted, start it again.",
-        "leadhand migrate ~/.local/share/leadhand postgresql://leadhand@db.example.com/leadhand",
-        "leadhand migrate sqlite:///leadhand.db postgresql://leadhand@localhost/leadhand",
         module="upkeep",
     ),
     _command(

@@ -47,7 +47,8 @@ def _entry(command: Command) -> _Entry:
     argument = _Value("")
     for each in parameters_of(command.load()):
         if each.flag:
-            flags[each.flag] = _first_sentence(each.help.text), None if each.type is bool else _value(each)
+            first_sentence = each.help.text.partition(". ")[0].rstrip(".")
+            flags[each.flag] = first_sentence, None if each.type is bool else _value(each)
         elif argument == _Value(""):
             argument = _value(each)
     flags["--help"] = "Show the help of this command.", None
@@ -56,10 +57,6 @@ def _entry(command: Command) -> _Entry:
 
 def _value(each: Parameter) -> _Value:
     return _Value(_KINDS.get(each.help.value, ""), each.help.choices)
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".")
 
 
 def _first_words() -> dict[str, str]:

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from leadhand.cli.errors import Exit
+from leadhand.cli.options import StoreFlags
 from leadhand.cli.parser import parse
 from leadhand.cli.terminal.streams import (
     OutputClosed,
@@ -25,12 +26,13 @@ from leadhand.domain.errors import LeadhandError, UsageError
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that these arguments name and return its exit code. Raises only KeyboardInterrupt."""
-    debug = "--debug" in arguments
+    debug, store = "--debug" in arguments, StoreFlags()
     try:
         call = parse([argument if argument.isascii() else _decoded(argument) for argument in arguments])
         if isinstance(call, str):
             write(call)
             return Exit.ANSWERED
+        store = call.flags.get("store", store)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
@@ -47,7 +49,12 @@ def dispatch(arguments: Sequence[str]) -> int:
     except LeadhandError as error:
         if debug:
             traceback.print_exc()
-        print_error(error.what, error.how)
+        how = error.how
+        if isinstance(error, UsageError) and error.continued is not None:
+            from leadhand.cli.terminal.messages import flags_needed
+
+            how += store.command(*flags_needed(store, error.continued)).removeprefix("leadhand")
+        print_error(error.what, how)
         return error.exit_code
     except Exception as error:
         if debug:

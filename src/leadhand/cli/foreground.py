@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
-from leadhand.app.formatting import clean
+from leadhand.app.formatting import clean, one_line
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
@@ -30,9 +30,11 @@ from leadhand.cli.terminal.streams import (
     write_json,
 )
 from leadhand.domain.document.event_line import event_line
+from leadhand.domain.document.evidence import waits_for
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
 from leadhand.domain.plan_approval import open_plan
+from leadhand.domain.questions import open_question
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
@@ -105,19 +107,19 @@ async def run_in_foreground(
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
             if not can_prompt() or _only_planned(run.state):
                 break
-            from leadhand.cli.terminal.prompt import prompt_for_approvals  # for people at a terminal
+            from leadhand.cli.terminal.prompt import prompt_for_answers  # for people at a terminal
 
-            if not await prompt_for_approvals(runtime, run.run_id):
+            if not await prompt_for_answers(runtime, run.run_id):
                 break
             run = await lead.resume(run.run_id)
     except OutputClosed:
-        say_end(run.state, store, resume=resume)
+        say_end(run.state, store, tools)
         raise
     except LeadhandError:
         say(f"The run is kept. Resume with: {resume}")
         raise
     await print_result(run, output)
-    say_end(run.state, store, resume=resume)
+    say_end(run.state, store, tools)
     return Exit.ANSWERED if _only_planned(run.state) else code_of(run.state)
 
 
@@ -206,17 +208,24 @@ async def print_result(run: Run, output: Output) -> None:
             say()
 
 
-def say_end(state: RunState, store: StoreFlags, *, resume: str) -> None:
+def say_end(state: RunState, store: StoreFlags, tools: Iterable[str]) -> None:
     """Say how the run ended, and how to resume it if it can be resumed."""
+    resume = resume_command(store, state.run_id, state.definition, tools)
     for line in closing(state, store):
         say(line)
     if state.status is RunStatus.PAUSED:
         say(f"Paused. Resume with: {resume}")
     elif _only_planned(state):
         say(f"Nothing was done. Carry the plan out with: {resume}")
+    elif state.status is RunStatus.WAITING and (asked := open_question(state)) is not None:
+        say(f"Question: {one_line(asked.text)}")
+        for number, choice in enumerate(asked.choices, start=1):
+            say(f"  {number}. {one_line(choice)}")
+        answer = resume_command(store, state.run_id, state.definition, tools, verb="answer", words=("TEXT",))
+        say(f"Answer with: {answer}")
     elif state.status is RunStatus.WAITING:
         lines = list(approval_lines(state, store))
-        say(f"Waiting for approval. List all requests: {store.command('approvals', 'list')}")
+        say(f"{waits_for(state)}. List all requests: {store.command('approvals', 'list')}")
         for line in lines[:SHOWN_APPROVALS]:
             say(f"  {line}")
         if len(lines) > SHOWN_APPROVALS:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.app.formatting import short_id
 from leadhand.domain.errors import UsageError
+from leadhand.domain.judgement import CHECKS
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
@@ -44,6 +45,9 @@ Documents = Annotated[
     str | None,
     Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
 ]
+OnlyDocuments = Annotated[
+    bool, Flag("Search these documents only: web_search sends no query anywhere, and there is no web_fetch.")
+]
 ProjectFile = Annotated[
     str | None,
     Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
@@ -61,7 +65,7 @@ Continue = Annotated[
         "RUN",
     ),
 ]
-NoReview = Annotated[bool, Flag("Leave the reviewer out. Citations are still checked.")]
+NoReview = Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")]
 OtherOptions = Annotated[
     tuple[str, ...],
     Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
@@ -180,7 +184,20 @@ class ModelFlags:
         bool, Flag("Use the built-in rule-based model and sample data: no key and no network needed.")
     ] = False
 
+    check: Annotated[
+        str | None,
+        Flag(
+            "Check what the answer rests on with a model and exact checks (judge), with these alone (exact), or not at"
+            " all (off). The judge is the review model, else the lead's.",
+            "WHO",
+            CHECKS,
+        ),
+    ] = None
+    strict: Annotated[bool, Flag("Let doubts about the answer make it partial.")] = False
+
     def __post_init__(self) -> None:
+        if self.check is not None and self.check not in CHECKS:
+            raise UsageError(f"invalid value for --check: {self.check!r}", f"Choose from: {', '.join(CHECKS)}.")
         if self.offline and self.named not in ("", "offline"):
             raise UsageError(
                 f"--offline uses the built-in model, and {self.named} was named", "Give --offline or a model, not both."

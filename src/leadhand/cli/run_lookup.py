@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadhand.app.formatting import SHOWN, listed
 from leadhand.app.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
@@ -13,6 +12,7 @@ from leadhand.cli.terminal.streams import say
 from leadhand.domain.errors import NoSuchRun, UnreadableRun, UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.domain.text import SHOWN, listed
 from leadhand.ports import ContextStore
 
 MENTIONED = "left_behind.txt"

@@ -1,4 +1,4 @@
-"""What a service stores besides runs: records of API keys (never the keys themselves) and settings of roles."""
+"""Scopes, and the records of API keys that a service stores (never the keys themselves)."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -8,8 +8,7 @@ from pydantic import Field
 
 from .errors import UsageError
 from .limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
-from .run import LONGEST_INSTRUCTIONS
-from .value import Json, Value, unset
+from .value import Value, unset
 
 
 class Scope(StrEnum):
@@ -125,16 +124,3 @@ def key_exists(key: ApiKey) -> UsageError:
         f"a key named {key.name}, or with the id {key.key_id}, already exists",
         "choose another name, or revoke that key first: leadhand keys list",
     )
-
-
-class AgentSettings(Value):
-    """The settings of one role. Without ``model`` or ``instructions``, the built-in ones apply. ``by`` is who set
-    them. ``stage`` is what else is set for a stage of the report flow: its place, whether it is off, its limits.
-    """
-
-    name: str
-    model: str | None = None
-    instructions: str | None = Field(default=None, max_length=LONGEST_INSTRUCTIONS)
-    stage: dict[str, Json] = Field(default={}, exclude_if=lambda stage: not stage)
-    by: str
-    at: datetime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .allowance import counted
 from .approval import ApprovalStatus
-from .errors import MAX_TURNS, Failure, FailureClass, usual_action
+from .errors import DENIED, MAX_TURNS, Failure, FailureClass, usual_action
 from .limits import usd
 from .state import RunState
 from .tool import ApprovalPolicy
@@ -20,7 +20,7 @@ def next_action(state: RunState, failure: Failure) -> str:
     if failure.next_action != usual_action(failure.class_, failure.type):
         return failure.next_action
     match failure.class_, failure.type:
-        case FailureClass.REJECTED, "denied":
+        case FailureClass.REJECTED, _ if failure.type == DENIED:
             return _allowed(state)
         case FailureClass.INSUFFICIENT, _:
             return more_steps(state)

@@ -238,13 +238,12 @@ class _Trial:
 
 
 def _kept(event: ModelCallBegan, held_back: Sum) -> Sum:
-    """What a call must leave free for those that follow: reviews, the composition of the answer, and its shaping."""
-    follow = event.shaped + (not event.final)  # of the last two
-    if not event.final and not event.judges:
+    """What a call must leave free for the stages of the run that follow it: all that is held back, or their parts."""
+    after, stages = event.after, event.stages
+    if after >= stages:
         return held_back
     requests, tokens, nanousd = held_back
-    parts = 3 if event.shaped else 2
-    return min(follow, requests), tokens * follow // parts, nanousd * follow // parts
+    return min(after, requests), tokens * after // stages, nanousd * after // stages
 
 
 def _plus(one: Sum, other: Sum) -> Sum:
@@ -277,7 +276,8 @@ def _refused(
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
         return AllowanceRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
-    beside = ", besides what is kept for reviews and the answer" if any(kept) else ""
+    steps = "reviews and the answer" if event.after >= event.stages else "the steps after it"
+    beside = f", besides what is kept for {steps}" if any(kept) else ""
     how = f"raise {' and '.join(short)}, and resume the run"
     if scope:
         how = "raise the ceiling of that assignment or of its role"

@@ -94,3 +94,12 @@ EFFECT = "/effect"
 def args_hash(args: dict[str, Any]) -> str:
     """SHA-256 (hex) of the arguments as canonical JSON (sorted keys, no spaces)."""
     return hashlib.sha256(json.dumps(args, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+ID_LENGTH = 8
+
+
+def approval_id(run_id: str, approval: Approval) -> str:
+    """Return the short public id of an approval. Other arguments give another id, so an id binds to its arguments."""
+    named = "\n".join((run_id, approval.approval_id, approval.attempt, args_hash(approval.args)))
+    return hashlib.sha256(named.encode()).hexdigest()[:ID_LENGTH]

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, Field
 
 from .approval import Approval
 from .errors import Failure
+from .judgement import Judgement
+from .question import Question
 from .run import Gap
 from .state import AssignmentState, RunState
 from .tool import ToolResult
@@ -148,6 +150,12 @@ class AskApproval(NamedTuple):
     approval: Approval
 
 
+class AskQuestion(NamedTuple):
+    """Ask a question of the person who started the run."""
+
+    question: Question
+
+
 class ExpireApproval(NamedTuple):
     """Deny a call because the question expired unanswered."""
 
@@ -200,6 +208,7 @@ Command = (
     | NoteSleep
     | Judge
     | AskApproval
+    | AskQuestion
     | ExpireApproval
     | Pause
     | Wait
@@ -227,7 +236,8 @@ class Outcome(NamedTuple):
     answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
     ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it. ``sources``
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
-    ``value`` is the answer as data, if there is more than the text.
+    ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
+    nobody judged them).
     """
 
     answer: str = ""
@@ -236,6 +246,7 @@ class Outcome(NamedTuple):
     waived: Sequence[str] = ()
     sources: Sequence[Cited] | None = None
     value: Json = None
+    judgement: Judgement | None = None
 
 
 class FlowError(Exception):
@@ -259,19 +270,6 @@ class ProposedCall(NamedTuple):
     complete: bool = True
     output: Mapping[str, Json] | None = None
     input: dict[str, Json] | None = None
-
-
-class Expectation(NamedTuple):
-    """What an answer lacks of what its task expects in words.
-
-    ``missing`` is what code found, a clause each. What code cannot tell, a model of the role ``role`` is asked with
-    ``instructions`` and ``question``, a JSON object; None: there is nothing to ask.
-    """
-
-    missing: tuple[str, ...]
-    question: dict[str, Any] | None
-    role: str
-    instructions: str
 
 
 class Policy(Protocol):
@@ -298,20 +296,20 @@ class Policy(Protocol):
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
         ...
 
-    def expected(
-        self, state: RunState, assignment: AssignmentState, value: Json, calls: Sequence[ToolResult] = ()
-    ) -> Expectation | None:
-        """Return what an answer lacks of what its task expects in words; None if it expects nothing in words."""
-        ...
-
     def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:
         """Return the code that carries out an assignment; None if a model does."""
         ...
 
     def accepted(
-        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self,
+        state: RunState,
+        assignment: AssignmentState,
+        value: Json,
+        text: str,
+        calls: Sequence[ToolResult] = (),
+        brief: Mapping[str, Any] = MappingProxyType({}),
     ) -> Json:
-        """Return the value to record for an answer that has no problems."""
+        """Return the value to record for an answer that has no problems; ``brief`` is what its worker was shown."""
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

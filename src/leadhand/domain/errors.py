@@ -50,7 +50,7 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "try again when the service is available",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the check in the tool",
-    FailureClass.UNAVAILABLE: "fix the reported problem; a retry does not help",
+    FailureClass.UNAVAILABLE: "fix the reported problem; a retry alone does not help",
     FailureClass.REJECTED: "approve the call, or ask for something else",
     FailureClass.BLOCKED: "fix the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
@@ -62,6 +62,8 @@ NEXT_ACTION: dict[FailureClass, str] = {
 
 RAN_OUT = frozenset({"time", "allowance"})
 """Types of failures of what a larger limit of the run would have allowed."""
+DENIED = "denied"
+"""The type of the failure of a call that a person or a rule denied."""
 HOOK_BLOCKED, HOOK_FAILED = "hook_blocked", "hook_failed"
 """The types of failures of what a hook blocked, and of what did not pass because a hook failed."""
 MAX_TURNS = "max_turns"
@@ -87,13 +89,10 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
     (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",
-    (
-        FailureClass.REJECTED,
-        "skipped",
-    ): "run it with leadhand runs retry, or enter its result with leadhand runs supply",
+    (FailureClass.REJECTED, "skipped"): "run it with leadhand runs retry, or give its result with leadhand runs supply",
     (FailureClass.INVALID, "child_failed"): "rephrase the request, or ask for it without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
-    (FailureClass.REJECTED, "denied"): "approve the call, or ask for something else",
+    (FailureClass.REJECTED, DENIED): "approve the call, or ask for something else",
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
     (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and resume the run",
     (FailureClass.EXHAUSTED, MAX_TURNS): "ask for less at once, or choose another model (--worker-model)",
@@ -171,14 +170,18 @@ class LeadhandError(Exception):
 
 
 class UsageError(LeadhandError):
-    """``field`` names the wrong value, such as ``options.max_revisions``; "" if there is no name for it."""
+    """``field`` names the wrong value, such as ``options.max_revisions``; "" if there is no name for it.
+
+    ``how`` may end with a command that continues a run: ``continued`` is its definition, from which the command line
+    adds the flags that the run needs.
+    """
 
     code = "usage"
     exit_code = 2
 
-    def __init__(self, what: str, how: str = "", *, field: str = "") -> None:
+    def __init__(self, what: str, how: str = "", *, field: str = "", continued: Any = None) -> None:
         super().__init__(what, how)
-        self.field = field
+        self.field, self.continued = field, continued
 
 
 class NoSuchRun(LeadhandError):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import Failure, FailureClass
-from .ordered_calls import Support, support
-from .state import INDETERMINATE, AssignmentState, MadeCall, RunState
-from .text import is_blank
+from .ordered_calls import unproven_call
+from .state import INDETERMINATE, UNREADABLE, AssignmentState, MadeCall, RunState
 from .tool import Effect, ToolResult
-from .work_order import result_reference
+from .work_order import Subtask, result_reference
 from .work_result import ResultData, WorkResult
 
 
@@ -25,8 +23,8 @@ def unsupported_claim(state: RunState, assignment: AssignmentState, result: Work
         return None
     done = {call.call_id: call for call in assignment.evidence if call.ok}
     proof = support_of(state, assignment)
-    if proof.failure is not None:
-        return proof.failure
+    if proof is not None:
+        return proof
     missing = [used for used in result.used if used not in done]
     if missing:
         return _invalid(f"the result uses the call {missing[0]}, but the log has no such finished call")
@@ -40,11 +38,11 @@ def unsupported_claim(state: RunState, assignment: AssignmentState, result: Work
     return None
 
 
-def support_of(state: RunState, assignment: AssignmentState) -> Support:
+def support_of(state: RunState, assignment: AssignmentState) -> Failure | None:
     """Hold the calls of an assignment against the one that its subtask orders, as far as the log has its arguments."""
     subtask = assignment.assignment.subtask
     if subtask is None:
-        return Support()
+        return None
     args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
     evidence = assignment.evidence
     approved = [
@@ -52,7 +50,7 @@ def support_of(state: RunState, assignment: AssignmentState) -> Support:
         for call in evidence
         if (asked := state.approvals.get(call.call_id)) is not None and asked.by and asked.args == call.args
     ]
-    return support(subtask, args, evidence, approved)
+    return unproven_call(subtask, args, evidence, approved)
 
 
 def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
@@ -62,7 +60,12 @@ def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
     made = [made_call(call, ordered) for call in assignment.evidence]
     unseen = [
         MadeCall(
-            call.tool, None if call.args == ordered else call.args, "its end was not seen", call.effect, sure=False
+            tool=call.tool,
+            args=None if call.args == ordered else call.args,
+            error="its end was not seen",
+            effect=call.effect,
+            sure=False,
+            acted=call.effect is Effect.ONCE,
         )
         for call in assignment.begun
     ]
@@ -71,20 +74,29 @@ def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
 
 def made_call(call: ToolResult, ordered: Mapping[str, Any] | None = None) -> MadeCall:
     """Return a finished call in short; ``ordered`` are the arguments that its subtask orders."""
+    failure = call.failure
     return MadeCall(
         tool=call.tool,
         args=None if call.args == ordered else call.args,
-        error=call.failure.message if call.failure is not None else "",
+        error=failure.message if failure is not None else "",
         effect=call.effect,
-        said=_said(call) if call.effect is Effect.ONCE else "",
-        sure=call.failure is None or call.failure.type != INDETERMINATE,
+        said=failure.message if failure is not None and failure.type == UNREADABLE else call.summary or "",
+        sure=failure is None or failure.type != INDETERMINATE,
+        acted=call.effect is Effect.ONCE and (failure is None or failure.type in (INDETERMINATE, UNREADABLE)),
     )
 
 
-def _said(call: ToolResult) -> str:
-    if call.summary is not None and not is_blank(call.summary):
-        return call.summary
-    return "" if call.raw is None else json.dumps(call.raw, ensure_ascii=False)
+def approval_note(state: RunState, call: MadeCall, subtask: Subtask | None) -> str:
+    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
+    ordered = subtask.args if subtask is not None else None
+    args = ordered if call.args is None else call.args
+    asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
+    approval = next((each for each in asked if each.tool == call.tool and each.args == args), None)
+    changed = call.args is not None and ordered is not None
+    if approval is None or not (changed or approval.reason):
+        return ""
+    said = " with these arguments in place of the ordered ones" if changed else ""
+    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
 
 
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[ToolResult]) -> ResultData:
@@ -104,6 +116,12 @@ def indeterminate(tool: str) -> Failure:
     message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
     action = "check whether the call went through before you ask for it again"
     return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
+
+
+def unreadable(tool: str, failure: Failure) -> Failure:
+    """The failure of a ``once`` call that returned something that cannot be used, for the reason in ``failure``."""
+    message = f"{tool} was called, but its result cannot be used: {failure.message}"
+    return Failure.of(message, UNREADABLE, FailureClass.UNAVAILABLE, failure.next_action)
 
 
 def needs_failed(cause: str) -> Failure:

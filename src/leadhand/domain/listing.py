@@ -23,10 +23,10 @@ class RunListing(Value):
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
     ``subtasks`` counts the subtasks that no other has replaced, 0 while the first plan is being written; ``completed``
-    and ``failed`` count those with that status, also before; ``asking`` the open approvals. ``requests``, ``tokens``
-    and ``nanousd`` are what was spent, without open reservations. ``key_id`` is the API key that the run belongs to
-    ("" for none), ``follows`` the run that it follows up ("" for none). ``name`` and ``tags`` are those that a person
-    gave it last.
+    and ``failed`` count those with that status, also before; ``asking`` its open approvals and questions. ``requests``,
+    ``tokens`` and ``nanousd`` are what was spent, without open reservations; ``unpriced``: a price is unknown.
+    ``key_id`` is the API key that the run belongs to ("" for none), ``follows`` the run that it follows up ("" for
+    none). ``name`` and ``tags`` are those that a person gave it last.
     """
 
     run_id: str
@@ -48,6 +48,7 @@ class RunListing(Value):
     requests: int = 0
     tokens: int = 0
     nanousd: int = 0
+    unpriced: bool = False
     key_id: str = ""
     follows: str = ""
     name: str = ""
@@ -69,18 +70,20 @@ class StoreInfo(Value):
 
 
 class ListingChange(NamedTuple):
-    """The counts of a list line after an append (``subtasks``, ``completed``, ``failed``), and its new status and
-    labels (None: unchanged)."""
+    """The counts of a list line after an append (``subtasks``, ``completed``, ``failed``), its new status and labels
+    (None: unchanged), and whether the append has a call without a known price."""
 
     counts: tuple[int, int, int]
     status: RunStatus | None = None
     labels: ev.RunLabelled | None = None
+    unpriced: bool = False
 
 
 def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) -> ListingChange:
     """Return the change that ``events`` make to the line of their run, which has these ``counts``."""
     status: RunStatus | None = None
     labels: ev.RunLabelled | None = None
+    unpriced = False
     subtasks, completed, failed = counts
     for event in events:
         match event:
@@ -93,7 +96,7 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
             case ev.RunFinished():
                 status = event.status
             case ev.WorkOrderIssued():
-                subtasks += len(event.order.subtasks) + event.replaced
+                subtasks += len(event.order.subtasks)
             case ev.SubtaskBlocked():
                 failed += 1
             case ev.SubtaskResolved():
@@ -110,11 +113,13 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
                 failed += not event.ok
             case ev.RunLabelled():
                 labels = event
+            case ev.ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
+                unpriced = True
             case _:
                 pass
         if isinstance(event, ev.WorkOrderIssued | ev.ResultsJudged | ev.RunFinished) and event.listed is not None:
             subtasks, completed, failed = event.listed.subtasks, event.listed.completed, event.listed.failed
-    return ListingChange((subtasks, completed, failed), status, labels)
+    return ListingChange((subtasks, completed, failed), status, labels, unpriced)
 
 
 def is_subtask(assignment: str) -> bool:
@@ -294,4 +299,5 @@ class RunRecord:
             subtasks=subtasks,
             completed=completed,
             failed=failed,
+            unpriced=listing.unpriced or change.unpriced,
         )

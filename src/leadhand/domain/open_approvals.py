@@ -1,4 +1,4 @@
-"""The index of open approvals that stores keep.
+"""The index of open approvals and questions that stores keep.
 
 The state of the run decides which approvals are open (:mod:`~leadhand.domain.evolve.calls`). The index here follows the
 same rules with the few events that matter, so that a list of open approvals need not load every run.
@@ -18,7 +18,7 @@ from .ids import assignment_of
 class OpenApproval(NamedTuple):
     """The fields of an open approval that decide whether an event answers it.
 
-    ``kind`` is that of the approval, or ``by_hand`` for a call whose arguments a person chose.
+    ``kind`` is that of the approval, ``by_hand`` for a call whose arguments a person chose, or ``question``.
     """
 
     kind: str
@@ -39,7 +39,16 @@ class OpenApproval(NamedTuple):
         )
 
 
-APPROVAL_EVENTS = (ev.ApprovalRequested, ev.ApprovalAnswered, ev.ApprovalExpired, ev.EffectAnswered, ev.SubtaskResolved)
+QUESTION = "question"
+APPROVAL_EVENTS = (
+    ev.ApprovalRequested,
+    ev.ApprovalAnswered,
+    ev.ApprovalExpired,
+    ev.EffectAnswered,
+    ev.SubtaskResolved,
+    ev.QuestionAsked,
+    ev.QuestionAnswered,
+)
 """The events that may open or close an approval.
 
 The end of a run is not one of them: its approvals are not open while it is finished, but are again if it is reopened.
@@ -62,6 +71,11 @@ def open_approvals_after(
                     after[approval.approval_id] = OpenApproval.of(approval)
                 else:
                     after.pop(approval.approval_id, None)
+            case ev.QuestionAsked():
+                after[event.question.id] = OpenApproval(QUESTION, "", "", "", None)
+            case ev.QuestionAnswered():
+                if (asked := after.get(event.question_id)) is not None and asked.kind == QUESTION:
+                    del after[event.question_id]
             case ev.ApprovalAnswered():
                 _answer(after, event, at)
             case ev.ApprovalExpired():

@@ -8,6 +8,7 @@ from typing import Any
 from .approval import Approval, ApprovalStatus
 from .errors import Failure, FailureClass
 from .ids import attempt_id, order_id, page_id, subtask_key
+from .questions import replied
 from .state import AssignmentState, RunState
 from .tool import Effect
 from .work_order import Subtask, WorkOrder, result_reference
@@ -30,10 +31,8 @@ def plan_approval_id(number: int) -> str:
 
 def plan_questions(state: RunState) -> list[Approval]:
     """Return the questions about plans of a whole run, in order; those about repairs are not among them."""
-    found: list[Approval] = []
-    while (asked := state.approvals.get(plan_approval_id(len(found) + 1))) is not None and asked.kind == "plan":
-        found.append(asked)
-    return found
+    plans = (each for each in state.approvals.values() if each.kind == "plan")
+    return [each for each in plans if not each.approval_id.startswith("wo-")]
 
 
 def denied_plans(state: RunState) -> list[Approval]:
@@ -42,8 +41,9 @@ def denied_plans(state: RunState) -> list[Approval]:
 
 
 def plan_number(state: RunState) -> int:
-    """Return the number of the plan that is made, shown or carried out now, counted from 1."""
-    return 1 + len(denied_plans(state))
+    """Return the number of the plan that is made, shown or carried out now, counted from 1: each follows a plan that a
+    person denied, or the answer to a question that the planner asked."""
+    return 1 + len(denied_plans(state)) + len(replied(state))
 
 
 def open_plan(state: RunState) -> Approval | None:

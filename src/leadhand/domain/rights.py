@@ -5,7 +5,7 @@ from __future__ import annotations
 from .approval import policy_of
 from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance
-from .run import ALL_TOOLS, OWN_TOOLS, Role
+from .run import ALL_TOOLS, OWN_TOOLS, Role, RunDefinition
 from .state import AssignmentState, RunState
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .work_order import Assignment
@@ -104,6 +104,19 @@ def call_of(assignment_id: str) -> str:
     """Return the id of the call that asked for a child assignment. Ids of further children of a call have a suffix."""
     head, dot, number = assignment_id.rpartition(".")
     return head if dot and number.isdigit() and "/c" in head.rpartition("/t")[2] else assignment_id
+
+
+def stages_after(run: RunDefinition, given: Assignment, role: Role) -> int:
+    """Return how many closing stages of a run follow an assignment of a role; all of them follow other work."""
+    if role in run.judging:
+        return 0
+    if role == run.shape:
+        return int(bool(run.judging))
+    if given.judges:
+        return run.closing_stages - 1
+    if given.answers and not role.delegates:  # a lead leaves what is held back to the answer
+        return run.closing_stages - 2
+    return run.closing_stages
 
 
 def is_work(state: RunState, assignment: AssignmentState) -> bool:

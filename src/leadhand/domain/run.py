@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .errors import Failure, FailureClass
+from .judgement import Check
 from .limits import NOTHING, Amount, Ceiling, Concurrency, Limits, SharedBudget, nanousd
 from .text import late_pattern
 from .tool import ApprovalPolicy, Source, ToolSpec
@@ -117,8 +118,10 @@ _LIKE = {
     "lead": "plan",
     "subagent": "work",
     "shape": "compose",
+    "judge": "review",
+    "confirm": "plan",
 }
-"""The roles of reports, research and typed answers, by the roles of a work order whose models they use."""
+"""The roles of reports, research and closing steps, by the roles of a work order whose models they use."""
 _FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
 _ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
 
@@ -126,10 +129,15 @@ _ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
 def advised(failure: Failure, role: Role) -> Failure:
     """Return the failure of a role; where its advice is another model, it says how the role gets one."""
     how = f"the role {role.name} uses {role.model}" if role.model else _FLAGS.get(_LIKE.get(role.name, role.name))
-    return failure.evolve(next_action=_ANY_FLAG.sub(lambda _: f"({how or '--model'})", failure.next_action))
+    where = how if role.model else f"in a follow-up or a new run: {how or '--model'}"
+    return failure.evolve(next_action=_ANY_FLAG.sub(lambda _: f"({where})", failure.next_action))
 
 
 HIGHEST_PRIORITY = 100
+
+
+def _is_off(check: object) -> bool:
+    return check == "off"
 
 
 class ModelChoice(Value):
@@ -140,8 +148,10 @@ class ModelChoice(Value):
     windows: dict[str, int] = {}
 
     def of(self, role: str) -> str:
-        """Return the model of a role: its own, else that of the role of a work order that it corresponds to."""
-        return self.roles.get(role) or self.roles.get(_LIKE.get(role, role), self.default)
+        """Return the model of a role: its own, else that of the role of a work order that it corresponds to. A judge
+        without a review model has that of the lead."""
+        names = [role, _LIKE.get(role, role), *(["plan"] if role == "judge" else [])]
+        return next((self.roles[name] for name in names if name in self.roles), self.default)
 
     @property
     def names(self) -> list[str]:
@@ -193,12 +203,15 @@ class RunDefinition(Value):
     earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each
     path. ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during
     the run may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text);
-    its ``output`` is the JSON schema. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
+    its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the roles that do; with
+    ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
     and assignments that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
     the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
     (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
     person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
     repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer.
+    With ``only_documents``, its tools search nothing but ``documents``; ``unpriced`` are the models that its budget
+    does not limit.
     """
 
     request: str
@@ -213,12 +226,14 @@ class RunDefinition(Value):
     approve_rules: dict[str, ApprovalPolicy] = {}
     offline: bool = False
     documents: str = Field(default="", exclude_if=operator.not_)
+    only_documents: bool = Field(default=False, exclude_if=operator.not_)
     detached: bool = False
     held_back: Amount = NOTHING
     held_back_s: float = 0.0
     options: dict[str, Any] = {}
     budgets: tuple[SharedBudget, ...] = Field(default=(), exclude_if=operator.not_)
     needs_prices: bool = Field(default=False, exclude_if=operator.not_)
+    unpriced: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     by: str = ""
     key_id: str = Field(default="", exclude_if=operator.not_)
     submission: str = ""
@@ -228,6 +243,9 @@ class RunDefinition(Value):
     workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: Role | None = Field(default=None, exclude_if=operator.not_)
+    check: Check = Field(default="off", exclude_if=_is_off)
+    strict: bool = Field(default=False, exclude_if=operator.not_)
+    judging: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
@@ -242,8 +260,18 @@ class RunDefinition(Value):
 
     @property
     def own_roles(self) -> tuple[Role, ...]:
-        """The roles of the flow, and the one that gives the answer its shape."""
-        return self.roles if self.shape is None else (*self.roles, self.shape)
+        """The roles of the flow, and those of the steps that close its runs."""
+        return (*self.roles, *self.closing_roles)
+
+    @property
+    def closing_roles(self) -> tuple[Role, ...]:
+        """The roles that give the answer its shape, and judge it."""
+        return self.judging if self.shape is None else (self.shape, *self.judging)
+
+    @property
+    def closing_stages(self) -> int:
+        """The number of stages that share what is held back: the evaluation, the answer, its shape, its judgement."""
+        return 2 + (self.shape is not None) + bool(self.judging)
 
 
 def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:

@@ -31,7 +31,7 @@ class RunFilter(TypedDict, total=False):
     """The filters of a list of runs, and its order. A run must meet each filter that is given and not None.
 
     Its ``status`` and ``flow``, ``text`` in its name or request (ignoring case), created at ``since`` or later and
-    before ``until`` (times with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key
+    before ``until`` (times with a zone), ``asking`` (it waits for a person), ``detached`` or not, of the API key
     ``key_id``, that is a follow-up of the run ``follows``, with all of these ``tags``. It cost and took at least and at
     most so much, in US dollars and seconds; a run that has not finished took the time until now.
 

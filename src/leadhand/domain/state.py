@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .approval import Approval
 from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
+from .frozen import FrozenDict
 from .lifecycle import SETTLED, AssignmentStatus, AttemptStatus
 from .limits import NOTHING, Amount
+from .question import Question
 from .run import Role, RunDefinition, RunStatus
 from .tool import Effect, ToolResult, ToolSpec
 from .value import Json
@@ -25,6 +27,8 @@ from .work_result import ResultData, Review, Verdict, WorkResult
 
 INDETERMINATE = "indeterminate"
 """The type of the failure of an interrupted ``once`` call."""
+UNREADABLE = "unreadable_result"
+"""The type of the failure of a ``once`` call that returned something that cannot be used: it acted."""
 
 
 class OrderState(NamedTuple):
@@ -68,8 +72,8 @@ class BegunCall(NamedTuple):
 class MadeCall(NamedTuple):
     """A tool call of a settled assignment, in short: what is left of its evidence.
 
-    ``args`` None: those that its subtask orders. ``said`` is what a call with effect ``once`` returned. ``sure`` False:
-    its end was not seen, so it may have acted.
+    ``args`` None: those that its subtask orders. ``said`` is the tool's own summary. ``sure`` False: its end was not
+    seen. ``acted``: it did something that cannot be undone, or may have.
     """
 
     tool: str
@@ -78,15 +82,11 @@ class MadeCall(NamedTuple):
     effect: Effect = Effect.PURE
     said: str = ""
     sure: bool = True
+    acted: bool = False
 
     @property
     def ok(self) -> bool:
         return not self.error
-
-    @property
-    def acted(self) -> bool:
-        """Whether it did something that cannot be undone, or may have."""
-        return self.effect is Effect.ONCE and (self.ok or not self.sure)
 
 
 class Compacted(NamedTuple):
@@ -126,7 +126,7 @@ class AttemptState(NamedTuple):
     feedback: str = ""
     host: str | None = None
     open_calls: tuple[OpenCall, ...] = ()
-    answers: Mapping[str, CallAnswer] = {}
+    answers: Mapping[str, CallAnswer] = FrozenDict()
     written: tuple[tuple[int, Json], ...] = ()
     result: WorkResult | None = None
 
@@ -145,7 +145,7 @@ class AssignmentState(NamedTuple):
     when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says how its conversation
     is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
     person asks. ``by`` names the person who settled it, if any.
-    ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
+    ``made`` are its calls in short.
     ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
     ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses``
     is the subtask, begun while the plan was being written, whose result it takes over. ``scheduled`` is the number of
@@ -170,7 +170,6 @@ class AssignmentState(NamedTuple):
     superseded_by: str | None = None
     acted: bool = False
     made: tuple[MadeCall, ...] = ()
-    doubt: str = ""
     by: str = ""
     by_hand: bool = False
     reuses: str = ""
@@ -186,6 +185,11 @@ class AssignmentState(NamedTuple):
         """The subtask of an assignment that carries one out."""
         assert self.assignment.subtask is not None, f"{self.key} is not a subtask"
         return self.assignment.subtask
+
+    def args_made(self, *, ok: bool) -> dict[str, Any]:
+        """Return the arguments of the last call of its subtask's tool that was ``ok``, else those that were ordered."""
+        calls = [call for call in self.made if call.tool == self.subtask.tool and call.ok is ok]
+        return self.subtask.args if not calls or calls[-1].args is None else calls[-1].args
 
     @property
     def counts(self) -> bool:
@@ -227,7 +231,7 @@ class AssignmentState(NamedTuple):
 
     def returned(self, call_id: str) -> ToolResult | None:
         """Return the finished tool call with this id, if any."""
-        return next((call for call in self.evidence if call.call_id == call_id), None)
+        return next((call for call in reversed(self.evidence) if call.call_id == call_id), None)
 
     def open_call(self, call_id: str) -> OpenCall | None:
         """Return the call with this id that the current attempt waits for, if any."""
@@ -254,9 +258,9 @@ class ArtifactVersion(NamedTuple):
     run_id: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, frozen=not TYPE_CHECKING)  # the fold that makes a state assigns its fields
 class RunState:
-    """The whole state of a run. Only the fold that creates it changes it in place.
+    """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
 
     The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
     ``children`` (how many it asked for), ``awaited`` (how many needs are not yet completed), ``ready`` (may start),
@@ -277,35 +281,38 @@ class RunState:
     seq: int = 0
     epoch: int = 1
     owner: str | None = None
-    orders: dict[str, OrderState] = field(default_factory=dict[str, OrderState])
-    assignments: dict[str, AssignmentState] = field(default_factory=dict[str, AssignmentState])
-    children: dict[str, int] = field(default_factory=dict[str, int])
-    awaited: dict[str, int] = field(default_factory=dict[str, int])
-    dependents: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    ready: dict[str, None] = field(default_factory=dict[str, None])
-    blocked: dict[str, str] = field(default_factory=dict[str, str])
-    unsettled: dict[str, None] = field(default_factory=dict[str, None])
-    live: dict[str, None] = field(default_factory=dict[str, None])
-    parked: dict[str, None] = field(default_factory=dict[str, None])
-    retrying: dict[str, None] = field(default_factory=dict[str, None])
-    busy: dict[str, None] = field(default_factory=dict[str, None])
-    reusable: dict[str, None] = field(default_factory=dict[str, None])
+    orders: dict[str, OrderState] = field(default_factory=FrozenDict[str, OrderState])
+    assignments: dict[str, AssignmentState] = field(default_factory=FrozenDict[str, AssignmentState])
+    children: dict[str, int] = field(default_factory=FrozenDict[str, int])
+    awaited: dict[str, int] = field(default_factory=FrozenDict[str, int])
+    dependents: dict[str, tuple[str, ...]] = field(default_factory=FrozenDict[str, tuple[str, ...]])
+    ready: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    live: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    reusable: dict[str, None] = field(default_factory=FrozenDict[str, None])
     unsupported: tuple[Unsupported, ...] = ()
-    approvals: dict[str, Approval] = field(default_factory=dict[str, Approval])
-    allowed: dict[str, str] = field(default_factory=dict[str, str])
+    approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
+    allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
     spent: Amount = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
-    reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])
-    workers: dict[str, Role] = field(default_factory=dict[str, Role])
-    makers: dict[str, str] = field(default_factory=dict[str, str])
-    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict[str, tuple[ArtifactVersion, ...]])
+    reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
+    workers: dict[str, Role] = field(default_factory=FrozenDict[str, Role])
+    makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
+        default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
+    )
     todos: tuple[Todo, ...] = ()
     pending_requests: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
-    retries_wanted: dict[str, RetryWanted] = field(default_factory=dict[str, RetryWanted])
+    retries_wanted: dict[str, RetryWanted] = field(default_factory=FrozenDict[str, RetryWanted])
     answers: tuple[RunFinished, ...] = ()
     cancel_by: str | None = None
     pause_reason: str | None = None

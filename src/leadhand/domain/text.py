@@ -1,30 +1,19 @@
-"""What a text looks like to a person: whether there is anything to read, whether it is an error, what it means."""
+"""What a text looks like to a person: whether there is anything to read, and which name was probably meant."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 
 from .errors import UsageError
-from .value import Json, is_list, is_object
 
+SHOWN = 3
+"""Names of a list that people are shown."""
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
-_ERROR = re.compile(
-    r"""\W*(?:
-        (?:error|fehler|erreur)\s*[:!]                                     # ERROR: …
-        | traceback\s\(most\srecent
-        | \{?\W*(?:"iserror"\W+true|"error"\s*:)                           # {"isError": true …
-        | (?P<own>
-            (?:(?:i['’]m|i\sam)\s)?(?:sorry|unfortunately|regrettably)\W+i\s
-            | (?:i|we)\s(?:could\snot|couldn['’]t|cannot|can['’]t|can\snot|failed|(?:was|were|am|are)\sunable)\b
-            )
-        )""",
-    re.IGNORECASE | re.VERBOSE,
-)
 
 
 class _LatePattern:
@@ -59,12 +48,10 @@ def is_blank(text: str) -> bool:
     return not any(unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text)
 
 
-def error_in(text: str) -> str:
-    """Return the words by which a result says that it failed; "" if it does not begin with such words."""
-    found = _ERROR.match(text)
-    if found is None or (found["own"] and re.search(r"\d", text)):
-        return ""  # "I could not find the wind; it has 14 °C" is a result, with what it lacks
-    return found[0].strip()
+def listed(names: Sequence[str]) -> str:
+    """Format the first names of a list, and how many more there are: ``a, b, c and 2 more``."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -80,21 +67,3 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
         if name not in names:
             how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
             raise UsageError(f"{what} has no option {name!r}", how)
-
-
-_FIGURES = late_pattern(r"[\d_]+")
-
-
-def stated_lines(value: Json, name: str = "it", known: Collection[Json] = ()) -> Iterator[str]:
-    """Return a value as sentences, one for each text and number in it that is not ``known``.
-
-    Figures in the names of fields state nothing.
-    """
-    if is_object(value):
-        for key, part in value.items():
-            yield from stated_lines(part, _FIGURES.sub(" ", key), known)
-    elif is_list(value):
-        for part in value:
-            yield from stated_lines(part, name, known)
-    elif value is not None and value not in known:
-        yield str(value) if error_in(str(value)) else f"{name} is {value}"

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from .asks import Ask
 from .errors import Failure
+from .frozen import FrozenDict
 from .limits import SharedLimit
 from .value import Json, Value, unset
 
@@ -86,6 +87,11 @@ class ToolSpec(Value):
         return None if self.concurrency is None else SharedLimit(scope=f"the tool `{self.name}`", most=self.concurrency)
 
     @property
+    def acts(self) -> bool:
+        """Whether a call may change something outside of its run, which Leadhand's own tools never do."""
+        return self.effect is not Effect.PURE and not self.import_path.startswith("leadhand.")
+
+    @property
     def required(self) -> frozenset[str]:
         """The names of the required arguments."""
         return frozenset(self.parameters.get("required", ()))
@@ -135,7 +141,7 @@ class ToolResult(NamedTuple):
 
     call_id: str
     tool: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = FrozenDict()
     effect: Effect = Effect.PURE
     summary: str | None = None
     raw: Json = None

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, Self, TypeGuard, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema
+
+from .frozen import can_change, frozen, frozen_schema
 
 _T = TypeVar("_T")
 Json = Any
@@ -131,11 +134,37 @@ def unset(value: object) -> bool:
 
 
 class Value(BaseModel):
-    """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error."""
+    """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error.
+
+    It is frozen to its leaves: dicts and lists in it are copies that cannot be changed.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
     )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        schema: Any = handler(source)
+        inner = schema
+        while inner["type"] != "model-fields" and "schema" in inner:
+            inner = inner["schema"]
+        for name, field in inner.get("fields", {}).items():
+            plain = field["schema"]["type"] == "function-plain"  # it makes a value of its own
+            if not plain and can_change(cls.__pydantic_fields__[name].annotation):
+                field["schema"] = frozen_schema(field["schema"])
+        return schema
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in type(self).__pydantic_fields__:  # pydantic would set what a cached property keeps
+            raise AttributeError(f"{type(self).__name__} is read-only")
+        super().__setattr__(name, value)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        return super().model_copy(update={name: frozen(value) for name, value in (update or {}).items()})
+
+    def __deepcopy__(self, _memo: object = None) -> Self:
+        return self  # it is frozen to its leaves
 
     def evolve(self, **changes: Any) -> Self:
         """Return a copy with ``changes``, validated like a new value."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from .approval import Preview
 from .ids import subtask_key
@@ -13,7 +13,7 @@ from .limits import Ceiling
 from .run import ALL_TOOLS, Role
 from .text import did_you_mean
 from .tool import ToolSpec
-from .value import Value, is_object, unset
+from .value import Json, Value, is_object, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of an assignment or a todo, and in a title."""
@@ -27,7 +27,7 @@ class Check(Value):
 
     path: str
     exists: bool | None = None
-    equals: JsonValue = None
+    equals: Json = None
     contains: str | None = None
     at_least: float | None = None
     at_most: float | None = None
@@ -37,15 +37,16 @@ class Subtask(Value):
     """One part of a work order.
 
     ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
-    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` and ``repairs_subtask`` are keys of subtasks.
-    ``expected_output`` is a sentence, or the JSON schema of an object, which is then the ``value`` of the result.
+    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``; without a path, the worker works it out. ``needs`` and
+    ``repairs_subtask`` are keys of subtasks. ``expected_output`` is a sentence, or the JSON schema of an object, which
+    is then the ``value`` of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)
-    args: dict[str, JsonValue] = {}
+    args: dict[str, Any] = {}
     tool: str | None = None
     needs: tuple[str, ...] = ()
-    expected_output: str | dict[str, JsonValue] | None = None
+    expected_output: str | dict[str, Any] | None = None
     checks: tuple[Check, ...] = ()
     worker: str | None = None
     repairs_subtask: str | None = None
@@ -85,11 +86,11 @@ class ProposedSubtask(Value):
 
     name: str = Field(min_length=1, max_length=200, description="short and unique, e.g. check_weather_paris")
     tool: str | None = Field(default=None, description="the tool to call, by its exact name")
-    args: dict[str, JsonValue] = Field(default={}, description="arguments that match the tool's schema")
+    args: dict[str, Any] = Field(default={}, description="arguments that match the tool's schema")
     needs: tuple[int | str, ...] = Field(
         default=(), description="indexes of subtasks of this plan, or keys such as wo-001.0, whose results it uses"
     )
-    expected_output: str | dict[str, JsonValue] | None = Field(
+    expected_output: str | dict[str, Any] | None = Field(
         default=None,
         description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
     )
@@ -139,7 +140,7 @@ def issue(
             Subtask.model_validate(
                 {
                     **dict(proposed),
-                    "args": {name: _keyed(value, key) for name, value in proposed.args.items()},
+                    "args": _keyed(proposed.args, key),
                     "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
                     "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
                 }
@@ -149,25 +150,32 @@ def issue(
     )
 
 
-def references(args: Mapping[str, JsonValue]) -> list[str]:
+def references(args: Mapping[str, Json]) -> list[str]:
     """Return the subtasks to whose results arguments refer."""
     return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
 
 
-def _keyed(value: JsonValue, key: Callable[[str], str]) -> JsonValue:
-    reference = result_reference(value)
-    if reference is None:
-        return value
-    return {"$result": {"subtask": key(reference[0]), "path": reference[1]}}
+def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
+    found = {name: result_reference(value) for name, value in args.items()}
+    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
+    return {**args, **keyed} if keyed else args
 
 
-def result_reference(value: object) -> tuple[str, str] | None:
-    """Return the subtask and JSON pointer of an argument that refers to a result; None for any other argument."""
+def reference_to(subtask: str, path: str | None) -> Json:
+    """Return an argument that refers to a result, as a whole if ``path`` is None."""
+    return {"$result": {"subtask": subtask} if path is None else {"subtask": subtask, "path": path}}
+
+
+def result_reference(value: object) -> tuple[str, str | None] | None:
+    """Return the subtask and JSON pointer of an argument that refers to a result; None for any other argument.
+
+    Without a pointer, a worker has to work the argument out from the result.
+    """
     match value:
         case {"$result": {"subtask": str() | int() as subtask, "path": str() as path}}:
             return str(subtask), path
         case {"$result": {"subtask": str() | int() as subtask}}:
-            return str(subtask), "/summary"
+            return str(subtask), None
         case _:
             return None
 

@@ -29,8 +29,7 @@ class WorkResult(Value):
     """The result of one attempt: ok with data, or not ok with a classed error.
 
     ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
-    ``doubt`` is what the engine found that the calls do not explain: the result is then unverified. ``value`` is what
-    is recorded as the structured answer, where that is not the last reply of the model as it is.
+    ``value`` is what is recorded as the structured answer, where that is not the last reply of the model as it is.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -40,7 +39,6 @@ class WorkResult(Value):
     data: ResultData | None = None
     error: Failure | None = None
     used: tuple[str, ...] = ()
-    doubt: str = ""
     value: Json = Field(default=None, exclude_if=lambda value: value is None)
 
     def model_post_init(self, context: Any, /) -> None:
@@ -53,8 +51,6 @@ class WorkResult(Value):
         return cls(task_name=task_name, ok=False, error=failure, used=used)
 
 
-NOT_AS_EXPECTED = "not_as_expected"
-"""The field of a structured answer that says what it lacks of what its task expects in words."""
 BLOB_ABOVE = 4_096
 """Payloads whose JSON is longer than this, in bytes, are stored once, by digest."""
 

@@ -40,13 +40,14 @@ async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFi
     cancelled = end.status is RunStatus.CANCELLED
     outcome = policy.outcome(state)
     gaps = [*outcome.gaps, _gap(failure)]
-    plain = concluded(state, outcome._replace(answer="", value=None, gaps=gaps), end.failure, cancelled=cancelled)
+    without = outcome._replace(answer="", value=None, gaps=gaps, judgement=None)
+    plain = concluded(state, without, end.failure, cancelled=cancelled)
     failure = await hooks.before_answer(state.run_id, run, plain.answer)
     if failure is None:
         return plain
     return plain.evolve(
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
-        answer=withheld_answer(state, failure),
+        answer=withheld_answer(failure),
         sources=(),
         gaps=(_gap(failure),),
         failure=failure,

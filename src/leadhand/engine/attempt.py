@@ -5,26 +5,22 @@ An attempt first makes the call that its subtask names, then calls a model until
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from leadhand.domain.commands import FlowError
-from leadhand.domain.days import read_date
 from leadhand.domain.decide.attempts import TOO_LONG
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.domain.explaining import Evidence
-from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
-from leadhand.domain.text import error_in, is_blank, stated_lines
+from leadhand.domain.ordered_calls import unproven_call, written_call
+from leadhand.domain.text import is_blank
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
-from leadhand.engine.conversation import MOST_IDLE, PASSING, Conversation, asked_again, ordered_call
+from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
-from leadhand.engine.expectations import Expectations
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -54,8 +50,6 @@ class Attempt:
         self._turns = turns
         self._objections = 0
         self._rejected: int | None = None
-        self._expectations = Expectations(work, turns)  # without a reference to the attempt: it is freed at its end
-        self._evidence: tuple[int, Evidence] | None = None
         self._withheld: tuple[Turn, Failure] | None = None
         """The last answer that a hook did not let pass, and why."""
 
@@ -73,7 +67,7 @@ class Attempt:
             result = self._failed(error.failure)
         except Unresolved as error:
             result = self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
-        return self._expectations.better(result)
+        return result
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
         if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
@@ -97,8 +91,6 @@ class Attempt:
                 if not turn.cut:
                     await self._check_answer(whole(conversation.turns))
                 result = self._finished(conversation, turn)
-                if result is not None and result.ok:
-                    result = await self._expectations.checked(conversation, turn, result, self._problems)
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
@@ -133,7 +125,7 @@ class Attempt:
         if tool is None or tool.name not in self._work.tools:
             return None  # the model learns that a named tool was not called, and cannot call it either
         args = resolved(self._subtask.args, self._work.needs)
-        if self._subtask.needs and argument_problems(tool, args):
+        if self._subtask.needs and (len(args) < len(self._subtask.args) or argument_problems(tool, args)):
             return None  # the model fills in the arguments from the results
         return Turn(number=0, message=ordered_call(tool.name, args))
 
@@ -143,7 +135,7 @@ class Attempt:
             failure = result.failure
             if failure is None:
                 continue
-            if failure.class_ in PASSING:
+            if failure.class_ in ENDING:
                 return failure
             if result.tool == self._subtask.tool and failure.class_ is not FailureClass.INVALID:
                 return failure
@@ -168,29 +160,25 @@ class Attempt:
                 return None
             return self._failed(never_ended(self._work, conversation.replies))
         turn, last = whole(conversation.turns), turn
-        made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
-        problems, withheld = self._problems(made, turn, first=first), self._why_withheld(turn)
+        made, text = conversation.finished(turn), turn.message.text.strip()
+        problems, withheld = self._problems(made, turn), self._why_withheld(turn)
         if withheld is not None and self._work.assignment.judges and not problems:
             # Its verdicts count; the answer is written by itself, and checked again.
-            return self._ok(conversation, text or "review", "", {**object_of(turn.value), "answer": ""})
+            return self._ok(conversation, text or "review", {**object_of(turn.value), "answer": ""})
         problems = problems or ([withheld.message] if withheld is not None else [])
         if not problems:
-            stated = "" if first else self._stated(self._turns.as_logged(turn))  # the first answer is sound
-            doubt = self._unexplained(made, stated)
             if self._subtask.output_schema is not None:
-                return self._ok(conversation, compact_json(turn.value), doubt, shaped=turn.value)
+                return self._ok(conversation, compact_json(turn.value), shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
             text = text or self._work.assignment.role
-            return self._ok(conversation, text, doubt, None if value == turn.value else value)
+            return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
         last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
-            problems = self._problems(made, logged, first=first) or [OF_A_SECRET]
-        # A text is asked for again once; code can write the results down instead.
-        text = self._one_reply and self._work.shape is None
+            problems = self._problems(made, logged) or [OF_A_SECRET]
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
-        if self._objections > (1 if text else self._work.definition.limits.max_repairs):
+        if self._objections > self._work.definition.limits.max_repairs:
             return self._failed(self._given_up(made, turn, problems))
         if conversation.replies < self._work.max_turns:
             self._turns.refuse(self._given_up(made, turn, problems).message)
@@ -198,11 +186,8 @@ class Attempt:
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
 
-    def _problems(self, made: Sequence[ToolResult], turn: Turn, *, first: bool) -> list[str]:
-        """Return the problems of an answer after the calls ``made``, one sentence each.
-
-        Statements without proof are a problem of the ``first`` answer only: later ones leave a doubt.
-        """
+    def _problems(self, made: Sequence[ToolResult], turn: Turn) -> list[str]:
+        """Return the problems of an answer after the calls ``made``, one sentence each."""
         output = self._work.shape
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
@@ -210,19 +195,12 @@ class Attempt:
             return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
-        if (self._work.attempt.feedback or not first) and turn.repeats_feedback(self._work.brief):
-            return ["the answer repeats what was said about an earlier one"]
-        proof = self._support(made).failure
+        proof = self._support(made)
         if proof is not None:
             return [proof.message]
         found = schema_problems(output, turn.value) if output is not None else []
         if found and self._subtask.output_schema is not None:
             return found
-        error = self._error(made, self._stated(turn))
-        if error:
-            return [error]
-        if first and (doubt := self._unexplained(made, self._stated(turn))):
-            return [doubt]
         found = found or self._work.problems(turn.value, turn.message.text, made)
         return found or proposed_problems(self._work, turn.value)
 
@@ -233,47 +211,15 @@ class Attempt:
             return False
         return len(compact_json(raw)) <= BLOB_ABOVE and not schema_problems(schema, raw)
 
-    def _stated(self, turn: Turn) -> str:
-        """Return what an answer states, as a text: of a value that a subtask expects, a line for each of its parts."""
-        return turn.message.text if self._subtask.output_schema is None else "\n".join(stated_lines(turn.value))
-
-    def _support(self, made: Sequence[ToolResult]) -> Support:
-        """Return whether the calls of the attempt show that the ordered call was made."""
+    def _support(self, made: Sequence[ToolResult]) -> Failure | None:
+        """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
         args = resolved(self._subtask.args, self._work.needs)
         if self._subtask.needs and self._tool is not None and argument_problems(self._tool, args):
             # What the results brought does not fit: the model fills it in.
             args = {name: args[name] for name, value in self._subtask.args.items() if result_reference(value) is None}
-        return support(self._subtask, args, made, approved)
-
-    def _error(self, made: Sequence[ToolResult], text: str) -> str:
-        """Return the error that the result of a subtask reports instead of a result. Words of a tool are a result."""
-        error = error_in(text) if self._work.assignment.subtask is not None else ""
-        if not error or error.casefold() in self._found(made).folded:
-            return ""
-        return f"the result is an error: {' '.join(text.split())[:200]}"
-
-    def _unexplained(self, made: Sequence[ToolResult], text: str) -> str:
-        """Return the statements of a result that neither a call nor the input of the worker explains."""
-        found = self._subtask.needs or any(call.ok for call in made)
-        own = any(call.summary == text for call in made)  # the tool's words, as they are
-        if self._work.assignment.subtask is None or not found or own or not text:
-            return ""
-        evidence = self._found(made)
-        stated = [*evidence.unexplained(text), *evidence.unknown_names(text)]
-        return f"the result states {', '.join(stated[:5])}, and nothing that it rests on holds that" if stated else ""
-
-    def _found(self, made: Sequence[ToolResult]) -> Evidence:
-        """Return what a result may rest on. It is read again only after further calls."""
-        if self._evidence is None or self._evidence[0] != len(made):
-            calls = [[call.args, call.summary, call.raw, [each.url for each in call.sources]] for call in made]
-            brief = self._work.brief
-            if self._subtask.output_schema is not None:  # its bounds and examples prove nothing
-                brief = {**brief, "subtask": {**object_of(brief.get("subtask")), "expected_output": None}}
-            evidence = Evidence([brief, *calls], read_date(brief.get("today")))
-            self._evidence = len(made), evidence
-        return self._evidence[1]
+        return unproven_call(self._subtask, args, made, approved)
 
     def _is_sound(self, element: Json) -> bool:
         """Whether one element of an answer that is being written passes the checks that need nothing else."""
@@ -294,15 +240,9 @@ class Attempt:
         if not turn.objection and turn.cut:
             turn.objection = next_part(turn)
         if not turn.objection:
-            made, before = (
-                conversation.finished(turn),
-                [each for each in conversation.turns if each.number < turn.number],
-            )
-            first = all(each.message.tool_calls or each.cut for each in before)
-            said = whole([*before, turn])
-            problems = self._problems(made, said, first=first)
-            unexpected = "" if problems else self._expectations.objection(conversation, said, self._problems)
-            turn.objection = unexpected or self._asked_again(made, said, problems)
+            made = conversation.finished(turn)
+            said = whole([*(each for each in conversation.turns if each.number < turn.number), turn])
+            turn.objection = self._asked_again(made, said, self._problems(made, said))
         return turn.objection
 
     def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
@@ -311,7 +251,7 @@ class Attempt:
         if (output is None or self._subtask.output_schema is not None) and not turn.message.tool_calls:
             if is_blank(turn.said.text):  # the log has the value of a structured answer, and not its text
                 return "Your answer is empty."
-            if self._support(made).failure is not None:
+            if self._support(made) is not None:
                 tool, args = self._subtask.tool or "", resolved(self._subtask.args, self._work.needs)
                 call = written_call(tool, args) if args else tool
                 return f"You have not called {call} successfully. Call it, or call give_up with the reason."
@@ -323,12 +263,10 @@ class Attempt:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.role
-        if not self._one_reply and (proof := self._support(made).failure) is not None:
+        if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
         if self._work.shape is None:
-            if self._error(made, turn.message.text):
-                return Failure.of(message, "gave_up", FailureClass.INVALID)
             type_ = "malformed_answer" if self._one_reply else "bad_thought"
             return Failure.of(message, type_, FailureClass.INVALID, NOT_ACCEPTED)
         if turn.value is None and not turn.message.tool_calls:
@@ -339,9 +277,7 @@ class Attempt:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def _ok(
-        self, conversation: Conversation, summary: str, doubt: str = "", value: Json = None, shaped: Json = None
-    ) -> WorkResult:
+    def _ok(self, conversation: Conversation, summary: str, value: Json = None, shaped: Json = None) -> WorkResult:
         made = conversation.finished()
         used = [result for result in made if result.ok]
         sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
@@ -363,19 +299,8 @@ class Attempt:
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
-            doubt=self._support(made).doubt or self._unnamed(used) or doubt,
             value=value,
         )
-
-    def _unnamed(self, used: list[ToolResult]) -> str:
-        """Return what is doubtful about the arguments that the order left to the worker; "" if nothing is."""
-        tool, args = self._tool, self._subtask.args
-        calls = [call for call in used if call.tool == self._subtask.tool]
-        if tool is None or not calls or any(call.args.keys() <= args.keys() for call in calls):
-            return ""
-        known = json.dumps(self._work.brief, ensure_ascii=False)
-        found = [unnamed_arguments(args, call, tool.parameters, known) for call in calls]
-        return found[0] if found and all(found) else ""
 
     def _failed(self, failure: Failure) -> WorkResult:
         return WorkResult.failed(self._work.assignment.name, failure)
@@ -383,7 +308,7 @@ class Attempt:
     def _cause(self, conversation: Conversation, lapse: Failure) -> Failure:
         """Return why there is no result: the failed call, first the ordered one, else the worker's own words."""
         made = conversation.finished()
-        proof = self._support(made).failure
+        proof = self._support(made)
         if proof is not None and proof.type != "unproven":
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]

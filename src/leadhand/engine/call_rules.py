@@ -12,7 +12,7 @@ from typing import Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.conversation import ToolCall
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import DENIED, Failure, FailureClass
 from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import tool_call_id
@@ -76,9 +76,10 @@ class CallRules:
     def rounds(self, turn: Turn) -> tuple[list[int], list[int]]:
         """Return the positions of the open calls of a turn in two rounds, each made in parallel.
 
-        Of equal calls that only read, all but the first ones wait for the results of those.
+        Of equal calls that only read, all but the first ones wait for the results of those. A call that only reads
+        waits for those that it :meth:`follows`.
         """
-        if len(turn.calls) <= SAME_RESULTS:
+        if len(turn.calls) == 1:
             return [position for position in range(len(turn.calls)) if position not in turn.done], []
         first: list[int] = []
         second: list[int] = []
@@ -86,13 +87,25 @@ class CallRules:
         for position, call in enumerate(turn.calls):
             tool = self.tool_of(turn, position)
             again = False
-            if tool is not None and not (tool.polling or tool.delegate or tool.effect is Effect.ONCE):
+            if tool is not None and tool.effect is Effect.PURE and not (tool.polling or tool.delegate):
                 written = json.dumps([call.name, call.arguments], sort_keys=True)
                 equal[written] += 1
                 again = equal[written] > SAME_RESULTS
             if position not in turn.done:
-                (second if again else first).append(position)
+                (second if again or self.follows(turn, position) else first).append(position)
         return first, second
+
+    def follows(self, turn: Turn, position: int) -> bool:
+        """Whether a call only reads, and an earlier one of its reply may still change what it sees.
+
+        That is a call of the same toolset with an effect, until it was made and what it asks for is decided.
+        """
+        tool = self.tool_of(turn, position)
+        if tool is None or not tool.toolset or tool.effect is not Effect.PURE:
+            return False
+        unsettled = (each for each in range(position) if each not in turn.done or self.asks(turn.done[each]))
+        before = filter(None, (self.tool_of(turn, each) for each in unsettled))
+        return any(other.toolset == tool.toolset and other.effect is not Effect.PURE for other in before)
 
     # --- refusals ----------------------------------------------------------------------------------------------------
 
@@ -110,7 +123,7 @@ class CallRules:
             return Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)
         if self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
             reason = _denial(answer, tool, self._work.definition.approve)
-            return Failure.of(reason, "denied", FailureClass.REJECTED)
+            return Failure.of(reason, DENIED, FailureClass.REJECTED)
         twice = answer is None and self._is_repeated(turn, position, tool)
         if twice and self._policy(tool, repeated=True) is not ApprovalPolicy.ASK:
             message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"

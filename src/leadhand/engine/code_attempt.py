@@ -22,6 +22,7 @@ from leadhand.domain.commands import FlowError
 from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
 from leadhand.domain.document.progress_lines import lines_before
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
+from leadhand.domain.frozen import thawed
 from leadhand.domain.run import output_schema
 from leadhand.domain.state import ModelTurn
 from leadhand.domain.text import is_blank
@@ -40,7 +41,7 @@ from leadhand.domain.value import (
 )
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.engine.conversation import PASSING, Conversation, ordered_call
+from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Parked
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
@@ -135,14 +136,12 @@ class CodeAttempt:
 
 
 async def _finished_calls(work: Work, log: RunLog) -> list[ModelTurn | ToolResult]:
-    """Return the finished calls of the lineage, in full. Those with temporary failures are left out: they are made
-    again.
-    """
+    """Return the finished calls of the lineage, in full. Those that failed, but not for good, are made again."""
     found: list[ModelTurn | ToolResult] = []
     for call in work.calls:
         if isinstance(call, ModelTurn):
             found.append(call)
-        elif call.failure is None or call.failure.class_ not in PASSING:
+        elif is_final(work, call):
             found.append(call._replace(raw=await log.unpack(call.raw)))
     return found
 
@@ -179,9 +178,17 @@ class CodeDesk:
         self._held: list[OpenCall] = []
         self._holding = 0
         self._closed = False
-        self.over: asyncio.Future[Any] = self._engine.create_future()
+        self._over: asyncio.Future[Any] = self._engine.create_future()
+        self._made: list[ToolResult] = []
+
+    @property
+    def over(self) -> asyncio.Future[Any]:
         """Set when the attempt has to end although the code has not."""
-        self.made: list[ToolResult] = []
+        return self._over
+
+    @property
+    def made(self) -> tuple[ToolResult, ...]:
+        return tuple(self._made)
 
     @property
     def name(self) -> str:
@@ -189,7 +196,7 @@ class CodeDesk:
 
     @property
     def brief(self) -> Mapping[str, Any]:
-        return self._work.brief
+        return thawed(self._work.brief)
 
     @property
     def feedback(self) -> str:
@@ -258,7 +265,7 @@ class CodeDesk:
             turn.done[0] = known
         result = known if known is not None and not self._turns.rules.asks(known) else None
         result = result or await self._in_engine(self._called(turn))
-        self.made.append(result)
+        self._made.append(result)
         if result.failure is not None:
             failure = result.failure
             raise ToolError(

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from leadhand.domain import commands as do
@@ -35,9 +34,11 @@ from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
 from leadhand.engine.work import work_of
-from leadhand.flows.flow import Flow, with_roles
-from leadhand.flows.shaping import Fits, policy_of
+from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Flow
+from leadhand.flows.policy import Fits
 from leadhand.ports import Clock, ContextStore, Dispatcher
+from leadhand.verify.judge import Verifier
 
 MAX_ROUNDS = 10_000
 """Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
@@ -65,12 +66,13 @@ class Controller:
         on_entries: OnEntries | None = None,
         asleep: Callable[[], float] = lambda: 0.0,
         fits: Fits | None = None,
+        verifier: Verifier | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        self._state = replace(state, definition=with_roles(flow, state.definition))
+        self._state = state
         self._log = log
         self._store = store
-        self._policy = policy_of(flow, self._state.definition, fits)
+        self._policy = policy_of(flow, state.definition, fits, verifier)
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()

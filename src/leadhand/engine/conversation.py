@@ -14,11 +14,12 @@ from leadhand.domain.tool import Effect, ToolResult
 from leadhand.domain.tool_limits import OF_RUN
 from leadhand.domain.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
+from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
 
-PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST})
-"""Failures of a call after which the controller retries the attempt; a model could not fix them."""
+ENDING = frozenset({FailureClass.RATE_LIMITED, FailureClass.LOST})
+"""Failures of a call after which the controller retries the attempt; a model could not act on them."""
 LONGEST_KEPT = 4_000
 """Characters of a tool result that remain after the first compaction; each further one keeps a quarter of them."""
 LEAST_KEPT = 200
@@ -38,6 +39,17 @@ PLAIN_FACTS = frozenset({"goal", "request", "today", "subtask"})
 def parallel_tools(work: Work) -> frozenset[str]:
     """Return the tools of the run whose calls are lists of calls."""
     return frozenset(tool.name for tool in work.definition.tools if tool.parallel)
+
+
+def is_final(work: Work, call: ToolResult) -> bool:
+    """Whether a call is not made again when its attempt is continued: it succeeded, or failed for good."""
+    failure = call.failure
+    if failure is None or failure.class_ not in (*ENDING, FailureClass.TRANSIENT):
+        return True
+    if failure.class_ in ENDING or work.names(call.tool):
+        return False
+    retries = next((tool.retries for tool in work.definition.tools if tool.name == call.tool), 0)
+    return work.tries_of(call.call_id) > retries
 
 
 def asked_again(work: Work) -> str:
@@ -63,9 +75,6 @@ class Conversation:
         self._work = work
         self.turns = turns
         self.compacted = work.compacted
-        judged = (call for call in work.calls if isinstance(call, ModelTurn) and call.asked is not None)
-        self.judged = {_place(call.call_id)[0]: call.value for call in judged}
-        """What models said about answers, by the number of the call, which is in no turn."""
         tools = work.definition.tools
         self._changing = frozenset(tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE)
         self._seen: set[str] = set()
@@ -108,12 +117,13 @@ class Conversation:
     async def rebuilt(cls, work: Work, log: RunLog, kept: Kept | None = None) -> Conversation:
         """Return the conversation from the log of the lineage, with large payloads fetched.
 
-        Calls with temporary failures are left out: they are made again, with the same key. What was ``kept`` of it is
+        Calls of the last turn with failures that are not final are left out: they are made again, with the same key.
+        What was ``kept`` of it is
         extended if the lineage begins with the very entries that it was made from.
         """
         turns: dict[int, Turn] = {}
         finished: list[ToolResult] = []
-        parallel = parallel_tools(work)
+        parallel, subtask = parallel_tools(work), work.assignment.subtask
         known = len(kept.calls) if kept is not None and same(kept.calls, work.calls[: len(kept.calls)]) else 0
         for turn in kept.turns if kept is not None and known else ():
             turn.forget_refusals()
@@ -126,12 +136,13 @@ class Conversation:
             if isinstance(call, ModelTurn):
                 cut = work.role.continues and call.finish_reason == "length" and not call.message.tool_calls
                 turns[number] = Turn(number=number, message=call.message, value=call.value, cut=cut, parallel=parallel)
-            elif call.failure is None or call.failure.class_ not in PASSING:
+            elif number < numbers[-1] or is_final(work, call):
                 finished.append(call)
         for evidence in finished:
             number, position = _place(evidence.call_id)
             if number not in turns:
-                turns[number] = Turn(number=number, message=ordered_call(evidence.tool, evidence.args))
+                args = resolved(subtask.args, work.needs) if subtask is not None else evidence.args
+                turns[number] = Turn(number=number, message=ordered_call(evidence.tool, args))
             turns[number].done[position] = evidence._replace(raw=await log.unpack(evidence.raw))
         conversation = cls(work, [turns[number] for number in sorted(turns)])
         if numbers and numbers == sorted(numbers):
@@ -236,7 +247,7 @@ class Conversation:
     @property
     def next_number(self) -> int:
         """The number of the next model call."""
-        return max([0, *self.judged, *(turn.number for turn in self.turns[-1:])]) + 1
+        return max([0, *(turn.number for turn in self.turns[-1:])]) + 1
 
     @property
     def replies(self) -> int:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from operator import is_
+from typing import Any
 
 from leadhand.domain.asks import Delegate
 from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.domain.evolve.calls import CHILD_FAILED
-from leadhand.domain.text import late_pattern
 from leadhand.domain.tool import TOOL_ERROR, ToolResult
 from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
 
@@ -20,10 +19,6 @@ REPEATED = "repeated_call"
 """The type of failure of a call that was not made, and of an attempt that keeps asking for one."""
 BUDGET = "tool_budget"
 """The type of failure of a call that was not made because no calls are left."""
-_TO_THE_MODEL = late_pattern(
-    r"\b(?:an earlier answer was not accepted|that was not accepted:|that cannot be used:|do not mention this\b)",
-    re.IGNORECASE,
-)
 
 
 def _cut(content: str, keep: int | None) -> str:
@@ -34,26 +29,31 @@ def _cut(content: str, keep: int | None) -> str:
     return json.dumps({"note": note, "beginning": content[:keep]}, ensure_ascii=False)
 
 
-def content_of(result: ToolResult) -> str:
-    """Return the result of a call as the model sees it: JSON."""
+def content_of(result: ToolResult, note: str = "") -> str:
+    """Return the result of a call as the model sees it: a JSON object, which begins with the ``note``, if any."""
+    content = _content(result)
+    return compact_json({"note": note, **content} if note else content)
+
+
+def _content(result: ToolResult) -> Mapping[str, Any]:
     failure, raw = result.failure, result.raw
     if failure is not None:
         error = {"isError": True, "message": failure.message}
         own = failure.type in (TOOL_ERROR, CHILD_FAILED)  # the words of the tool, or of another worker
-        return compact_json(error if own else {**error, "class": failure.class_.value})
+        return error if own else {**error, "class": failure.class_.value}
     if is_object(raw) and isinstance(raw.get("isError"), bool):
-        return compact_json(raw)
+        return raw
     tasks = sum(isinstance(ask, Delegate) for ask in result.asks)
     if tasks and result.summary is None and is_object(raw):  # the structured answers of other workers
-        return compact_json(_answer(raw) if tasks == 1 else {key: _answer(each) for key, each in raw.items()})
-    fields = {"summary": None if _repeats(result.summary, raw) else result.summary, "raw": raw}
+        return _answer(raw) if tasks == 1 else {key: _answer(each) for key, each in raw.items()}
+    fields: dict[str, Any] = {"summary": None if _repeats(result.summary, raw) else result.summary, "raw": raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]
     if result.artifacts:
         fields["artifacts"] = result.artifacts
     if result.sample:
         fields["sample"] = True
-    return compact_json({key: value for key, value in fields.items() if value is not None})
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _repeats(summary: str | None, raw: Json) -> bool:
@@ -118,11 +118,36 @@ class Turn:
         return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
 
     def messages(self, keep: int | None) -> tuple[Message, ...]:
-        """Return the reply and the results of its calls, cut to ``keep`` characters. They are written once."""
+        """Return the reply, with its calls as they were made, and their results, cut to ``keep`` characters.
+
+        They are written once.
+        """
         done = tuple(self.done[position] for span in self.spans for position in span)
         if self._shown is None or self._shown[0] != keep or not same(self._shown[1], done):
-            self._shown = (keep, done, (self.said, *self._answers(keep)))
+            self._shown = (keep, done, (self._as_made(), *self._answers(keep)))
         return self._shown[2]
+
+    def _as_made(self) -> AssistantMessage:
+        if not any(map(self._changed_by, self.done)):
+            return self.said
+        calls = zip(self.message.tool_calls, self.spans, strict=True)
+        return self.said.model_copy(update={"tool_calls": tuple(self._made(call, span) for call, span in calls)})
+
+    def _made(self, call: ToolCall, span: range) -> ToolCall:
+        made = [self.done[at].args if self._changed_by(at) else self.calls[at].arguments for at in span]
+        if self.outer[span.start] is None:
+            return call.model_copy(update={"arguments": made[0]})
+        outer = call.arguments or {}
+        listed = zip(list_of(outer.get("calls")), made, strict=True)
+        calls = [each if args is None else {**object_of(each), "args": args} for each, args in listed]
+        return call.model_copy(update={"arguments": {**outer, "calls": calls}})
+
+    def _changed_by(self, position: int) -> str:
+        """Return who changed the arguments of a call; "" for nobody."""
+        done = self.done[position]
+        if position in self.refused or done.args == self.calls[position].arguments:
+            return ""
+        return f"the hook {done.changed_by}" if done.changed_by else "a person"
 
     def _answers(self, keep: int | None) -> Iterator[ToolMessage]:
         for call, span in zip(self.message.tool_calls, self.spans, strict=True):
@@ -133,7 +158,9 @@ class Turn:
 
     def content(self, position: int) -> str:
         """Return the result of a call as the model sees it, whole."""
-        return _written(self._contents, self.done, position, content_of)
+        by = self._changed_by(position)
+        note = f"{by} changed the arguments of this call; it is shown as it was made" if by else ""
+        return _written(self._contents, self.done, position, lambda result: content_of(result, note))
 
     def news(self, position: int) -> str:
         """Return what a call brought, in short; "" if it was refused because it would bring nothing."""
@@ -153,10 +180,6 @@ class Turn:
             del self.done[position]
         self.refused.clear()
         self.objection = ""
-
-    def repeats_feedback(self, brief: Json) -> bool:
-        """Whether the text repeats a message to the model about an answer that was not accepted."""
-        return any(found[0] not in compact_json(brief) for found in _TO_THE_MODEL.finditer(self.message.text))
 
 
 def same(one: Sequence[object], other: Sequence[object]) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeGuard, cast
 
+from leadhand.domain.frozen import thawed
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Frozen, Json, json_problem
 from leadhand.domain.work_order import Check, result_reference
@@ -26,7 +27,7 @@ OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(Frozen(schema)).iter_errors(instance), _MOST_PROBLEMS)
+    found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 
@@ -40,7 +41,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
     if is_too_large(schema):
         return f"its references stand for more than {MOST_PARTS:,} parts"
     try:
-        jsonschema_rs.validator_for(dict(schema), retriever=_not_fetched)
+        jsonschema_rs.validator_for(thawed(schema), retriever=_not_fetched)
     except ValueError as error:  # jsonschema_rs.ValidationError is one
         message = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
         return " ".join(message.split())
@@ -64,17 +65,17 @@ def _not_fetched(uri: str) -> Any:
 
 @lru_cache(maxsize=512)
 def _validator(schema: Frozen[dict[str, Any]]) -> Any:
-    import jsonschema_rs  # imported late: it takes 16 ms of CPU
+    import jsonschema_rs  # imported late: it takes 16 ms of CPU, and knows no subclasses of list
 
-    return jsonschema_rs.validator_for(schema.value)
+    return jsonschema_rs.validator_for(thawed(schema.value))
 
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
-    if problem := json_problem(dict(args)):
+    if problem := json_problem(args):
         return [f"they cannot be stored as JSON: {problem}"]
     if complete:
-        return schema_problems(tool.parameters, dict(args))
+        return schema_problems(tool.parameters, args)
     found: list[str] = []
     properties: dict[str, Any] = tool.parameters.get("properties", {})
     for name, value in args.items():
@@ -108,8 +109,8 @@ def pointed(document: Json, pointer: str) -> Json:
     return here
 
 
-def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
-    """Return arguments with every reference to a result replaced by its value.
+def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
+    """Return arguments with every reference into a result replaced by its value, without those to a whole result.
 
     Raises :class:`Unresolved` if a reference cannot be resolved.
     """
@@ -122,7 +123,8 @@ def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[
         subtask, path = reference
         if subtask not in needs:
             raise Unresolved(f"{name} refers to the result of {subtask}, which does not exist")
-        values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
+        if path is not None:
+            values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
     return values
 
 

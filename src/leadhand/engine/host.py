@@ -26,6 +26,7 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
 from leadhand.engine.wait_notes import WaitNotes
 from leadhand.ports import ContextStore, Work
+from leadhand.verify.roles import JUDGE
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
@@ -157,10 +158,17 @@ def _longest_s(work: Work) -> float:
 
 
 async def with_payloads(work: Work, log: RunLog) -> Work:
-    """Return the work with the full results that it needs, fetching those stored outside of the log."""
+    """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
+    log."""
+    brief = work.brief
+    if work.role.name == JUDGE and (evidence := brief.get("evidence")):
+        from leadhand.verify.judge import cut_to_part  # few attempts judge
+
+        brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
+        work = replace(work, brief=brief)
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may show its workers less than they can refer to
+    shown: Mapping[str, Any] = brief.get("needs", {})  # a flow may show its workers less than they can refer to
     whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
-    return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)
+    return replace(work, needs=needs, brief={**brief, "needs": whole} if shown else brief)

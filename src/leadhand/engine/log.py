@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from leadhand.domain.artifact import digest_of
 from leadhand.domain.events import AnyEvent, Entry, NoteEmitted
-from leadhand.domain.value import Json
+from leadhand.domain.frozen import FrozenDict, frozen
+from leadhand.domain.value import Json, compact_json
 from leadhand.domain.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore, Job
@@ -51,31 +52,34 @@ class RunLog:
         return self._redactor.text(text)
 
     def redacted_value(self, value: Json) -> Json:
-        """Return JSON as the log holds it."""
-        return self._redactor.payload(value)
+        """Return JSON as the log holds it; the same object if it contains no secrets."""
+        return self._redactor.json(value)
 
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
         """Return a payload for an event, and the blobs to append with the event, both redacted."""
-        return pack(self._redactor.payload(payload))
+        written = compact_json(payload)
+        clean = self._redactor.json(payload, written)
+        return pack(clean, written if clean is payload else "")
 
     async def unpack(self, payload: Json) -> Json:
         """Return a payload, loading its blob if necessary. Raises KeyError if the blob is missing."""
         digest = blob_reference(payload)
         if digest is not None:
-            return json.loads(await self._store.blob(digest))
+            return frozen(json.loads(await self._store.blob(digest)))
         if isinstance(payload, dict):  # the data of several calls, one by one
-            return {key: await self.unpack(inner) for key, inner in cast("dict[str, Any]", payload).items()}
+            fields = cast("dict[str, Any]", payload)
+            return FrozenDict({key: await self.unpack(inner) for key, inner in fields.items()})
         return payload
 
 
-def pack(payload: Json) -> tuple[Json, dict[str, bytes]]:
-    """Return the payload for an event, and its blobs by digest (none for a small payload).
+def pack(payload: Json, written: str = "") -> tuple[Json, dict[str, bytes]]:
+    """Return the payload for an event, and its blobs by digest (none for a small payload). As JSON, it is ``written``.
 
     A payload that looks like a reference becomes a blob, too: only this function makes references.
     """
     if payload is None or isinstance(payload, bool | int | float):
         return payload, {}
-    body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    body = (written or compact_json(payload)).encode()
     if len(body) <= BLOB_ABOVE and BLOB_KEY.encode() not in body:
         return payload, {}
     digest = digest_of(body)

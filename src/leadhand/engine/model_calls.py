@@ -40,6 +40,8 @@ CHECK = "check that the server runs"
 class ModelCall(NamedTuple):
     """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
 
+    What the run keeps for its ``stages`` (the evaluation, the answer, and what follows it) is left to those ``after``.
+
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
     which get places by their ``priority``. With ``needs_price``, a model of unknown price is not called. ``check``
     returns why a reply is not used.
@@ -48,9 +50,8 @@ class ModelCall(NamedTuple):
     attempt: str
     call_id: str
     request: ModelRequest
-    final: bool = False
-    judges: bool = False
-    shaped: bool = False
+    stages: int = 2
+    after: int = 2
     within: tuple[Allowance, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     needs_price: bool = False
@@ -140,7 +141,7 @@ class ModelCalls:
         failure = self._circuits.get(key)
         if failure is None:
             message = f"{key[1]} was away for {patience_s:g} s: {(server.failure or cause).message}"
-            action = f"{advice or CHECK}; then continue with leadhand runs retry {log.run_id}"
+            action = f"{advice or CHECK}; then retry the run"
             failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, action)
             if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
                 self._circuits[key] = failure
@@ -202,9 +203,8 @@ class ModelCalls:
                 call_id=call.call_id,
                 model=call.request.model,
                 reserved=self._reservation(call.request, needs_price=call.needs_price),
-                final=call.final,
-                judges=call.judges,
-                shaped=call.shaped,
+                stages=call.stages,
+                after=call.after,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
             )

@@ -86,7 +86,7 @@ def _origin(state: RunState, key: str, name: str, value: Json) -> str:
     planned = subtask.args.get(name) if subtask is not None else None
     reference = result_reference(planned)
     if reference is not None:
-        return f"the result of {reference[0]} ({reference[1]})"
+        return f"the result of {reference[0]} ({reference[1] or 'worked out by the model'})"
     if subtask is not None and name in subtask.args and planned == value:
         return "the lead's plan"
     return "the worker's model"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json, Value
+from leadhand.domain.value import Json, Value, compact_json
 
 REDACTED = "[redacted]"
 SECRET_NAME = late_pattern(
@@ -219,6 +219,12 @@ class Redactor:
         if not self._may_hold_secret(value.model_dump_json()):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
+
+    def json(self, value: Json, written: str = "") -> Json:
+        """Return JSON, which is ``written`` so, without secrets; the same object if it contains none."""
+        if value is None or not self._may_hold_secret(written or compact_json(value)):
+            return value
+        return self.payload(value)
 
     def payload(self, payload: Json, name: str = "") -> Json:
         """Return JSON without secrets, including fields with the name of a secret."""

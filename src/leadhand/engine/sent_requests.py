@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -45,8 +44,8 @@ from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls, unfit_arguments
 from leadhand.engine.turns import Turns
 from leadhand.engine.work import work_of
-from leadhand.flows.flow import Flow, with_roles
-from leadhand.flows.shaping import policy_of
+from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Flow
 from leadhand.ports import ModelError, Work
 
 CHANGED = "the log does not lead to this call: the code of the flow has changed since, or a secret was redacted"
@@ -74,7 +73,6 @@ async def sent_request(began: Entry, entries: Sequence[Entry], flow: Flow, log: 
     call = began.event
     assert isinstance(call, ModelCallBegan)
     state = replay(log.run_id, entries[: _when_scheduled(call.attempt, began, entries)])
-    state = replace(state, definition=with_roles(flow, state.definition))
     policy = policy_of(flow, state.definition)
     work = await with_payloads(work_of(state, policy, assignment_of(call.attempt)), log)
     done = [entry for entry in entries if getattr(entry.event, "attempt", None) == call.attempt]

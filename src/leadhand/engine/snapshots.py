@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import fold, replay
+from leadhand.domain.frozen import frozen
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
 
@@ -62,7 +64,8 @@ async def _kept(store: ContextStore, run_id: str) -> RunState | None:
     kept = await store.snapshot(run_id, schema)
     if kept is not None:
         with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log has everything
-            return adapter.validate_json(kept[1])
+            state = adapter.validate_json(kept[1])
+            return replace(state, **{each.name: frozen(getattr(state, each.name)) for each in fields(state)})
     return None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from leadhand.engine.tool_returns import described
 
@@ -58,6 +60,32 @@ def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
         done.set_exception(error)
     except BaseException as error:  # such as SystemExit, which must not end the process
         done.set_exception(Ended(described(error)))
+
+
+class OnLoop:
+    """An object of the engine that code on any thread may use: its coroutine methods run on the loop that made this.
+
+    Code on a thread calls them with ``asyncio.run(…)``.
+    """
+
+    def __init__(self, target: object) -> None:
+        self._target = target
+        self._loop = asyncio.get_running_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        return partial(_awaited_on, self._loop, found) if inspect.iscoroutinefunction(found) else found
+
+
+async def _awaited_on(
+    loop: asyncio.AbstractEventLoop, method: Callable[..., Awaitable[_T]], /, *args: object, **named: object
+) -> _T:
+    async def awaited() -> _T:
+        return await method(*args, **named)
+
+    if asyncio.get_running_loop() is loop:
+        return await awaited()
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(awaited(), loop))
 
 
 def line_of(error: BaseException) -> str:

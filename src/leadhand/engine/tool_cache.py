@@ -41,7 +41,7 @@ class ToolCache:
         if tool.cache_s is None or tool.effect is Effect.ONCE:
             return None
         code = [tool.name, tool.import_path, tool.version or tool.fingerprint]
-        asked = [*code, run.key_id, run.offline, run.documents, args]
+        asked = [*code, run.key_id, run.offline, run.documents, run.only_documents, args]
         text = json.dumps(asked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return f"tool {hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -4,19 +4,22 @@ process.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
 from functools import partial
 from threading import Event
+from typing import Any, cast
 
 from pydantic_core import to_json
 
 from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Ask, WriteArtifact
+from leadhand.domain.decide.attempts import retry
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import ToolCallBegan, ToolCallReturned
-from leadhand.domain.evidence import indeterminate
+from leadhand.domain.evidence import indeterminate, unreadable
 from leadhand.domain.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.contained import contained
@@ -25,9 +28,9 @@ from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.shared_limits import ToolLimits
-from leadhand.engine.slots import Bounded, TimeIsUp
+from leadhand.engine.slots import Bounded, TimeIsUp, without_slot
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
-from leadhand.engine.threads import Ended, Threads, line_of
+from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
@@ -59,13 +62,14 @@ class ToolCalls:
         web: Callable[[bool], Web],
         clock: Clock,
         artifacts: ArtifactStore | None = None,
-        library: Callable[[bool, str], Library] | None = None,
+        library: Callable[[bool, str, bool], Library] | None = None,
         workshop: Workshop | None = None,
         limits: ToolLimits | None = None,
         cache: ToolCache | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        """``web`` returns the services, offline or not; ``library`` the documents, offline or not, and a directory.
+        """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
+        whether of nothing else.
 
         Without ``limits`` and ``cache``, every call is made at once.
         """
@@ -115,18 +119,52 @@ class ToolCalls:
         *,
         offline: bool,
         documents: str = "",
+        only_documents: bool = False,
         work: Work | None = None,
         changed_by: str = "",
     ) -> ToolResult:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
-        Failures are returned, never raised. A call waits until the limits of its tool allow it, and is not made if an
-        earlier result can be used again.
+        Failures are returned, never raised. A transient one is returned only after the retries of the tool, unless the
+        subtask of ``work`` names the tool: then another attempt makes the call again. A call waits until the limits of
+        its tool allow it, and is not made if an earlier result can be used again.
 
         For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
         refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
         ``changed_by`` is the hook that changed the arguments.
         """
+        searched = documents, only_documents
+        make = partial(self._make, log, attempt, call_id, tool, args, offline, searched, work, changed_by)
+        tries, result = 0 if work is None else work.tries_of(call_id), await make()
+        while work is not None and (wait := self._wait_s(work, tool, result, tries)) is not None:
+            async with without_slot(f"another try of {tool.name}", wait):
+                await self._clock.sleep(wait)
+            tries, result = tries + 1, await make()
+        return result
+
+    def _wait_s(self, work: Work, tool: ToolSpec, result: ToolResult, tries: int) -> float | None:
+        """Return the seconds after which a call is made again that failed ``tries`` times before; None if it is not."""
+        failure, now, passing = result.failure, self._clock.now(), FailureClass.TRANSIENT
+        if failure is None or failure.class_ is not passing or work.names(tool.name):
+            return None
+        key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
+        before = (passing,) * tries
+        again = retry(failure, key=key, before=before, limits=limits, tool=tool, now=now, deadline=work.deadline)
+        return None if again is None or again.not_before is None else (again.not_before - now).total_seconds()
+
+    async def _make(
+        self,
+        log: RunLog,
+        attempt: str,
+        call_id: str,
+        tool: ToolSpec,
+        args: dict[str, Json],
+        offline: bool,
+        searched: tuple[str, bool],
+        work: Work | None,
+        changed_by: str,
+    ) -> ToolResult:
+        """Make a call, unless an earlier result can be used again."""
         bound = self._toolbox.find(tool.name)
         if bound is None:
             raise LookupError(f"the tool {tool.name} is not in this process")
@@ -138,20 +176,21 @@ class ToolCalls:
         may_use = run is not None and not run.no_cache and not self.hooks.has(run, "after_tool")
         if may_use and (used := await self._used_again(log, began, name)) is not None:
             return used
+        artifacts: Any = self._artifacts and OnLoop(self._artifacts)
         context = ToolContext(
             run_id=log.run_id,
             call_id=f"{log.run_id}/{call_id}",
             offline=offline,
-            web=self._web(offline),
+            web=cast("Any", OnLoop(self._web(offline))),
             now=self._clock.now,
-            documents=documents,
-            library=None if self._library is None else self._library(offline, documents),
+            documents=searched[0],
+            library=self._library and cast("Any", OnLoop(self._library(offline, *searched))),
             todos=work.todos if work is not None else (),
-            files=Files() if work is None or self._artifacts is None else Files(work.artifacts, self._artifacts.get),
+            files=Files() if work is None or artifacts is None else Files(work.artifacts, artifacts.get),
             caller=Caller if work is None else work.caller,
-            workshop=self._workshop,
+            workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
             deps=self._toolbox.deps,
-            emit=partial(log.note, attempt),
+            emit=partial(_emit, asyncio.get_running_loop(), log, attempt),
         )
         if self._limits is None or not (tool.concurrency or tool.rate):
             return await self._call(log, began, tool, bound, context, work, name)
@@ -258,8 +297,9 @@ class ToolCalls:
                     return returned_value(value), None
                 return await self._conversions.run(partial(returned_value, value, abandoned)), None
         except ToolError as error:
-            unsure = isinstance(error, Unreadable) or error.failure.class_ is FailureClass.TRANSIENT
-            if tool.effect is Effect.ONCE and unsure:
+            if tool.effect is Effect.ONCE and isinstance(error, Unreadable):
+                return None, unreadable(tool.name, error.failure)
+            if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
                 return None, indeterminate(tool.name)  # such as a connection that was lost during the call
             return None, error.failure
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
@@ -315,6 +355,11 @@ def _raised(tool: ToolSpec, error: Exception) -> Failure:
         return Failure.of(message, "file", FailureClass.UNAVAILABLE)
     how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
     return Failure.of(message, "exception", FailureClass.INVALID, how)
+
+
+def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:
+    """Record what a tool reports, from any thread."""
+    loop.call_soon_threadsafe(log.note, attempt, str(message))
 
 
 def _words(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from leadhand.domain.asks import Delegate
 from leadhand.domain.errors import ToolError
+from leadhand.domain.frozen import frozen
 from leadhand.domain.tool import TOOL_ERROR, ToolReturn
 from leadhand.domain.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw
@@ -30,12 +31,13 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, Unreadable
     for a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
     """
-    returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
+    returned = value if isinstance(value, ToolReturn) else ToolReturn()
+    given = value.raw if isinstance(value, ToolReturn) else value
     room = _Room(LARGEST_RETURN, abandoned or Event())
     try:
         for part in (returned.summary, *map(vars, returned.sources), *map(vars, returned.asks)):
             room.listed(part)
-        written = to_json(room.listed(returned.raw), inf_nan_mode="null")  # exactly as the log will hold it
+        written = to_json(room.listed(given), inf_nan_mode="null")  # exactly as the log will hold it
         room.check(len(written))
         raw: Any = from_json(written)
         for part in (*returned.sources, *returned.asks):
@@ -50,7 +52,7 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     deep = written.count(b"[") + written.count(b"{") > DEEPEST
     if problem := (json_problem(raw) if deep else "") or json_problem(returned.summary):
         raise Unreadable(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
-    returned = returned.model_copy(update={"raw": raw})
+    returned = returned.model_copy(update={"raw": frozen(raw)})
     match raw:
         case {"isError": True, **rest}:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type=TOOL_ERROR)

@@ -9,16 +9,15 @@ from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
-from leadhand.domain.commands import Expectation
-from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, SystemMessage, UserMessage
+from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
 from leadhand.domain.ids import model_call_id
 from leadhand.domain.limits import Usage
 from leadhand.domain.ordered_calls import written_call
-from leadhand.domain.run import Role
+from leadhand.domain.rights import stages_after
 from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.domain.value import Frozen, Json, compact_json, lean_schema, object_of, texts_of
+from leadhand.domain.value import Frozen, Json, lean_schema
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -26,7 +25,7 @@ from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
-from leadhand.engine.gate import OF_A_SECRET, argument_problems, schema_problems
+from leadhand.engine.gate import OF_A_SECRET, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
@@ -44,15 +43,6 @@ GIVE_UP_SPEC = ToolSpec(
         "additionalProperties": False,
     },
 )
-
-
-LACKING = {
-    "type": "object",
-    "properties": {"missing": {"type": "array", "items": {"type": "string"}, "maxItems": 8}},
-    "required": ["missing"],
-    "additionalProperties": False,
-}
-"""The JSON schema of a verdict on an answer: what it lacks."""
 
 
 @lru_cache(maxsize=512)
@@ -148,36 +138,18 @@ class Turns:
         on_text = self._on_text if self._work.assignment.answers and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
 
-    async def judged(self, conversation: Conversation, turn: Turn, asked: Expectation) -> tuple[str, ...]:
-        """Return what an answer lacks, as a model of another role judges in one call. Raises ModelError.
-
-        The verdict is in the log with what was asked, so that a resumed attempt does not ask again.
-        """
-        number = turn.number + 1
-        if number not in conversation.judged:
-            messages = (SystemMessage(text=asked.instructions), UserMessage(text=compact_json(asked.question)))
-            role = next((role for role in self._work.definition.roles if role.name == asked.role), None)
-            reply = await self._reply(number, messages, LACKING, (), None, asked.question, role=role)
-            conversation.judged[number] = reply.value
-        if schema_problems(LACKING, verdict := conversation.judged[number]):
-            raise ModelError(Failure.of("the verdict is not what was asked for", "bad_verdict", FailureClass.INVALID))
-        return tuple(texts_of(object_of(verdict)["missing"]))
-
     def request(
         self,
         call_id: str,
         messages: tuple[Message, ...],
         schema: Mapping[str, Any] | None,
         tools: tuple[ToolSpec, ...],
-        role: Role | None = None,
     ) -> ModelRequest:
-        """Return the request of a model call of the attempt; of another ``role``, with the model of that role."""
-        work = self._work
-        model = work.model if role is None else role.model or work.definition.models.of(role.name)
-        role = role or work.role
+        """Return the request of a model call of the attempt."""
+        work, role = self._work, self._work.role
         limits = work.definition.limits
         return ModelRequest(
-            model=model,
+            model=work.model,
             messages=messages,
             tools=tools,
             output=None if schema is None else OutputSpec.model_validate({"name": role.name, "schema": schema}),
@@ -198,7 +170,6 @@ class Turns:
         on_text: Callable[[str], None] | None,
         asked: Json = None,
         before: str = "",
-        role: Role | None = None,
     ) -> ModelReply:
         work = self._work
         hooks = self._tools.hooks
@@ -208,14 +179,13 @@ class Turns:
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
         call_id = model_call_id(work.assignment.assignment_id, number)
-        request = self.request(call_id, messages, schema, tools, role)
+        request = self.request(call_id, messages, schema, tools)
         call = ModelCall(
             attempt=work.attempt.attempt,
             call_id=call_id,
             request=request,
-            final=work.assignment.answers and not work.role.delegates,  # a lead leaves what is held back to the answer
-            judges=bool(work.assignment.judges),
-            shaped=(shape := work.definition.shape) is not None and work.role.name != shape.name,
+            stages=work.definition.closing_stages,
+            after=stages_after(work.definition, work.assignment, work.role),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
@@ -284,6 +254,8 @@ class Turns:
         for positions in rules.rounds(turn):
             now: list[int] = []
             for position in positions:
+                if rules.follows(turn, position):
+                    continue  # it waits with the call that it follows
                 failure, tool = rules.refusal(conversation, turn, position), rules.tool_of(turn, position)
                 if failure is None and tool is not None and await self._is_blocked(turn, position, tool):
                     continue
@@ -361,6 +333,7 @@ class Turns:
             args,
             offline=run.offline,
             documents=run.documents,
+            only_documents=run.only_documents,
             work=self._work,
             changed_by=self.rules.changed_by(call_id),
         )

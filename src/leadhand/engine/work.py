@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from leadhand.domain.commands import Policy
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.rights import approved_tools, own_tools, scopes_of
 from leadhand.domain.state import ArtifactVersion, RunState
 from leadhand.domain.worker import WorkerLimits
@@ -60,10 +62,10 @@ def caller_of(state: RunState, key: str) -> Caller:
     )
 
 
-def _artifacts(state: RunState) -> dict[str, ArtifactVersion]:
+def _artifacts(state: RunState) -> Mapping[str, ArtifactVersion]:
     """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
     earlier = {
         each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
         for each in state.definition.earlier
     }
-    return earlier | {path: versions[-1] for path, versions in state.artifacts.items()}
+    return FrozenDict(earlier | {path: versions[-1] for path, versions in state.artifacts.items()})

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from leadhand.domain.commands import Command, Expectation, Finish, FlowError, Outcome, ProposedCall
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.commands import Command, Outcome, ProposedCall
 from leadhand.domain.outcome import may_be_used
-from leadhand.domain.run import Gap, Role, RunDefinition
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.run import Role
+from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
+from leadhand.domain.value import Json, Value
 
 from .desk import Code
 from .offline.rule import Rules
@@ -23,19 +23,21 @@ from .refused_options import refusal
 from .run_view import AssignmentView, RunView
 
 if TYPE_CHECKING:
-    from leadhand.domain.document.report_task import ReportTask
+    from leadhand.verify.material import Material
 
 
 class Result(NamedTuple):
     """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``.
 
     ``calls`` are the finished tool calls that it is based on. When the controller checks a result once more, large data
-    of these calls is a reference, and ``value`` is what :meth:`Flow.accepted` returned.
+    of these calls is a reference, and ``value`` is what :meth:`Flow.accepted` returned. ``brief`` is what the worker
+    was given, when the result is accepted.
     """
 
     text: str
     value: Json = None
     calls: tuple[ToolResult, ...] = ()
+    brief: Mapping[str, Any] = MappingProxyType({})
 
 
 class Flow:
@@ -54,13 +56,15 @@ class Flow:
     """Whether runs can read the files that earlier runs of this flow wrote under ``memory/``."""
     plans: ClassVar[bool] = False
     """Whether runs make a plan that a person can approve before work begins."""
+    repairs_answers: ClassVar[bool] = False
+    """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
+    writer: ClassVar[str] = ""
+    """The role that corrects answers; "": the role of the assignment that wrote the text."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
-    class Options(BaseModel):
+    class Options(Value):
         """The options of this flow, besides the request. Unknown options are rejected."""
-
-        model_config = ConfigDict(extra="forbid", frozen=True)
 
     def roles(self, options: Any) -> Sequence[Role]:
         """Return the roles of a run with these options. They are recorded when the run starts."""
@@ -115,13 +119,6 @@ class Flow:
             brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
         return brief or {"request": run.request}
 
-    def expected(self, run: RunView[Any], assignment: AssignmentState, result: Result) -> Expectation | None:
-        """Return what a result lacks of what its task expects in words; None if it expects nothing in words.
-
-        The worker is asked once more. A result that still lacks something counts, and says so.
-        """
-        return None
-
     def schema(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any] | None:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
@@ -136,6 +133,10 @@ class Flow:
         Of a role with ``elements``, a value can also be one element that was written: ``{"subtasks": [element]}``.
         """
         return []
+
+    def material(self, run: RunView[Any]) -> Material | None:
+        """Return what the answer is judged beside; None: the results that it uses."""
+        return None
 
     def draft(self, run: RunView[Any], assignment: AssignmentState) -> Callable[[Json], bool] | None:
         """Return what decides, from the fields before ``answer`` of a structured answer, whether the text of that field
@@ -167,142 +168,6 @@ def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
         return None
     raw = assignment.value if assignment.value is not None else assignment.data.raw
     return {"summary": assignment.data.summary, "raw": raw, "sample": assignment.data.sample}
-
-
-class FlowPolicy:
-    """A flow of one run, as the domain and the engine use it. Options are validated once."""
-
-    def __init__(self, flow: Flow, definition: RunDefinition) -> None:
-        self.flow = flow
-        self.name = flow.name
-        self._options = flow.checked_options(definition.options)
-
-    def view(self, state: RunState) -> RunView[Any]:
-        return RunView(state, self._options)
-
-    def next(self, state: RunState) -> Sequence[Command]:
-        try:
-            return listed(self.flow.next(self.view(state)), get_args(Command), "command")
-        except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
-            return [Finish(failure=self.error("next", error))]
-
-    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
-            return plain_json(self.flow.brief(self.view(state), assignment), 2 * DEEPEST)  # it encloses results
-
-    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
-        with self._calling("schema"):
-            return self.flow.schema(self.view(state), assignment)
-
-    def problems(
-        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
-    ) -> list[str]:
-        with self._calling("problems"):
-            result = Result(text, value, tuple(calls))
-            found = self.flow.problems(self.view(state), AssignmentView(assignment), result)
-            return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
-
-    def expected(
-        self, state: RunState, assignment: AssignmentState, value: Json, calls: Sequence[ToolResult] = ()
-    ) -> Expectation | None:
-        with self._calling("expected"):
-            return self.flow.expected(self.view(state), assignment, Result("", value, tuple(calls)))
-
-    def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
-        role = state.role(assignment.assignment.role)
-        if role is None or role.loop != "code":
-            return None
-        with self._calling("code"):
-            return self.flow.code(self.view(state), AssignmentView(assignment))
-
-    def accepted(
-        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
-    ) -> Json:
-        if type(self.flow).accepted is Flow.accepted:
-            return value
-        with self._calling("accepted"):
-            result = Result(text, value, tuple(calls))
-            return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
-
-    def task(self, state: RunState) -> ReportTask | None:
-        from leadhand.domain.document.report_task import ReportTask  # only reports have one
-
-        with self._calling("task"):
-            task = self.flow.task(self.view(state))
-            return None if task is None else ReportTask.model_validate({**task, "events": ()})
-
-    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        with self._calling("proposed_calls"):
-            return listed(self.flow.proposed_calls(self.view(state), assignment, value), (ProposedCall,), "call")
-
-    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
-        with self._calling("draft"):
-            return self.flow.draft(self.view(state), assignment)
-
-    def outcome(self, state: RunState) -> Outcome:
-        try:
-            return fitting(Outcome, self.flow.outcome(self.view(state)))
-        except (Exception, SystemExit) as error:  # what was found is not lost with it
-            failure = self.error("outcome", error)
-            done = [each.key for each in state.assignments.values() if each.counts and each.ok]
-            gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
-            return Outcome(uses=done, gaps=[gap])
-
-    def _calling(self, method: str) -> _Calling:
-        return _Calling(self, method)
-
-    def error(self, method: str, error: BaseException) -> Failure:
-        how = "fix the flow, then resume or retry the run"
-        return Failure.of(
-            fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
-        )
-
-
-class _Calling:
-    """Raises FlowError, with the name of the method, for any exception of a method of a flow, which is user code."""
-
-    __slots__ = ("_method", "_policy")
-
-    def __init__(self, policy: FlowPolicy, method: str) -> None:
-        self._policy = policy
-        self._method = method
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, Exception | SystemExit):
-            raise FlowError(self._policy.error(self._method, error)) from error
-
-
-def fault_of(method: str, error: BaseException) -> str:
-    """Say what is wrong with a method of user code: it raised this error, or returned what is unfit."""
-    did = "returned what does not fit" if isinstance(error, Unfit) else f"raised {type(error).__name__}"
-    return f"{method} {did}: {one_line(error)}"
-
-
-def listed(returned: object, types: tuple[type, ...], what: str) -> list[Any]:
-    """Return what a method of a flow returned, as a list of values that fit. Raises Unfit."""
-    if isinstance(returned, (*types, str, Mapping)) or not isinstance(returned, Iterable):
-        raise Unfit(f"{shown(returned)} is not a list of {what}s")
-    values = list(cast("Iterable[object]", returned))
-    for odd in (value for value in values if not isinstance(value, types)):
-        raise Unfit(f"{shown(odd)} is not a {what}")
-    return [fitting(type(value), value) for value in values]
-
-
-def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:
-    """Complete the definition of a run of 0.1, whose log does not contain the instructions of roles."""
-    if definition.roles and all(role.instructions for role in definition.roles):
-        return definition
-    known = {role.name: role for role in definition.roles}
-    roles = [
-        role.evolve(instructions=kept.instructions or role.instructions)
-        if (kept := known.get(role.name)) is not None
-        else role
-        for role in flow.roles(flow.checked_options(definition.options))
-    ]
-    return definition.evolve(roles=tuple(roles))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from leadhand.domain.errors import Failure
@@ -14,6 +14,8 @@ from leadhand.domain.value import Json
 from leadhand.domain.work_result import Verdict
 
 OptionsT = TypeVar("OptionsT")
+CORRECTS = "$corrects"
+"""The input of an assignment that corrects an answer: the digest of what was judged."""
 
 
 class AssignmentView:
@@ -96,32 +98,44 @@ class AssignmentView:
 
 
 class _Assignments(Mapping[str, AssignmentView]):
-    """The assignments of a run by id, each wrapped on access. What gives a typed answer is none of its flow."""
+    """The assignments of a run by id, each wrapped on access, without those of closing steps."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self._hidden = "" if state.definition.shape is None else state.definition.shape.name
 
     def __getitem__(self, key: str) -> AssignmentView:
         return AssignmentView(self._state.assignments[key])
 
     def __iter__(self) -> Iterator[str]:
-        every = self._state.assignments
-        return (key for key in every if not self._hidden or every[key].assignment.role != self._hidden)
+        closing = {role.name for role in self._state.definition.closing_roles}
+        return (key for key, each in self._state.assignments.items() if not _closes(each, closing))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self) if self._hidden else len(self._state.assignments)
+        return sum(1 for _ in self) if self._state.definition.closing_roles else len(self._state.assignments)
+
+
+def _closes(assignment: AssignmentState, closing: Collection[str]) -> bool:
+    given = assignment.assignment
+    return bool(closing) and (given.role in closing or CORRECTS in given.input)
 
 
 class RunView(Generic[OptionsT]):
-    """A run as its flow sees it: read-only, and computed from the log alone.
+    """A run as its flow sees it: read-only, and computed from the log alone."""
 
-    ``state`` is the full state, for built-in flows; its shape can change between releases.
-    """
+    __slots__ = ("_options", "_state")
 
     def __init__(self, state: RunState, options: OptionsT) -> None:
-        self.state = state
-        self.options = options
+        self._state = state
+        self._options = options
+
+    @property
+    def state(self) -> RunState:
+        """The full state, for built-in flows; its shape can change between releases."""
+        return self._state
+
+    @property
+    def options(self) -> OptionsT:
+        return self._options
 
     @property
     def request(self) -> str:
@@ -142,7 +156,7 @@ class RunView(Generic[OptionsT]):
 
     def of(self, role: str) -> list[AssignmentView]:
         """Return the assignments of a role, in the order of creation."""
-        return [AssignmentView(each) for each in self.state.assignments.values() if each.assignment.role == role]
+        return [each for each in self.assignments.values() if each.role == role]
 
     @property
     def open(self) -> list[AssignmentView]:
@@ -150,8 +164,9 @@ class RunView(Generic[OptionsT]):
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)
-        found = (AssignmentView(state.assignments[key]) for key in keys)
-        return [each for each in found if state.definition.shape is None or each.role != state.definition.shape.name]
+        closing = {role.name for role in state.definition.closing_roles}
+        found = (state.assignments[key] for key in keys)
+        return [AssignmentView(each) for each in found if not _closes(each, closing)]
 
     @property
     def judged(self) -> list[AssignmentView]:

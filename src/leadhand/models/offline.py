@@ -18,16 +18,16 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.days import read_date
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import fitting, object_of, text_of, texts_of
-from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
+from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rendering import reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
 from leadhand.flows.offline.shaping import shape
+from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError

@@ -4,7 +4,6 @@ from leadhand.domain.errors import AllowanceRefused, StaleAttempt
 
 from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
 from .stores import (
-    AgentStore,
     AnswerCache,
     ArtifactStore,
     ContextStore,
@@ -44,7 +43,6 @@ __all__ = [
     "DRIVE",
     "LARGEST_MESSAGE",
     "VERSION",
-    "AgentStore",
     "AllowanceRefused",
     "AnswerCache",
     "ArtifactStore",

@@ -1,4 +1,4 @@
-"""What keeps runs and their parts: the log, artifacts, settings of agents, and keys."""
+"""What keeps runs and their parts: the log, artifacts, and keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leadhand.domain.run import EarlierFile
 from leadhand.domain.value import Json
 
 if TYPE_CHECKING:
-    from leadhand.domain.access import AgentSettings, ApiKey
+    from leadhand.domain.access import ApiKey
     from leadhand.domain.hosts import HostLine
     from leadhand.domain.listing import RunListing, StoreInfo
     from leadhand.domain.run_filter import RunFilter
@@ -209,23 +209,6 @@ class UpkeepStore(Protocol):
 
     async def back_up(self, target: Path) -> None:
         """Copy the store to a file that does not exist, while it is in use. Raises UsageError if there is one."""
-        ...
-
-
-@runtime_checkable
-class AgentStore(Protocol):
-    """Stores the settings of roles. Every method may raise StoreError."""
-
-    async def agents(self) -> list[AgentSettings]:
-        """Return the settings of all roles, by name."""
-        ...
-
-    async def set_agent(self, agent: AgentSettings) -> None:
-        """Store the settings of a role, replacing earlier settings."""
-        ...
-
-    async def unset_agent(self, name: str) -> None:
-        """Delete the settings of a role; does nothing if the role has none."""
         ...
 
 

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from leadhand.domain.approval import Preview
 from leadhand.domain.asks import Todo
-from leadhand.domain.commands import Expectation, Policy, ProposedCall
+from leadhand.domain.commands import Policy, ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.run import Role, RunDefinition
@@ -97,11 +97,7 @@ class Work:
 
     def accepted(self, value: Json, text: str, calls: Sequence[ToolResult]) -> Json:
         """Return the value to record for an answer."""
-        return self.policy.accepted(self.state, self._given, value, text, calls)
-
-    def expected(self, value: Json, calls: Sequence[ToolResult]) -> Expectation | None:
-        """Return what an answer lacks of what its task expects in words."""
-        return self.policy.expected(self.state, self._given, value, calls)
+        return self.policy.accepted(self.state, self._given, value, text, calls, self.brief)
 
     def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that the value of an answer proposes."""
@@ -110,6 +106,15 @@ class Work:
     @property
     def _given(self) -> AssignmentState:
         return self.state.assignments[self.assignment.assignment_id]
+
+    def names(self, tool: str) -> bool:
+        """Whether the subtask of the assignment names this tool: without its call, there is no result."""
+        return self.assignment.subtask is not None and self.assignment.subtask.tool == tool
+
+    def tries_of(self, call_id: str) -> int:
+        """Return how often a call of the lineage has had a transient failure."""
+        made = (call for call in self.calls if isinstance(call, ToolResult) and call.call_id == call_id)
+        return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
 
     @property
     def instructions(self) -> str:
@@ -293,7 +298,8 @@ class ToolContext:
     the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
     are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` returns
     that worker, ``workshop`` keeps the workers that it makes (None: it cannot make any). ``deps`` is what the program
-    gave ``Leadhand(deps=…)``.
+    gave ``Leadhand(deps=…)``. All of it works on any thread; a tool that is not a coroutine function calls coroutine
+    methods with ``asyncio.run(…)``.
     """
 
     run_id: str

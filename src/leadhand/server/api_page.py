@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-METHODS = ("get", "post", "put", "delete")
+METHODS = ("get", "post", "patch", "delete")
 STYLE_PATH = "/docs/style.css"
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

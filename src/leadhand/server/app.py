@@ -36,7 +36,6 @@ from leadhand.server.prefix import Prefix
 from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
-    agents,
     approvals,
     calls,
     control,
@@ -128,7 +127,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
         app.add_middleware(
             Cors,
             allow_origins=list(doors.origins),
-            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
             expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
         )
@@ -186,7 +185,6 @@ def _routes() -> Sequence[BaseRoute]:
         approvals,
         tools,
         flows,
-        agents,
         workers,
         keys,
         webhooks,
@@ -262,7 +260,7 @@ def _headers_of(method: str, path: str, status: str) -> dict[str, Any]:
     """The headers of a response, as OpenAPI describes them."""
     names = {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
     if method == "post" and status.startswith("2") and path != "/api/session":
-        made = path in ("/api/runs", "/api/agents", "/api/keys", "/api/webhooks") or path.endswith("/fork")
+        made = path in ("/api/runs", "/api/keys", "/api/webhooks") or path.endswith("/fork")
         kept = path == "/api/runs" or path not in KEEPS_ITSELF
         names = [*(["Location"] if made else []), *(["Idempotency-Replayed"] if kept else [])]
     elif method == "get" and path == "/api/runs/{run_id}" and status in ("200", "304"):

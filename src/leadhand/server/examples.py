@@ -43,8 +43,31 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "RunDocument": {
         **RUN,
+        "outcome": {"headline": "The run succeeded", "causes": [], "actions": []},
         "answer": "Light rain, 7 to 14 °C [1].",
         "value": None,
+        "sample": False,
+        "evidence": {
+            "confirmed": 1,
+            **dict.fromkeys(("derived", "own_words", "unconfirmed", "contradicted", "not_checked"), 0),
+            "judged_by": "gpt-5-mini",
+            "judge_rates": None,
+            "doubts": [],
+        },
+        "claims": [
+            {
+                "n": 1,
+                "text": "Light rain, 7 to 14 °C [1].",
+                "cites": ["1"],
+                "start": 0,
+                "end": 27,
+                "verdict": "confirmed",
+            }
+        ],
+        "done": [],
+        "calls": 1,
+        "failed_calls": 0,
+        "question": None,
         "sources": [{"title": "Open-Meteo", "url": "https://open-meteo.com/", "event_id": "e-19"}],
         "failure": None,
         "work_orders": [
@@ -142,20 +165,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "ok": True,
         "data": {"summary": "Light rain", "raw": {}, "sources": [], "sample": False},
     },
-    "AgentDocument": {
-        "name": "worker",
-        "flow": "work-order",
-        "role": "Carries out one subtask.",
-        "model": "offline",
-        "instructions": "Carry out the subtask.",
-        "ships": {"model": "offline", "instructions": "Carry out the subtask."},
-        "changed": None,
-    },
     "FlowDocument": {
         "name": "report",
         "version": 1,
         "description": "Write a report: plan, research in parallel, write with citations, review and revise.",
         "options": {"type": "object", "properties": {"max_revisions": {"type": "integer", "default": 1}}},
+        "agents": {"fact-checker": "Check the facts of a draft."},
     },
     "WorkerDocument": {
         "name": "deck_evaluator",
@@ -181,6 +196,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "workers/deck_evaluator.worker",
         "diff": "--- a/workers/deck_evaluator.worker\n…",
         "exists": False,
+        "digest": "7d865e959b2466918c9863afca942d0f",
     },
     "SessionDocument": {
         "authenticated": True,

@@ -9,13 +9,13 @@ from pydantic import Field
 from leadhand.app.workers import WorkerDocument
 from leadhand.domain.access import Scope
 from leadhand.domain.document.event_line import Moment
-from leadhand.domain.document.shapes import ApprovalCard, Document, RunLine, unset
+from leadhand.domain.document.evidence import EvidencePart
+from leadhand.domain.document.shapes import ApprovalCard, Document, RunDocument, RunLine, unset
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.hosts import HostLine, QueueInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Source, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.flows.report.options import TaskField
 from leadhand.server.event_shapes import EventDocument
 
 
@@ -26,13 +26,25 @@ class RunsPage(Document):
     next_cursor: str | None
 
 
+class RunAnswer(Document):
+    """The answer of a run, and what it rests on."""
+
+    answer: str | None
+    value: Json
+    status: RunStatus
+    evidence: EvidencePart
+
+    @classmethod
+    def of(cls, document: RunDocument) -> RunAnswer:
+        """Return the answer in a run document."""
+        return cls(answer=document.answer, value=document.value, status=document.status, evidence=document.evidence)
+
+
 class EventsPage(Document):
-    """Events in order. Use ``next_after`` to request the next page; null if there are no later events yet. Use
-    ``next_before`` to request the previous page; null on the first page."""
+    """Events in order. Use ``next_after`` to request the next page; null if there are no later events yet."""
 
     events: tuple[EventDocument, ...]
     next_after: int | None
-    next_before: int | None
     last_seq: int
 
 
@@ -86,67 +98,6 @@ class ToolTrial(Document):
     error: Failure | None = Field(default=None, exclude_if=unset)
 
 
-class AgentDefaults(Document):
-    """The default model and instructions of a role."""
-
-    model: str
-    instructions: str
-
-
-class AgentChange(Document):
-    """Who changed a role, and when."""
-
-    by: str
-    at: Moment
-
-
-class AgentDocument(Document):
-    """A role of a flow: its model, and its instructions in Markdown. The fields from ``added`` on are those of a stage
-    of the report flow; a field without a value is missing.
-    """
-
-    name: str = Field(description="The name here. That of a stage is report. and the name of the stage.")
-    flow: str
-    role: str
-    model: str
-    instructions: str
-    ships: AgentDefaults = Field(description="The defaults.")
-    changed: AgentChange | None = Field(description="Who changed the role, and when; null if the defaults apply.")
-    added: bool | None = Field(default=None, exclude_if=unset, description="Whether somebody added the stage.")
-    agent: str | None = Field(
-        default=None, exclude_if=unset, description="The Python class that carries the stage out: see `classes`."
-    )
-    off: bool | None = Field(default=None, exclude_if=unset, description="Whether new runs leave the stage out.")
-    after: str | None = Field(default=None, exclude_if=unset)
-    before: str | None = Field(default=None, exclude_if=unset)
-    needs: tuple[TaskField, ...] | None = Field(default=None, exclude_if=unset)
-    gives: tuple[TaskField, ...] | None = Field(default=None, exclude_if=unset)
-    tools: tuple[str, ...] | None = Field(default=None, exclude_if=unset)
-    max_turns: int | None = Field(default=None, exclude_if=unset)
-    max_requests: int | None = Field(default=None, exclude_if=unset)
-    max_tokens: int | None = Field(default=None, exclude_if=unset)
-    budget: float | None = Field(default=None, exclude_if=unset)
-
-
-class AgentClass(Document):
-    """A Python class of this server that can carry out a stage of a report."""
-
-    name: str
-    description: str = Field(description="The docstring of the class.")
-    source: str = Field(description="Where the class comes from, as file or module and name.")
-    after: str | None = Field(description="The stage that it follows, unless the stage says otherwise.")
-    before: str | None
-    needs: tuple[TaskField, ...]
-    gives: tuple[TaskField, ...]
-
-
-class AgentsList(Document):
-    """The roles of runs that are started here, by flow; stages in the order in which they run."""
-
-    agents: tuple[AgentDocument, ...]
-    classes: tuple[AgentClass, ...] = Field(description="What can carry out a stage besides a model.")
-
-
 class FlowDocument(Document):
     """A flow: what it does, and the JSON schema of its options."""
 
@@ -154,6 +105,9 @@ class FlowDocument(Document):
     version: int
     description: str
     options: dict[str, Any]
+    agents: dict[str, str] = Field(
+        description="For a report, the Python classes of this server that can carry out a stage, with their docstrings."
+    )
 
 
 class FlowsList(Document):
@@ -175,6 +129,7 @@ class WorkerPromotion(Document):
     path: str = Field(description="Where its file would be, relative to the project.")
     diff: str = Field(description="A unified diff of all files that would change.")
     exists: bool = Field(description="Whether there is such a file already. It would be replaced.")
+    digest: str = Field(description="What identifies these changes: send it to promote the worker.")
 
 
 class PromotedWorker(Document):

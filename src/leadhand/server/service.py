@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
 from weakref import WeakValueDictionary
 
 from leadhand.app import operator
@@ -33,7 +32,6 @@ from leadhand.domain.value import Json, object_of, text_of
 from leadhand.domain.view import CallStep, steps
 from leadhand.ports import ClusterStore, KeyStore
 from leadhand.server.access import Principal
-from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.pages import Pages
@@ -64,7 +62,6 @@ class Service:
         self.drafts = drafts
         self.feeds = feeds
         self.waits = Waits(runtime.store)
-        self.agents = Agents(runtime)
         self.workers = Workers(runtime)
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
@@ -93,25 +90,18 @@ class Service:
 
     # --- starting and driving ------------------------------------------------------------------------------------
 
-    async def asked(self, submission: Submission, principal: Principal) -> tuple[str, Settings]:
-        """Return the request and the settings of a run. Raises UsageError, and Problem (403) above a ceiling."""
-        return asked_for(submission, self.runtime, await self.agents.models(submission.flow), principal)
-
-    async def asked_to_follow(
+    def asked_to_follow(
         self, body: FollowUp, earlier: RunState, principal: Principal
     ) -> tuple[Submission, tuple[str, Settings]]:
-        """Return a follow-up as the request to start a run that it stands for, and what :meth:`asked` returns for it.
+        """Return a follow-up as the request to start a run that it stands for, and what ``asked_for`` returns for it.
 
-        Raises as :meth:`asked` does, and ConfigurationError for a tool of the earlier run that is not here.
+        Raises as ``asked_for`` does, and ConfigurationError for a tool of the earlier run that is not here.
         """
-        before, given = earlier.definition, dict[str, Any](body.options)
-        same = body.flow in (None, before.flow)
-        if same:
+        before = earlier.definition
+        if body.flow in (None, before.flow):
             check_tools(before.tools, self.runtime.toolbox)
-        if not same or "agents" in given:  # else the stages are those of the earlier run
-            given = dict(await self.agents.options(body.flow or before.flow, given))
-        submission = followed_up(body, given, before, self.runtime.settings, principal)
-        request, settings = await self.asked(submission, principal)
+        submission = followed_up(body, before, self.runtime.settings, principal)
+        request, settings = asked_for(submission, self.runtime, principal)
         if body.model is None and not settings.offline:
             settings = replace(settings, models=models_of(before.models))
         return submission, (request, settings)
@@ -128,13 +118,10 @@ class Service:
     ) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
-        ``asked`` is what :meth:`asked` returns; the options of a run that ``follows`` another are complete. Raises
-        UsageError and ConfigurationError for an invalid request, and Problem (422) for a key of another request.
+        ``asked`` is what ``asked_for`` returns. Raises UsageError and ConfigurationError for an invalid request, and
+        Problem (422) for a key of another request.
         """
         request, settings = asked
-        options = submission.options
-        if follows is None:
-            options = await self.agents.options(submission.flow, options)
         own = run_settings(
             instructions=submission.instructions,
             tools=submission.tools,
@@ -146,7 +133,7 @@ class Service:
             state = await self.runtime.start(
                 request,
                 flow=submission.flow,
-                options=options,
+                options=submission.options,
                 detached=True,
                 asked=settings,
                 by=principal.name,
@@ -155,7 +142,6 @@ class Service:
                 tags=submission.tags,
                 priority=submission.priority,
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
-                instructions=await self.agents.instructions(submission.flow),
                 follows=follows,
                 handed_over=True,
                 output=submission.output_schema,
@@ -276,9 +262,9 @@ class Service:
             _check_goes_on(await self.runtime.store.run(run_id), "resumed")
         await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **limits or {}))
 
-    async def want(self, run_id: str, request: OperatorRequest) -> None:
+    async def want(self, run_id: str, request: OperatorRequest, limits: operator.NewLimits | None = None) -> None:
         """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""
-        state = await operator.want(self.runtime, run_id, request)
+        state = await operator.want(self.runtime, run_id, request, limits)
         if state is not None:
             await self._resume(state)
 

@@ -17,9 +17,10 @@ from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, chec
 from leadhand.app.clock import IdempotentId
 from leadhand.app.follow_ups import options_of, output_of
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import Settings
+from leadhand.app.settings import A_KEY, Settings
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import UsageError
+from leadhand.domain.judgement import Check
 from leadhand.domain.limits import Limits, usd
 from leadhand.domain.run import HIGHEST_PRIORITY, RunDefinition
 from leadhand.domain.tool import ApprovalPolicy
@@ -119,6 +120,9 @@ class Submission(Body):
     offline: bool = Field(
         False, description="Use the built-in rule-based model and sample data. No data leaves the machine."
     )
+    only_documents: bool = Field(
+        False, exclude_if=operator.not_, description="Search the server's documents only, and nothing on the web."
+    )
     limits: LimitsBody = Field(default_factory=LimitsBody)
     allow_unknown_price: bool = Field(
         False, description="Allow a model with an unknown price, which the budget cannot limit."
@@ -149,6 +153,10 @@ class Submission(Body):
     approve_plan: bool = Field(
         False, exclude_if=operator.not_, description="Wait until a person approves the plan before any work begins."
     )
+    check: Check | None = Field(
+        None, exclude_if=unset, description="Who checks the answer. Default: the server's setting, else a judge."
+    )
+    strict: bool = Field(False, exclude_if=operator.not_, description="Let doubts about the answer make it partial.")
     output_schema: dict[str, Any] | None = Field(
         None,
         exclude_if=unset,
@@ -174,12 +182,10 @@ class FollowUp(Body):
     output_schema: dict[str, Any] | None = Field(None, description="Another JSON schema of the answer.")
 
 
-def followed_up(
-    body: FollowUp, options: Mapping[str, Any], earlier: RunDefinition, usual: Settings, principal: Principal
-) -> Submission:
+def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, principal: Principal) -> Submission:
     """Return a follow-up as a request to start a run, which may only have what the principal may ask for.
 
-    ``options`` are those given. The limits of the earlier run are lowered to the highest that are allowed.
+    The limits of the earlier run are lowered to the highest that are allowed.
     """
     before = earlier.limits.within(most_of(principal, usual))
     plain = limits(principal.ceilings.narrow(usual.limits))
@@ -193,8 +199,11 @@ def followed_up(
         "flow": body.flow or earlier.flow,
         "model": body.model or (None if offline or usual.offline else earlier.models.default),
         **({"offline": True} if offline else {}),
+        **({"check": earlier.check} if earlier.offline == (offline or usual.offline) else {}),
+        "strict": earlier.strict,
+        "only_documents": earlier.only_documents,
         "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
-        "options": options_of(earlier, body.flow or "", options),
+        "options": options_of(earlier, body.flow or "", body.options),
         "output_schema": body.output_schema or output_of(earlier),
         "name": body.name,
         "tags": body.tags,
@@ -203,13 +212,8 @@ def followed_up(
     return Submission.model_validate(given)
 
 
-def asked_for(
-    submission: Submission, runtime: Runtime, agents: Mapping[str, str], principal: Principal
-) -> tuple[str, Settings]:
-    """Return the checked request and the settings of its run. Raises UsageError, and Problem (403) above a ceiling.
-
-    ``agents`` are the models that were set for roles; a model in the submission takes precedence.
-    """
+def asked_for(submission: Submission, runtime: Runtime, principal: Principal) -> tuple[str, Settings]:
+    """Return the checked request and the settings of its run. Raises UsageError, and Problem (403) above a ceiling."""
     request = check_request(submission.request, example=EXAMPLE)
     roles = {
         role: each
@@ -237,13 +241,16 @@ def asked_for(
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
-        models={} if offline else roles or ({} if model else {**usual.models, **agents}),
+        models={} if offline else roles or ({} if model else usual.models),
         offline=offline,
+        only_documents=usual.only_documents or submission.only_documents,
         limits=wanted,
         budgets=(*usual.budgets, *ceilings.budgets(principal.key_id or "")),
         shared=ceilings.shared(principal.key_id or ""),
         no_cache=usual.no_cache or submission.no_cache,
-        budget_given=usual.budget_given or "budget" in given or ceilings.in_money,
+        check=submission.check or usual.check,
+        strict=usual.strict or submission.strict,
+        budget_from="limits.budget" if "budget" in given else A_KEY if ceilings.in_money else usual.budget_from,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
         approve_rules=usual.approve_rules

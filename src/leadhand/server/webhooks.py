@@ -6,11 +6,13 @@ import asyncio
 import ipaddress
 import logging
 from datetime import UTC, datetime
+from functools import partial
 
 from leadhand.app.periodic import Periodic
+from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import ConfigurationError, ToolError
 from leadhand.domain.webhooks import Delivery, Webhook, signed_headers
-from leadhand.ports import ContextStore, WebhookStore
+from leadhand.ports import ContextStore, KeyStore, WebhookStore
 from leadhand.tools.web.fetching import PageFetcher, is_public
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -40,7 +42,10 @@ class Deliverer(Periodic):
     def __init__(self, store: ContextStore, *, local: bool, every_s: float = EVERY_S) -> None:
         super().__init__(every_s)
         self._store = store if isinstance(store, WebhookStore) else None
-        self._sender = PageFetcher(allowed=lambda address: is_reachable(address, local=local))
+        self._senders = {
+            trusted: PageFetcher(allowed=partial(is_reachable, local=trusted and local)) for trusted in (False, True)
+        }
+        """By whether the webhook belongs to an admin: only those may go to addresses of this machine."""
 
     def start(self) -> None:
         """Start the task, if there can be messages."""
@@ -50,19 +55,23 @@ class Deliverer(Periodic):
     async def aclose(self) -> None:
         """Stop the task. Messages that are being sent are sent again by the next server."""
         await super().aclose()
-        await self._sender.aclose()
+        for sender in self._senders.values():
+            await sender.aclose()
 
     async def look(self) -> None:
         """Send the messages that are due. Raises StoreError."""
         while self._store is not None and (due := await self._store.take_deliveries(AT_ONCE)):
-            await asyncio.gather(*(self._send(self._store, *each) for each in due))
+            keys = await self._store.keys() if isinstance(self._store, KeyStore) else ()
+            admins = {"", *(key.key_id for key in keys if allows(key.scopes, Scope.ADMIN))}
+            sending = (self._send(self._store, *each, self._senders[each[1].key_id in admins]) for each in due)
+            await asyncio.gather(*sending)
 
-    async def _send(self, store: WebhookStore, delivery: Delivery, webhook: Webhook) -> None:
+    async def _send(self, store: WebhookStore, delivery: Delivery, webhook: Webhook, sender: PageFetcher) -> None:
         code: int | None = None
         problem = ""
         try:
             headers = signed_headers(webhook.secret, delivery.delivery_id, datetime.now(UTC), delivery.body)
-            code = await self._sender.post(webhook.url, delivery.body.encode(), headers)
+            code = await sender.post(webhook.url, delivery.body.encode(), headers)
             problem = "" if 200 <= code < 300 else f"the receiver answered {code}"
         except ToolError as error:
             problem = error.failure.message

@@ -59,11 +59,11 @@ class Workers:
             raise no_such(f"there is no generated worker {name!r}", "GET /api/workers lists the workers.")
         return found
 
-    async def promote(self, name: str, run_id: str | None, principal: Principal) -> Promotion:
+    async def promote(self, name: str, run_id: str | None, digest: str, principal: Principal) -> Promotion:
         """Carry out a promotion; new runs know the worker. Raises as :meth:`promotion` and its promotion do."""
         async with self._promoting:
             found = await self.promotion(name, run_id, principal)
-            project = await asyncio.to_thread(found.carry_out, self._runtime.toolbox)
+            project = await asyncio.to_thread(found.carry_out, self._runtime.toolbox, digest)
             self._runtime.settings = replace(self._runtime.settings, project=project)
         return found
 

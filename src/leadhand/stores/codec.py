@@ -1,6 +1,6 @@
 """Convert entries of the log to rows and back: the JSON of an event without its ``type``, and the columns beside it.
 
-Pydantic writes and reads the body; upcasters convert events of older releases to the current shape.
+Pydantic writes and reads the body.
 """
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
 from leadhand.domain.errors import RESTORE, StoreError, UnreadableRun, no_such_run
-from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
+from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry
 from leadhand.domain.value import DEEPEST, LARGEST
 
 from .connection import Connection, Corrupt, Dialect
@@ -148,20 +148,6 @@ def read_entries(
             return entries
 
 
-def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[tuple[str, Callable[[], Entry]]]:
-    """Yield the entries of these types in the logs of all runs, run by run and in order: for migrations.
-
-    Each comes as its run's id and a function that decodes it, which raises StoreError for an unreadable entry.
-    """
-    rows = connection.execute(
-        "SELECT run_id, seq, at, epoch, type, version, body FROM events"
-        f" WHERE type IN ({', '.join('?' * len(types))}) ORDER BY run_id, seq",
-        types,
-    )
-    for run_id, *fields in rows:
-        yield run_id, partial(_decoded, run_id, *fields)
-
-
 def entries_of_run(
     connection: Connection, run_id: str, after: int, types: Sequence[str]
 ) -> Iterator[Callable[[], Entry]]:
@@ -247,17 +233,14 @@ def _decoded(
     body: str,
     values: Mapping[str, bytes] = NO_VALUES,
 ) -> Entry:
-    """Decode an entry of any release up to this one. Raises UnreadableRun for a damaged or newer entry."""
+    """Decode an entry. Raises UnreadableRun for one that is damaged or that another release wrote."""
     known = EVENT_TYPES.get(type_)
     try:
-        if known is None or known.version < int(version):
+        if known is None or known.version != int(version):
             name = type_.encode(errors="replace").decode()
-            newer = f"was written by a newer Leadhand: this release does not know {name} in version {int(version)}"
-            raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {newer}", UPGRADE)
-        body = unpack(body, values)
-        if known.version != int(version):
-            body = json.dumps(upcast(type_, int(version), json.loads(body)))
-        event = known.model_validate_json(body)
+            other = f"was written by another Leadhand: this release does not know {name} in version {int(version)}"
+            raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {other}", UPGRADE)
+        event = known.model_validate_json(unpack(body, values))
         return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
         raise _misshapen(run_id, seq, type_, error) from error

@@ -2,9 +2,6 @@
 
 Each commit raises the number in the table ``meta``, then writes it to ``<database>.mark``. The file is therefore never
 ahead, unless the database was truncated, lost its ``-wal`` file, or was replaced by an older copy.
-
-Before schema 13, the number was in the database's header. The new mark begins with ``#``, so that an earlier release
-does not compare it with the header, and says that the database is of a newer one.
 """
 
 from __future__ import annotations
@@ -16,11 +13,10 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Row
+from .connection import Corrupt, Row
 
 Execute = Callable[[str], list[Row]]
 
-IN_TABLE = "#"
 DIGITS = 10
 PAGES_OFFSET = 28
 """Where the header of a database has its number of pages."""
@@ -60,10 +56,9 @@ class CommitMark:
         written = self._written()  # before the database's number, which others raise meanwhile
         if written is None:
             return
-        in_table, expected = written
-        number = (_in_table if in_table else _in_header)(execute)
-        if number is not None and number < expected:
-            raise self._lost(f"lacks its last commits ({number:,} of {expected:,})")
+        number = _in_table(execute)
+        if number is not None and number < written:
+            raise self._lost(f"lacks its last commits ({number:,} of {written:,})")
 
     def open(self) -> None:
         """Open the file: not before a transaction, as a database of another program gets no file. Raises StoreError."""
@@ -74,7 +69,7 @@ class CommitMark:
         """Write the number of a commit to the file."""
         if self._descriptor is not None:
             with suppress(OSError):  # the commit is done; an older number only makes the check less strict
-                os.pwrite(self._descriptor, b"%s%-*d\n" % (IN_TABLE.encode(), DIGITS, number), 0)
+                os.pwrite(self._descriptor, b"%-*d\n" % (DIGITS, number), 0)
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
@@ -90,8 +85,8 @@ class CommitMark:
                 "make the file writable, or choose another database with --database",
             ) from error
 
-    def _written(self) -> tuple[bool, int] | None:
-        """Return whether the number in the file is that of the table, and the number; None without one."""
+    def _written(self) -> int | None:
+        """Return the number in the file; None without one."""
         try:
             text = self._path.read_text(errors="replace").strip()
         except FileNotFoundError:
@@ -100,26 +95,21 @@ class CommitMark:
             raise StoreError(
                 f"cannot read {self._path}: {error.strerror or error}", "make the file readable for this user"
             ) from error
-        number = text.removeprefix(IN_TABLE).strip()
-        return (text.startswith(IN_TABLE), int(number)) if number.isascii() and number.isdecimal() else None
+        return int(text) if text.isascii() and text.isdecimal() else None
 
-    def _lost(self, what: str) -> StoreError:
-        return StoreError(
+    def _lost(self, what: str) -> Corrupt:
+        return Corrupt(
             f"{self._database} has lost events: it {what}",
             f"restore it from a backup, with its -wal file if there is one; to continue with what is left, "
             f"delete {self._path}",
         )
 
 
-def _in_header(execute: Execute) -> int:
-    return execute("PRAGMA user_version")[0][0]
-
-
 def _in_table(execute: Execute) -> int | None:
-    """Return the number in the table, or the one in the header of an older copy; None for a database without either."""
-    columns = [name for (name,) in execute("SELECT name FROM pragma_table_info('meta')")]
-    if "commits" in columns:
-        return execute("SELECT max(commits) FROM meta")[0][0]
-    # Tables that are damaged, or of another program, are explained later.
-    is_other = not columns and execute("SELECT 1 FROM sqlite_master LIMIT 1")
-    return None if is_other else _in_header(execute)
+    """Return the number in the table; None for tables that are damaged, or of another program: that is explained later.
+
+    A database without any tables has no commits.
+    """
+    if not execute("SELECT 1 FROM pragma_table_info('meta') WHERE name = 'commits'"):
+        return None if execute("SELECT 1 FROM sqlite_master LIMIT 1") else 0
+    return execute("SELECT max(commits) FROM meta")[0][0]

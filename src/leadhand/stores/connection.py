@@ -45,7 +45,7 @@ class ReadOnly(StoreError):
 
 
 class Corrupt(StoreError):
-    """A page of the database is damaged: what is stored elsewhere can still be read."""
+    """The database is damaged or has lost something; what is stored elsewhere in it can still be read."""
 
 
 TRIES = 5

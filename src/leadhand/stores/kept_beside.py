@@ -1,4 +1,4 @@
-"""What a database keeps beside the runs: API keys, settings of roles, webhooks and their deliveries."""
+"""What a database keeps beside the runs: API keys, webhooks and their deliveries."""
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from leadhand.domain.errors import StoreError
 
@@ -19,7 +17,7 @@ from .threads import Readers
 from .writer import SideWrite, Writer
 
 if TYPE_CHECKING:
-    from leadhand.domain.access import AgentSettings, ApiKey
+    from leadhand.domain.access import ApiKey
     from leadhand.domain.webhooks import Delivery, Webhook
 
 KEY_COLUMNS = "key_id, name, prefix, digest, scopes, ceilings, created_at, revoked_at, last_used_at"
@@ -62,18 +60,6 @@ class KeptBeside:
     async def used_key(self, key_id: str, at: datetime) -> None:
         use = "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)"
         await self._change(f"4 {key_id}", use, stored(at), key_id, stored(at))
-
-    async def agents(self) -> list[AgentSettings]:
-        return [
-            _agent_of_row(name, body) for name, body in await self._rows("SELECT name, body FROM agents ORDER BY name")
-        ]
-
-    async def set_agent(self, agent: AgentSettings) -> None:
-        insert = "INSERT INTO agents (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
-        await self._change(f"5 {agent.name}", insert, agent.name, agent.model_dump_json())
-
-    async def unset_agent(self, name: str) -> None:
-        await self._change(f"5 {name}", "DELETE FROM agents WHERE name = ?", name)
 
     async def add_webhook(self, webhook: Webhook) -> None:
         rows = [webhooks.webhook_row(webhook)]
@@ -132,16 +118,4 @@ def _key_of_row(row: Row) -> ApiKey:
     except (ValueError, ArithmeticError, TypeError) as error:
         raise StoreError(
             f"the key {row[0]} in the table api_keys is damaged", "restore the database from a backup"
-        ) from error
-
-
-def _agent_of_row(name: str, body: str) -> AgentSettings:
-    """Return the settings of a role in a row. Raises StoreError if they are damaged."""
-    from leadhand.domain.access import AgentSettings  # few processes read settings
-
-    try:
-        return AgentSettings.model_validate_json(body)
-    except ValidationError as error:
-        raise StoreError(
-            f"the settings of the agent {name} are damaged", "restore the database from a backup, or set them again"
         ) from error

@@ -32,7 +32,7 @@ RUNS_READ = 100
 
 COLUMNS = (
     "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
-    " name, tags,"
+    " name, tags, unpriced,"
     " subtasks, completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
 ANNOUNCED = "SELECT host, said, since, attempts, draining FROM hosts ORDER BY since, host"
@@ -185,7 +185,8 @@ def _line(row: Row, living: set[str]) -> RunListing:
         owner = fields["owner"] if fields["owner"] in living else None  # a dead owner does not drive the run
         fields |= {"status": status, "owner": owner, "orphan": owner is None and status in DRIVEN}
         fields |= {"created_at": moment(fields["created_at"]), "finished_at": read_moment(fields["finished_at"])}
-        fields |= {"detached": bool(fields["detached"]), "asking": 0 if status in ENDED else fields["asking"]}
+        fields |= {"detached": bool(fields["detached"]), "unpriced": bool(fields["unpriced"])}
+        fields |= {"asking": 0 if status in ENDED else fields["asking"]}
         fields["tags"] = read_tags(fields["tags"])
         return RunListing(**fields)
     except (ValueError, ArithmeticError, TypeError):  # it must not hide other runs

@@ -20,7 +20,7 @@ RUNS = Table(
     " searched, label_words, name, tags,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
-    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
+    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, unpriced,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
 FIXED = 8
@@ -54,7 +54,7 @@ class RunRow:
 
     __slots__ = (
         "accepted", "approvals", "budget", "counts", "epoch", "finished_at", "fixed", "head_seq", "label_words",
-        "loaded_approvals", "name", "owner", "read", "searched", "status", "tags",
+        "loaded_approvals", "name", "owner", "read", "searched", "status", "tags", "unpriced",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
@@ -64,7 +64,8 @@ class RunRow:
         self.owner = row[10]
         self.counts: tuple[int, int, int] = row[11], row[12], row[13]
         self.read: Row = (self.fixed[4], self.head_seq, self.owner)
-        self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
+        self.unpriced: int = row[14]
+        self.budget = Budget(Account(row[:3], row[15:18], row[18:21]), row[3:6], shared)
         self.accepted: list[AnyEvent] = []
         self.loaded_approvals: dict[str, OpenApproval] = {}
         self.approvals: dict[str, OpenApproval] = {}
@@ -81,7 +82,7 @@ class RunRow:
                 *label_columns(shown, definition.name, definition.tags),
                 *ceilings(definition.limits.ceiling), *counted(definition.held_back),
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
-                0, 0, 0, 0, 0, 0,
+                0, 0, 0, 0, 0, 0, 0,
             ),
             shared,
         )  # fmt: skip
@@ -94,7 +95,7 @@ class RunRow:
         if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
             self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
         self.accepted = []
-        self.counts = change.counts
+        self.counts, self.unpriced = change.counts, int(self.unpriced or change.unpriced)
         if change.labels is not None:
             labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
             self.searched, self.label_words, self.name, self.tags = labels
@@ -107,5 +108,5 @@ class RunRow:
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
             *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, *self.counts, *self.budget.run.spent, *self.budget.run.reserved,
+            self.owner, *self.counts, self.unpriced, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection, Database
+from .connection import Connection, Corrupt, Database
 
-VERSION = 13
+VERSION = 1
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
-TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
-"""The tables of the first schema: a database that has all of them is Leadhand's."""
-
-_ADDED: dict[int, frozenset[str]] = {
-    2: frozenset({"asking", "api_keys", "agents"}),
-    3: frozenset({"open_approvals", "allowances"}),
-    5: frozenset({"shared_accounts"}),
-    8: frozenset({"webhooks", "deliveries"}),
-    10: frozenset({"places"}),
-    11: frozenset({"run_texts"}),
+FIRST = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
+"""Tables that a database of Leadhand has and that of another program has not."""
+TABLES = FIRST | {
+    *("open_approvals", "api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places"),
+    "run_texts",
 }
-_DROPPED: dict[int, frozenset[str]] = {3: frozenset({"asking"})}
-
-
-def _until(version: int, changes: dict[int, frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*(tables for at, tables in changes.items() if at <= version))
-
-
-LATER_TABLES = {version: _until(version, _ADDED) - _until(version, _DROPPED) for version in range(1, VERSION + 1)}
-"""The tables that a schema has besides those of the first."""
 
 
 def version_of(connection: Connection, database: Database) -> int:
@@ -37,11 +23,11 @@ def version_of(connection: Connection, database: Database) -> int:
     Raises StoreError for a database that is damaged, of another program, or of a schema newer than this release knows.
     """
     there = _tables(connection, database)
-    missing = TABLES - there
+    missing = FIRST - there
     if missing:
-        if len(missing) * 2 < len(TABLES):  # another program does not have most of these tables by chance
+        if len(missing) * 2 < len(FIRST):  # another program does not have most of these tables by chance
             raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
-        if there & TABLES.union(*LATER_TABLES.values()) or (there and database.dialect.alone):
+        if there & TABLES or (there and database.dialect.alone):
             raise StoreError(
                 f"{database.name} has tables of another program ({', '.join(sorted(there)[:3])}, …)",
                 "use a separate database for Leadhand"
@@ -51,10 +37,10 @@ def version_of(connection: Connection, database: Database) -> int:
     version = _recorded(connection, database)
     if version > VERSION:
         raise StoreError(
-            f"{database.name} was written by a newer release of Leadhand (schema {version}; this one knows {VERSION})",
-            "upgrade: pip install -U leadhand (the database was not touched)",
+            f"{database.name} was written by another release of Leadhand (schema {version}; this one knows {VERSION})",
+            "upgrade: pip install -U leadhand, or choose another with --database (this one was not touched)",
         )
-    missing = LATER_TABLES[min(version, max(LATER_TABLES))] - _tables(connection, database)
+    missing = TABLES - _tables(connection, database)
     if _recorded(connection, database) != version:  # another process has migrated it between these statements
         return version_of(connection, database)
     if missing:
@@ -87,8 +73,8 @@ def _recorded(connection: Connection, database: Database) -> int:
     return version
 
 
-def _damaged(database: Database, what: str) -> StoreError:
-    return StoreError(
+def _damaged(database: Database, what: str) -> Corrupt:
+    return Corrupt(
         f"{database.name} is damaged: {what}",
         "restore it from a backup, or choose another with --database (this one was not touched)",
     )

@@ -12,8 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError, no_such_run
@@ -41,9 +40,6 @@ from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .upkeep import UNNAMED_S
 from .writer import Writer
-
-if TYPE_CHECKING:
-    from .transfer import Moved, Progress
 
 LOGGER = logging.getLogger("leadhand")
 PATIENCE_S = 60.0
@@ -308,25 +304,6 @@ class SqlContextStore(KeptBeside):
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)
-
-    async def move_to(self, target: SqlContextStore, progress: Progress = lambda _: None) -> Moved:
-        """Move everything to another store, which is empty: see :func:`.transfer.transfer`.
-
-        Cancelling the wait stops it; it can be started again. ``progress`` is called on another thread.
-        """
-        from .transfer import transfer  # a database is moved once
-
-        stopped = Event()
-
-        def report(moved: Moved) -> None:
-            if stopped.is_set():
-                raise StoreError("the migration was stopped", "start it again; what has arrived is not sent twice")
-            progress(moved)
-
-        try:
-            return await asyncio.to_thread(transfer, self._database, self._hold, target._database, report)
-        finally:
-            stopped.set()
 
     async def check_writable(self) -> None:
         """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""

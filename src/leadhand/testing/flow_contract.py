@@ -4,7 +4,8 @@
         flow = Translate()
         options = {"languages": ["French"]}
 
-The suite plays runs without models, tools or a clock: every worker answers as :meth:`FlowContract.reply` says.
+The suite plays runs without models, tools or a clock: every worker answers as :meth:`FlowContract.reply` says, and a
+judge confirms every claim.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.domain.value import objects_of
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.flows.flow import Flow, FlowPolicy
+from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Flow
+from leadhand.flows.policy import FlowPolicy
 from leadhand.flows.run_view import AssignmentView
+from leadhand.verify.roles import judging_roles
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
 _ROUNDS = 1_000
@@ -61,9 +66,9 @@ class FlowContract:
         """Return the log of a whole run; of one that continues after ``entries``. ``failing`` names what breaks."""
         log = list(entries) or [_entry(1, ev.RunStarted(definition=self.definition()))]
         state = replay("run_1", log)
-        policy = FlowPolicy(self.flow, state.definition)
+        policy = policy_of(self.flow, state.definition)
         for _ in range(_ROUNDS):
-            events = self._decided(state, policy) or self._worked(state, failing)
+            events = self._decided(state, policy) or self._worked(state, policy, failing)
             if not events:
                 break
             for event in events:
@@ -77,14 +82,17 @@ class FlowContract:
     def definition(self) -> RunDefinition:
         """Return what a run of the flow is pinned to."""
         checked = self.flow.checked_options(self.options)
+        roles = tuple(self.flow.roles(checked))
         return RunDefinition(
             request=self.request,
             flow=self.flow.name,
             flow_version=self.flow.version,
-            roles=tuple(self.flow.roles(checked)),
+            roles=roles,
             models=ModelChoice(default="scripted"),
             tools=tuple(self.tools),
             options=checked.model_dump(mode="json"),
+            check="judge",
+            judging=judging_roles("judge", roles, verifier=False),
         )
 
     def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
@@ -98,7 +106,7 @@ class FlowContract:
                 return events
         return []
 
-    def _worked(self, state: RunState, failing: str) -> list[ev.AnyEvent]:
+    def _worked(self, state: RunState, policy: FlowPolicy, failing: str) -> list[ev.AnyEvent]:
         if not state.live:
             return []
         key = next(iter(state.live))
@@ -109,8 +117,11 @@ class FlowContract:
         attempt = assignment.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
-        view = AssignmentView(assignment)
-        reply, found = self.reply(view, role), self.returned(view, role)
+        view, brief = AssignmentView(assignment), policy.brief(state, assignment)
+        if role in state.definition.judging:
+            reply, found = _judged(brief), None
+        else:
+            reply, found = self.reply(view, role), self.returned(view, role)
         text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
         called = ev.ModelCallReturned(
             attempt=attempt,
@@ -141,7 +152,7 @@ class FlowContract:
         if found is not None and found.asks and used[-1].call_id not in assignment.attempt.answers:
             waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
-        recorded = FlowPolicy(self.flow, state.definition).accepted(state, assignment, value, text, used)
+        recorded = policy.accepted(state, assignment, value, text, used, brief)
         result = WorkResult(
             task_name=key,
             ok=True,
@@ -184,14 +195,14 @@ class FlowContract:
                 continue
             state = replay("run_1", self.play(failing=key))
             assert state.finished is not None
-            waived = key in FlowPolicy(self.flow, state.definition).outcome(state).waived
+            waived = key in policy_of(self.flow, state.definition).outcome(state).waived
             assert waived or any(gap.assignment == key for gap in state.finished.gaps), (
                 f"{key} failed, and no gap says so"
             )
 
     def test_it_is_pure(self) -> None:
         log = self.play()
-        policy = FlowPolicy(self.flow, self.definition())
+        policy = policy_of(self.flow, self.definition())
         for length in range(1, len(log) + 1):
             state = replay("run_1", log[:length])
             if state.finished is None:
@@ -205,7 +216,14 @@ class FlowContract:
         for length in range(1, len(log)):
             again = replay("run_1", self.play(log[:length])).finished
             assert again is not None
-            assert (again.status, again.answer) == (whole.status, whole.answer), f"cut after event {length}"
+            for name in ("status", "answer", "judgement"):
+                assert getattr(again, name) == getattr(whole, name), f"{name}, cut after event {length}"
+
+
+def _judged(brief: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reply of a judge that confirms every claim, and misses nothing."""
+    claims = objects_of(brief.get("claims"))
+    return {"verdicts": {str(claim["n"]): "confirmed" for claim in claims}, "doubts": [], "missing": []}
 
 
 def _entry(seq: int, event: ev.AnyEvent) -> ev.Entry:

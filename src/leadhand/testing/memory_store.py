@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Unpack
 
-from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
+from leadhand.domain.access import ApiKey, key_exists, no_such_key
 from leadhand.domain.allowance import Account
 from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import UsageError, no_such_run
@@ -50,7 +50,6 @@ class MemoryStore:
         self._records: dict[str, RunRecord] = {}
         self._shared: dict[str, Account] = {}
         self._keys: dict[str, ApiKey] = {}
-        self._agents: dict[str, AgentSettings] = {}
         self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, tuple[datetime, datetime]] = {}
@@ -170,15 +169,6 @@ class MemoryStore:
         key = self._keys.get(key_id)
         if key is not None and (key.last_used_at is None or key.last_used_at < at):
             self._keys[key_id] = key.evolve(last_used_at=at)
-
-    async def agents(self) -> list[AgentSettings]:
-        return sorted(self._agents.values(), key=lambda agent: agent.name)
-
-    async def set_agent(self, agent: AgentSettings) -> None:
-        self._agents[agent.name] = agent
-
-    async def unset_agent(self, name: str) -> None:
-        self._agents.pop(name, None)
 
     async def blob(self, digest: str) -> bytes:
         return self._blobs[digest]

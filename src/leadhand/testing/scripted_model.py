@@ -14,11 +14,13 @@ from leadhand.domain.value import object_of, objects_of, text_of
 
 from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step
+from .steps import all_confirmed as all_confirmed
 from .steps import brief_of as brief_of
 from .steps import calls as calls
 from .steps import calls_all as calls_all
 from .steps import fails as fails
 from .steps import gives as gives
+from .steps import judges as judges
 from .steps import plans as plans
 from .steps import results_of as results_of
 from .steps import reviews as reviews
@@ -57,12 +59,12 @@ class ScriptedModel:
     """The Models port, scripted.
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
-    what a request is for, where calls come in no fixed order: ``ScriptedModel(plan=[…], review=[…], work=[…],
-    compose=[…], shape=[…])``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles, then the
-    plain list. A single step or function instead of a list answers every call of its role.
+    the role of a request (:func:`role_of`), where calls come in no fixed order: ``ScriptedModel(plan=[…], work=[…],
+    review=[…], judge=all_confirmed)``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles,
+    then the plain list. A single step or function instead of a list answers every call of its role.
 
-    ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
-    joins the summaries. ``sleep`` is what a step's delay waits with.
+    ``lenient`` reviews, composes and judges by itself where nothing is scripted: it accepts what completed, drops the
+    rest, joins the summaries and confirms every claim. ``sleep`` is what a step's delay waits with.
 
     As a context manager, sync or async, it checks at the end that every step was used. ``requests`` are the calls in
     the order of arrival, ``most_at_once`` is how many ran at the same time, ``abandoned`` how many were cancelled. A
@@ -73,13 +75,9 @@ class ScriptedModel:
         self,
         script: Iterable[Scripted] = (),
         *,
-        plan: Script = (),
-        review: Script = (),
-        work: Script = (),
-        compose: Script = (),
-        shape: Script = (),
         lenient: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        **roles: Script,
     ) -> None:
         self.requests: list[ModelRequest] = []
         self.most_at_once = 0
@@ -88,7 +86,6 @@ class ScriptedModel:
         self._unexpected: list[str] = []
         self._rules: list[_Rule] = []
         self._script = _rule("the script", lambda _: True, script)
-        roles = {"plan": plan, "review": review, "work": work, "compose": compose, "shape": shape}
         self._roles = [
             _rule(role, lambda request, role=role: role_of(request) == role, steps) for role, steps in roles.items()
         ]
@@ -156,6 +153,8 @@ class ScriptedModel:
             return _lenient_review(brief_of(request))
         if self._lenient and role == "compose":
             return says(_joined(objects_of(brief_of(request).get("results"))))
+        if self._lenient and role == "judge":
+            return all_confirmed(request)
         message = f"call {len(self.requests)} was not expected: {_described(request, role)}"
         self._unexpected.append(message)
         raise ScriptError(message)

@@ -1,4 +1,4 @@
-"""The steps of a scripted model: say something, call tools, plan, review or fail."""
+"""The steps of a scripted model: say something, call tools, plan, review, judge or fail."""
 
 from __future__ import annotations
 
@@ -165,6 +165,31 @@ def reviews(
     return gives(review)
 
 
+def judges(
+    *doubts: Mapping[str, Any], verdict: str = "confirmed", missing: Iterable[Mapping[str, str]] = ()
+) -> Callable[[ModelRequest], Step]:
+    """Verdicts on the claims of a request: that of the first doubt whose ``part`` is in a claim, else ``verdict``.
+
+    A doubt is an entry of a judge's ``doubts`` without the number of its claim; its verdict is contradicted unless it
+    has another one: ``judges({"part": "12 °C", "why": "…", "evidence": "wo-001.0", "quote": "21 °C"})``.
+    """
+
+    def judge(request: ModelRequest) -> Step:
+        verdicts: dict[str, str] = {}
+        found: list[dict[str, Any]] = []
+        for claim in objects_of(brief_of(request).get("claims")):
+            doubt = next((each for each in doubts if each["part"] in claim["text"]), None)
+            verdicts[str(claim["n"])] = verdict if doubt is None else doubt.get("verdict", "contradicted")
+            found += [{"why": "", **doubt, "claim": claim["n"]}] if doubt is not None else []
+        return gives({"verdicts": verdicts, "doubts": found, "missing": [dict(part) for part in missing]})
+
+    return judge
+
+
+all_confirmed = judges()
+"""A judge that confirms every claim."""
+
+
 def fails(
     class_: FailureClass | str,
     type: str = "",
@@ -197,9 +222,9 @@ def brief_of(request: ModelRequest) -> dict[str, Any]:
 
 def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     """The results of the subtasks that a review judges, by key, in order; None for a subtask that is not completed."""
-    verified = object_of(brief.get("verified"))
+    as_ordered = object_of(brief.get("as_ordered"))
     found: dict[str, dict[str, Any] | None] = {
-        key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in verified.items()
+        key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in as_ordered.items()
     }
     found |= {key: result for key, _, result in chosen_results(brief)}
     for shown in objects_of(brief.get("subtasks")):
@@ -209,10 +234,11 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
 
 
 def role_of(request: ModelRequest) -> str:
-    """Return the purpose of a request: ``plan``, ``review``, ``work``, ``compose``, or another name in its output."""
+    """Return the purpose of a request: ``plan``, ``review``, ``judge``, ``confirm`` or another name in its output;
+    without one, ``work``, ``compose``, ``correct`` or what its brief says."""
     if request.output is not None:
         return request.output.name
     brief = brief_of(request)
     if request.role == "work" or "subtask" in brief or brief.keys() == {"goal"}:
         return "work"
-    return text_of(brief.get("task")) or "other"
+    return text_of(brief.get("task")) or ("correct" if brief.keys() >= {"answer", "problems"} else "other")

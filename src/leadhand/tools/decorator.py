@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, ge
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.frozen import thawed
 from leadhand.domain.text import check_names
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.tool_limits import (
@@ -133,7 +134,7 @@ class Tool(Generic[_P, _R]):
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
         """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
-            given = self._arguments[0].model_validate(args)
+            given = self._arguments[0].model_validate(thawed(args))
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:8]

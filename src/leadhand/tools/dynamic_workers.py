@@ -37,7 +37,7 @@ async def worker_create(
     *,
     context: ToolContext,
 ) -> ToolReturn:
-    """Make a worker for the rest of this run, or a new version of one that you made. Call it with worker_call.
+    """Make a worker for this run, or a new version of one that you made. Call it with worker_call, also in this reply.
 
     Args:
         name: Letters, digits, - and _; the name by which you call it.

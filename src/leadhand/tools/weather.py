@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, TypeVar
 
 from pydantic import Field
 
-from leadhand.domain.days import MONTHS, WEEKDAYS, date_of, day_phrase
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json
@@ -76,6 +75,13 @@ CONDITIONS: dict[int, str] = {
 """The part of WMO code table 4677 that Open-Meteo uses (open-meteo.com/en/docs, "WMO Weather interpretation")."""
 
 
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
 # Arguments are described beside them, not in the docstring: every run has this tool, and docstring_parser takes 13 ms.
 Location = Annotated[
     str,
@@ -134,17 +140,20 @@ async def weather_tool(
 def read_day(text: str, today: date) -> tuple[date, int]:
     """Return the first date that ``text`` names and how many days it covers (2 for "weekend", on a Sunday 1; else 1).
 
-    ``monday`` may be today, ``next monday`` not. Raises ``ToolError`` (``bad_day``) for anything it cannot read.
+    ``monday`` may be today. Raises ``ToolError`` (``bad_day``) for any other text.
     """
-    said = text.title().split() or ["Today"]
-    found = day_phrase(said, today)
-    if found is None or found[1] != len(said) or found[0].days > 2:
-        raise ToolError(
-            f"cannot read the day {text!r}",
-            type="bad_day",
-            next_action='say "now", "today", "tomorrow", a weekday, "weekend" or a date such as 2026-11-24',
-        )
-    return date_of(found[0], today), found[0].days
+    said, sunday = text.strip().casefold() or "today", 6
+    if said in ("now", "today", "tomorrow"):
+        return today + timedelta(days=said == "tomorrow"), 1
+    if said == "weekend":
+        return (today, 1) if today.weekday() == sunday else (today + timedelta(days=sunday - 1 - today.weekday()), 2)
+    if said.title() in WEEKDAYS:
+        return today + timedelta(days=(WEEKDAYS.index(said.title()) - today.weekday()) % 7), 1
+    try:
+        return date.fromisoformat(said), 1
+    except ValueError:
+        how = 'say "now", "today", "tomorrow", a weekday, "weekend" or a date such as 2026-11-24'
+        raise ToolError(f"cannot read the day {text!r}", type="bad_day", next_action=how) from None
 
 
 def in_words(day: date) -> str:

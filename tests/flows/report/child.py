@@ -17,7 +17,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.report.reports import SOUND, TOPIC, WRONG, assignment_of, cut, lead, model
+from flows.judges import assignment_of, judge
+from flows.report.reports import CONTRADICTED, SOUND, TOPIC, WRONG, cut, lead, model
 from leadhand.testing.scripted_model import calls
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
@@ -38,8 +39,8 @@ def research_of_documents(request: Any) -> Any:
 
 
 async def live() -> None:
-    scripted = model(draft_1=WRONG)
-    more: dict[str, Any] = {}
+    scripted = model(draft_1=WRONG, judge=judge(CONTRADICTED))
+    more: dict[str, Any] = {"check": "judge"}
     if CONFIG.get("searches"):
         scripted = model(researcher=research_of_documents, writer="# Heat pumps\n\nThe boiler is old [p1].")
         more = {"offline": True, "documents": CONFIG.get("documents")}
@@ -51,6 +52,7 @@ async def live() -> None:
 
     async def noted(request: Any, on_text: Any = None) -> Any:
         name = assignment_of(request)
+        name = "-".join(name.split("-")[:2]) if request.role == "judge" else name  # without the digest of the draft
         note(name)
         seen[name] += 1
         if CONFIG["hold"] == (name if seen[name] == 1 else f"{name}#{seen[name]}"):
@@ -66,7 +68,7 @@ async def live() -> None:
         answer = await run.answer()
         task = answer.document["task"]
         ended = {"status": answer.status.value, "answer": answer.text, "drafts": len(task["drafts"])}
-        print(json.dumps({**ended, "sources": [source["url"] for source in answer.sources]}))
+        print(json.dumps({**ended, "sources": [source.url for source in answer.sources]}))
 
 
 asyncio.run(live())

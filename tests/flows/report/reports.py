@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from flows.judges import Wrong, assignment_of
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.domain.conversation import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, calls, fails
@@ -26,7 +27,9 @@ A heat pump in a house of 1930 needs 9 kW [p1].
 
 The installation costs 18,000 euros [p2]."""
 WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
+CONTRADICTED = Wrong("needs 25 kW", "p1", "needs 9 kW")
 APPROVED = {"verdict": "APPROVED", "findings": []}
+REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"claim": 3, "problem": "name the year"}]}
 
 Answers = Mapping[str, Any]
 """By role, or by assignment: an answer, or a function of the request. A function may return an answer, too."""
@@ -59,19 +62,7 @@ def research(request: ModelRequest) -> Any:
     return {"summary": PASSAGES[name], "findings": [{"statement": PASSAGES[name], "passages": [name]}]}
 
 
-def review(request: ModelRequest) -> Any:
-    brief = brief_of(request)
-    if "passages" in brief:
-        return {"support": [{"sentence": each["sentence"], "supported": True} for each in brief["sentences"]]}
-    return APPROVED
-
-
-ANSWERS: Answers = {"planner": plan, "researcher": research, "writer": SOUND, "reviewer": review}
-
-
-def assignment_of(request: ModelRequest) -> str:
-    """The assignment that a request belongs to."""
-    return request.key.split("/")[1]
+ANSWERS: Answers = {"planner": plan, "researcher": research, "writer": SOUND, "reviewer": APPROVED}
 
 
 def model(**answers: Any) -> ScriptedModel:
@@ -97,8 +88,9 @@ def lead(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:
 
 
 def report(home: Path, scripted: ScriptedModel | None = None, **options: Any) -> Answer:
-    """Carry out a report."""
-    return lead(home, scripted or model()).run_sync(TOPIC, flow="report", **options)
+    """Carry out a report; ``options`` are those of the flow, and who checks it."""
+    opened = lead(home, scripted or model(), check=options.pop("check", None))
+    return opened.run_sync(TOPIC, flow="report", **options)
 
 
 def in_turn(*answers: Any) -> Callable[[ModelRequest], Any]:

@@ -13,7 +13,7 @@ from leadhand.testing.faults import request_of
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import Step, brief_of
 
-from .reports import SOUND, TOPIC, cut, in_turn, lead, model, report, search
+from .reports import REVISE, SOUND, TOPIC, cut, in_turn, lead, model, report, search
 
 BEGINNING, _, END = SOUND.partition("## Costs")
 COSTS = f"## Costs{END}"
@@ -37,12 +37,11 @@ def test_a_draft_that_was_cut_off_is_continued(home: Path, first: str, rest: str
     scripted = model(writer=in_turn(cut(first), rest))
     answer = report(home, scripted)
 
-    assert (answer.status, answer.gaps) == (RunStatus.SUCCEEDED, [])
+    assert (answer.status, answer.gaps) == (RunStatus.SUCCEEDED, ())
     (draft,) = answer.document["task"]["drafts"]
     assert [line for line in draft["text"].splitlines() if line] == [line for line in SOUND.splitlines() if line]
     assert len(writing(scripted)) == 2
     said = writing(scripted)[1].messages[-1].text
-    assert "It is kept up to this line" in said
     assert first.rstrip().rpartition("\n")[0].rstrip().rpartition("\n")[2] in said
 
 
@@ -76,9 +75,9 @@ def test_a_draft_that_never_ends_fails_with_what_helps(home: Path) -> None:
     assert answer.status is RunStatus.PARTIAL, "the research is usable"
     failed = next(each for each in answer.document["assignments"] if each["id"] == "draft-1")["failure"]
     assert (failed["type"], "--max-output-tokens" in failed["next_action"]) == ("cut_answer", True)
-    assert "did not end within 8 replies of 2000 tokens" in failed["message"]
+    assert "8 replies of 2000 tokens" in failed["message"]
     assert len(writing(scripted)) == 8
-    assert "too long. Write it again in at most 666 words" in str(writing(scripted)[-1].messages[-1])
+    assert "666 words" in str(writing(scripted)[-1].messages[-1])
 
 
 def test_a_draft_that_repeats_itself_is_written_again_in_fewer_words(home: Path) -> None:
@@ -91,11 +90,12 @@ def test_a_draft_that_repeats_itself_is_written_again_in_fewer_words(home: Path)
 
 
 def test_a_revision_of_a_long_draft_is_continued_too(home: Path) -> None:
-    wrong = COSTS.replace("18,000", "90,000")
-    scripted = model(draft_1=in_turn(cut(f"{BEGINNING}## Co"), wrong), draft_2=in_turn(cut(f"{BEGINNING}## Co"), COSTS))
+    begins = cut(f"{BEGINNING}## Co")
+    scripted = model(draft_1=in_turn(begins, COSTS), draft_2=in_turn(begins, COSTS), review_1=REVISE)
     answer = report(home, scripted)
 
-    assert (answer.status, len(answer.document["task"]["drafts"])) == (RunStatus.SUCCEEDED, 2)
+    drafts = [each["text"] for each in answer.document["task"]["drafts"]]
+    assert (answer.status, drafts) == (RunStatus.SUCCEEDED, [SOUND, SOUND])
 
 
 def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> None:
@@ -106,7 +106,7 @@ def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> No
 
 
 async def test_a_draft_is_continued_over_http(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    roles = {"most": "planner", "question": "researcher", "most_words": "writer", "sentences": "reviewer"}
+    roles = {"most": "planner", "question": "researcher", "most_words": "writer", "claims": "reviewer"}
     scripted = model(writer=in_turn(cut(f"{BEGINNING}## Costs\n\nThe inst"), COSTS))
 
     async def said(body: dict[str, Any]) -> Any:

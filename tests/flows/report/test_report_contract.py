@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from flows.judges import contradicting, judging
 from leadhand import ToolReturn
-from leadhand.domain.run import Role
+from leadhand.domain.run import Role, RunDefinition
 from leadhand.flows import AssignmentView
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract
 from leadhand.tools.web import web_fetch, web_search
 
-from .reports import APPROVED, PASSAGES, SOUND, TOPIC, WRONG, source
+from .reports import APPROVED, CONTRADICTED, PASSAGES, SOUND, TOPIC, WRONG, source
 
 SECTIONS = [{"heading": "Size", "question": "Which size?"}, {"heading": "Costs", "question": "Which costs?"}]
 
@@ -20,6 +21,9 @@ class TestReport(FlowContract):
     flow = ReportFlow()
     request = TOPIC
     tools = (web_search.spec, web_fetch.spec)
+
+    def definition(self) -> RunDefinition:
+        return judging(super().definition())
 
     def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
         if role.name != "researcher":
@@ -35,8 +39,7 @@ class TestReport(FlowContract):
                 return {"summary": "found", "findings": [{"statement": PASSAGES[name], "passages": [name]}]}
             case "writer":
                 return WRONG if assignment.id == "draft-1" else SOUND
-            case _ if "sentences" in assignment.input:
-                support = [{"sentence": each, "supported": True} for each in assignment.input["sentences"]]
-                return {"support": support}
+            case "judge":
+                return contradicting(assignment, 3 if assignment.input["of"] == 1 else 0, CONTRADICTED)
             case _:
                 return APPROVED

@@ -15,7 +15,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.research.runs import QUESTION, SOUND, both, lead, model, search
+from flows.judges import judge
+from flows.research.runs import QUESTION, SOUND, WRITTEN, both, lead, model, search
 from leadhand import Leadhand
 from leadhand.testing.scripted_model import brief_of, calls
 
@@ -30,8 +31,8 @@ def name_of(request: Any) -> str:
 
 async def live() -> None:
     todos = calls("todo_list_write", todos=[{"id": "1", "content": "costs", "status": "pending"}])
-    written = SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
-    scripted = model(lead=lead(todos, both, calls("filesystem_read", path="memory/size.md"), SOUND), writer=written)
+    read = calls("filesystem_read", path="memory/size.md")
+    scripted = model(lead=lead(todos, both, read, SOUND), writer=WRITTEN, judge=judge())
     ask = scripted.ask
 
     async def noted(request: Any, on_text: Any = None) -> Any:
@@ -45,7 +46,7 @@ async def live() -> None:
         return await ask(request, on_text)
 
     scripted.ask = noted
-    async with Leadhand(home=Path(CONFIG["home"]), models=scripted, tools=[search]) as opened:
+    async with Leadhand(home=Path(CONFIG["home"]), models=scripted, tools=[search], check="judge") as opened:
         resumed, limits = CONFIG.get("resume"), CONFIG.get("limits", {})
         run = await (opened.resume(resumed, **limits) if resumed else opened.start(QUESTION, flow="research", **limits))
         print(json.dumps({"run_id": run.run_id}), flush=True)

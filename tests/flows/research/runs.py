@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from flows.judges import Wrong
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.domain.conversation import ModelRequest, ToolMessage
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
@@ -17,7 +18,11 @@ PASSAGES = {
     "bbbbbbbb.1": "The installation costs 18,000 euros.",
 }
 SOUND = "A heat pump in a house of 1930 needs 9 kW [aaaaaaaa.1]. The installation costs 18,000 euros [bbbbbbbb.1]."
+WRITTEN = SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+"""The sound answer as the writer gives it."""
+SHOWN = WRITTEN.replace("[p", "[")
 WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
+CONTRADICTED = Wrong("needs 25 kW", "p1", "needs 9 kW")
 
 
 def source(name: str) -> dict[str, Any]:
@@ -71,13 +76,9 @@ def subagent(request: ModelRequest) -> Any:
     return {"summary": found, "artifact_path": f"memory/{name}.md"}
 
 
-def review(request: ModelRequest) -> Any:
-    return {"support": [{"sentence": each["sentence"], "supported": True} for each in brief_of(request)["sentences"]]}
-
-
 def model(**answers: Any) -> ScriptedModel:
     """Return a model with which a run succeeds; ``answers`` replace those of roles, or of subagents by task."""
-    given = {"lead": lead(both, SOUND), "subagent": subagent, "reviewer": review, **answers}
+    given = {"lead": lead(both, SOUND), "subagent": subagent, **answers}
 
     def answer(request: ModelRequest) -> Any:
         name = brief_of(request)["task"]["task_name"] if request.role == "subagent" else ""
@@ -91,9 +92,7 @@ def model(**answers: Any) -> ScriptedModel:
 
 def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> Answer:
     """Carry out a research run; ``more`` are options of the flow, and settings of Leadhand."""
-    options = {
-        name: more.pop(name) for name in ("max_turns", "max_subagents", "review", "max_revisions") if name in more
-    }
+    options = {name: more.pop(name) for name in ("max_turns", "max_subagents", "max_revisions") if name in more}
     lead = Leadhand(home=home, models=scripted or model(), tools=[search], **more)
     return lead.research_sync(QUESTION, **options)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flows.judges import contradicting, judging
 from leadhand import ToolReturn
-from leadhand.domain.run import Role
+from leadhand.domain.run import Role, RunDefinition
 from leadhand.flows import AssignmentView
 from leadhand.flows.research.flow import ResearchFlow
 from leadhand.flows.research.shapes import Task
@@ -14,7 +15,7 @@ from leadhand.tools import research
 from leadhand.tools.research import subagent_run
 from leadhand.tools.web import web_search
 
-from .runs import PASSAGES, QUESTION, SOUND, WRONG, source, task
+from .runs import CONTRADICTED, PASSAGES, QUESTION, WRITTEN, WRONG, source, task
 
 TOOLS = [getattr(research, name).spec for name in research.__all__]
 
@@ -23,6 +24,9 @@ class TestResearch(FlowContract):
     flow = ResearchFlow()
     request = QUESTION
     tools = (web_search.spec, *TOOLS)
+
+    def definition(self) -> RunDefinition:
+        return judging(super().definition())
 
     def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
         match role.name:
@@ -39,7 +43,7 @@ class TestResearch(FlowContract):
                 return WRONG
             case "subagent":
                 return {"summary": " ".join(f"{text} [{id_}]" for id_, text in PASSAGES.items())}
-            case "writer":
-                return SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
+            case "judge":
+                return contradicting(assignment, 1 if assignment.input["of"] == 0 else 0, CONTRADICTED)
             case _:
-                return {"support": [{"sentence": each, "supported": True} for each in assignment.input["sentences"]]}
+                return WRITTEN

@@ -136,17 +136,18 @@ async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitabl
     async with open_reader(store) as runtime:
         pending = await approvals.find_approval(runtime, given)
         say(await answer(runtime, pending))
-        await _say_where(runtime, pending.run_id, store)
+        await say_where(runtime, pending.run_id, store)
 
 
-async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
+async def say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
+    """Print where a run continues whose request is answered."""
     listing = await _settled(runtime, run_id)
     if listing.status in ENDED:
         say(f"{run_id} continued and has finished: {store.command('runs', 'show', run_id)}")
     elif listing.owner is not None:
         say(f"{run_id} continues in the process that drives it: {store.command('runs', 'watch', run_id)}")
     elif listing.asking:
-        say(f"{run_id} waits for further approval: {store.command('approvals', 'list')}")
+        say(f"{run_id} still waits for a person: {store.command('runs', 'show', run_id)}")
     else:
         resume = await resume_line(runtime.store, run_id, store)
         say(f"No process is driving {run_id}{await _server(runtime, listing)} with: {resume}")

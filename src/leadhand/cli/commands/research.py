@@ -7,7 +7,7 @@ from typing import Annotated
 from leadhand.app.flows import RESEARCH
 from leadhand.cli.commands.run import Groups, Job
 from leadhand.cli.flag_values import flow_options
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
 
 EXAMPLE = 'leadhand research "How do heat pumps perform in old houses?"'
 
@@ -18,7 +18,6 @@ async def research(
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
     max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
-    no_review: NoReview = False,
     option: OtherOptions = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
@@ -28,6 +27,6 @@ async def research(
 ) -> int:
     """Answer a question by research and print the answer."""
     options = flow_options(option)
-    given = {"max_turns": max_turns, "max_revisions": max_revisions, "review": False if no_review else None}
+    given = {"max_turns": max_turns, "max_revisions": max_revisions}
     options |= {name: value for name, value in given.items() if value is not None}
     return await job.run(question, RESEARCH, lambda _lead: options, EXAMPLE, Groups(models, limits, output, store))

@@ -25,6 +25,7 @@ from leadhand.cli.options import (
     FlowFlags,
     LimitFlags,
     ModelFlags,
+    OnlyDocuments,
     Output,
     StoreFlags,
     Tools,
@@ -59,6 +60,7 @@ class Job:
 
     tools: Tools = ()
     documents: Documents = None
+    only_documents: OnlyDocuments = False
     approve: Annotated[
         tuple[str, ...],
         Flag(
@@ -121,6 +123,7 @@ class Job:
         flags: dict[str, Any] = {
             "tools": all_tools(self.tools),
             "documents": self.documents,
+            "only_documents": self.only_documents,
             "on_text": shown.write_draft,
             **approving,
         }

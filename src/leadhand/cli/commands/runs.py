@@ -148,7 +148,7 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
         run = Run(runtime, await runtime.load(listing.run_id), drive=False)
         await print_result(run, output)
         resume = resume_command(store, listing.run_id, definition)
-        say_end(run.state, store, resume=resume)
+        say_end(run.state, store, ())
         if listing.orphan:
             say(f"The process of this run died. Resume with: {resume}")
             return Exit.FAILED

@@ -93,7 +93,7 @@ async def runs_resume(
     """Resume a run that was paused or whose process died; with a higher limit, also one that ran out of it."""
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
-    driver = _Driver(tools, output, store)
+    driver = Driver(tools, output, store)
     states, unreadable = await _resumable(store, run_id)
     for error in unreadable:
         print_error(error.what, error.how)
@@ -153,7 +153,7 @@ async def runs_retry(
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
     what = ", ".join(subtask) or "the failed subtasks"
     done = f"retrying {what}{' with your arguments' if args is not None else ''}"
-    return await _Driver(tools, output, store).steer(run_id, request, done, limits.given)
+    return await Driver(tools, output, store).steer(run_id, request, done, limits.given)
 
 
 async def runs_skip(
@@ -168,7 +168,7 @@ async def runs_skip(
 ) -> int:
     """Skip a subtask that is not running."""
     request = operator.skip(by=user(), subtask=subtask, reason=reason or "")
-    return await _Driver(tools, output, store).steer(run_id, request, f"{subtask} is skipped")
+    return await Driver(tools, output, store).steer(run_id, request, f"{subtask} is skipped")
 
 
 async def runs_supply(
@@ -184,7 +184,7 @@ async def runs_supply(
 ) -> int:
     """Enter the result of a subtask that failed or has not started."""
     request = operator.supply(by=user(), subtask=subtask, summary=summary, raw=json_value("--result", result))
-    return await _Driver(tools, output, store).steer(run_id, request, f"{subtask} has your result")
+    return await Driver(tools, output, store).steer(run_id, request, f"{subtask} has your result")
 
 
 async def runs_fork(
@@ -199,7 +199,7 @@ async def runs_fork(
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Start a new run with the events of this one up to ``at``, and drive it from there."""
-    driver = _Driver(tools, output, store)
+    driver = Driver(tools, output, store)
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         cut = await operator.cut(runtime, listing.run_id, at)
@@ -224,7 +224,7 @@ async def runs_fork(
     return await driver.drive(cut.state, needed_tools(cut.state), take) or Exit.ANSWERED
 
 
-class _Driver:
+class Driver:
     """Drives runs in this process. Raises for a wrong --tools, before anything is recorded."""
 
     def __init__(self, tools: Sequence[str], output: Output, store: StoreFlags) -> None:
@@ -271,16 +271,15 @@ class _Driver:
             state = await runtime.load(listing.run_id)
             if not limits:
                 operator.check(state, request)
-            await operator.change_limits(runtime, listing.run_id, limits or {}, by=user(), request=request)
             if listing.owner is not None or listing.status is RunStatus.PAUSED:
-                recorded = await operator.ask(runtime, listing.run_id, request)
+                recorded = await operator.ask(runtime, listing.run_id, request, limits)
                 if await operator.taken_up(runtime, recorded):
                     return await self._passed_on(runtime, state, done)
 
         async def take(lead: Leadhand) -> Run | None:
             ours = await lead.runtime()
             if recorded is None:
-                taken = await operator.want(ours, state.run_id, request)
+                taken = await operator.want(ours, state.run_id, request, limits)
             else:  # its process released the run before it read the request
                 taken = await ours.take_over(state.run_id, ended=True)
             return Run(ours, taken, drive=True) if taken is not None else None

@@ -28,11 +28,11 @@ from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (
     answer_text,
     approval_lines,
-    failure_lines,
+    beside_lines,
     lasted,
     limits_line,
-    missing_lines,
     models_line,
+    outcome_lines,
     resume_command,
     spending,
     status_words,
@@ -51,10 +51,11 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.domain.document.event_line import event_line
 from leadhand.domain.document.work_states import work_order, work_state
-from leadhand.domain.errors import Failure, UsageError
+from leadhand.domain.errors import UsageError
 from leadhand.domain.hosts import HostWait
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.listing import RunListing
+from leadhand.domain.questions import open_question
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.view import cause_word, status_word
@@ -136,12 +137,14 @@ def _page(
     state: RunState, listing: RunListing, later: Iterable[RunListing], store: StoreFlags, wait: HostWait, *, full: bool
 ) -> Iterator[str]:
     """What is missing comes first, the answer last: as much of it as a terminal shows, unless ``full``."""
-    before = [*_outcome(state, listing, store), *_facts(state, listing, store, wait)]
+    outcome = list(_outcome(state, listing, store, full=full))
+    before = [*outcome, *_facts(state, listing, store, wait)]
     before += (f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later)
-    before += ["", *_Work(state, listing, store, full=full).lines()]
+    before += ["", *_Work(state, listing, store, full=full, before=outcome).lines()]
     yield from before
     finished = state.finished
     if finished is None or not finished.answer.strip():
+        yield from beside_lines(state)
         return
     lines = answer_text(finished.answer, finished.sources, run_id=state.run_id).splitlines()
     room = max(LEAST_ANSWER, height() - len(before) - 4)
@@ -151,21 +154,20 @@ def _page(
         yield f"… {count(len(lines) - room, 'more line')}: {store.command('runs', 'show', state.run_id, '--full')}"
     if state.definition.shape is not None and finished.value is not None:
         yield from ["Value:", *as_json(finished.value, indent=2).splitlines()]
-    yield ""
+    yield from ["", *beside_lines(state), ""]
 
 
-def _outcome(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[str]:
+def _outcome(state: RunState, listing: RunListing, store: StoreFlags, *, full: bool) -> Iterator[str]:
     """The status, the request, and what failed with what to do next."""
     yield from [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
-    found = list(missing_lines(state, store))
-    if state.finished is not None and state.finished.failure is not None and not found:
-        found = list(failure_lines(state, state.finished.failure, store, answer=state.finished.answer))
+    found = list(outcome_lines(state, store, **({"most": sys.maxsize} if full else {})))
     yield from [*found, ""] if found else []
 
 
 def _failures(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[str]:
-    yield _text(_outcome(state, listing, store))
-    work = _Work(state, listing, store, full=True)
+    outcome = list(_outcome(state, listing, store, full=True))
+    yield _text(outcome)
+    work = _Work(state, listing, store, full=True, before=outcome)
     failed = [each for each in state.assignments.values() if each.failure is not None and each.superseded_by is None]
     yield _text(work.listed(failed)) if failed else "No subtask failed.\n"
 
@@ -184,7 +186,7 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     yield from _history(state)
     resume = resume_command(store, state.run_id, state.definition)
     if state.finished is None:
-        yield from (f"approval {line}" for line in approval_lines(state, store))
+        yield from (f"asks     {line}" for line in approval_lines(state, store))
     if state.definition.priority:
         yield f"priority {state.definition.priority}"
     if wait.reason:
@@ -194,6 +196,9 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
         yield f"orphan   its process died; resume with: {resume}"
     elif listing.status is RunStatus.PAUSED:
         yield f"paused   resume with: {resume}"
+    elif (asked := open_question(state)) is not None and state.finished is None:
+        yield f"question {one_line(asked.text)}"
+        yield f"answer   with: {resume_command(store, state.run_id, state.definition, verb='answer', words=('TEXT',))}"
     elif listing.status is RunStatus.WAITING:
         yield f"waiting  once answered, or to answer on a terminal: {resume}"
     elif listing.owner is not None:
@@ -216,17 +221,16 @@ def _history(state: RunState) -> Iterator[str]:
 class _Work:
     """The assignments of a run in lines: all of them if ``full``, else those that need attention, and a few more.
 
-    A failure that the answer contains is not repeated.
+    A failure that the lines ``before`` them name is not repeated.
     """
 
-    def __init__(self, state: RunState, listing: RunListing, store: StoreFlags, *, full: bool) -> None:
+    def __init__(
+        self, state: RunState, listing: RunListing, store: StoreFlags, *, full: bool, before: Iterable[str] = ()
+    ) -> None:
         self._state = state
         self._driven = listing.owner is not None
         self._most = sys.maxsize if full else MOST_LISTED
-        finished = state.finished
-        self._in_answer = (
-            finished.failure if finished is not None and _is_in(finished.failure, finished.answer) else None
-        )
+        self._before = "\n".join(before)
         self._more = store.command("runs", "show", state.run_id, "--full")
 
     def lines(self) -> Iterator[str]:
@@ -278,7 +282,7 @@ class _Work:
 
     def _assignment(self, each: AssignmentState, wide: int) -> str:
         given, subtask, status = each.assignment, each.assignment.subtask, _status(each)
-        words = [given.name, given.role] if subtask is None else [label(subtask.name, subtask.args)]
+        words = [given.name, given.role] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
         if each.status is not AssignmentStatus.COMPLETED:
             interrupted = each.status is AssignmentStatus.RUNNING and not self._driven
             words.append("interrupted" if interrupted else status)
@@ -291,15 +295,12 @@ class _Work:
             words.append(f"result supplied by {each.by}")
         if each.superseded_by is not None:
             words.append(f"replaced by {each.superseded_by}")
-        if each.failure is not None and each.failure != self._in_answer:
+        if each.failure is not None:
             cause = cause_word(each.failure.class_, each.failure.type)
-            words.append(f"{shortened(each.failure.message, LONGEST_LINE)} ({cause})")
+            named = one_line(each.failure.message)[:LONGEST_LINE] in self._before
+            words.append(cause if named else f"{shortened(each.failure.message, LONGEST_LINE)} ({cause})")
         glyph = GLYPHS["failed"] if status == "failed" else GLYPHS[each.status]
         return f"{glyph} {each.key:<{wide}}  {' · '.join(words)}"
-
-
-def _is_in(failure: Failure | None, answer: str) -> bool:
-    return failure is not None and failure.message in answer
 
 
 def _status(each: AssignmentState) -> str:

@@ -17,6 +17,7 @@ from leadhand.cli.options import (
     KeepRuns,
     LimitFlags,
     ModelFlags,
+    OnlyDocuments,
     Tools,
     open_lead,
 )
@@ -46,6 +47,7 @@ async def serve(
     require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
     tools: Tools = (),
     documents: Documents = None,
+    only_documents: OnlyDocuments = False,
     approve: Annotated[
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
@@ -90,6 +92,7 @@ async def serve(
         limits,
         tools=all_tools(tools),
         documents=documents,
+        only_documents=only_documents,
         on_text=live.write,
         concurrency=concurrency,
         **approving,
@@ -110,8 +113,10 @@ async def serve(
         app = create_app(service, doors=doors, console=console)
         with contextlib.closing(bind(host, port)) as listening:
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+            unpriced = ", ".join(runtime.choice.unpriced)
             about = {
                 "model": f"{runtime.choice.models.default} ({runtime.choice.why})",
+                **({"price": f"not known of {unpriced}: the budget cannot limit it"} if unpriced else {}),
                 "database": database_name(runtime),
                 "console": url if console is not None else "not built: uv sync --reinstall-package leadhand",
                 "api": f"{url}/docs",

@@ -13,7 +13,7 @@ from leadhand.app.source_files import all_tools
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Debug, Documents, Flag, ProjectFlags, StoreFlags, Tools, open_lead
+from leadhand.cli.options import Debug, Documents, Flag, OnlyDocuments, ProjectFlags, StoreFlags, Tools, open_lead
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec
@@ -124,6 +124,7 @@ async def tools_call(
     tools: Tools = (),
     offline: Annotated[bool, Flag("Use the built-in sample service instead of the network.")] = False,
     documents: Documents = None,
+    only_documents: OnlyDocuments = False,
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> int:
@@ -134,7 +135,8 @@ async def tools_call(
     faults = argument_problems(spec, given)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", f"Arguments: {_signature(spec)}")
-    async with open_lead(store, model="offline", offline=offline, documents=documents) as lead:
+    about: dict[str, Any] = {"offline": offline, "documents": documents, "only_documents": only_documents}
+    async with open_lead(store, model="offline", **about) as lead:
         outcome = await try_tool(await lead.runtime(), toolbox, spec, given, offline=offline)
     failure = outcome.failure
     if failure is not None:

@@ -1,15 +1,12 @@
-"""``leadhand runs delete``, ``runs prune``, ``backup`` and ``migrate``: upkeep of the database."""
+"""``leadhand runs delete``, ``runs prune`` and ``backup``: upkeep of the database."""
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import time
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
 from leadhand.app.config_files import find_manifest
@@ -19,19 +16,13 @@ from leadhand.app.manifest import load_project
 from leadhand.app.retention import duration, project_retention, retention
 from leadhand.app.settings import tilde, user
 from leadhand.app.upkeep import delete_runs, upkeep_store
-from leadhand.cli.options import NO_PROJECT, RUN, Debug, Flag, ProjectFile, RunId, StoreFlags, open_reader
+from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.run import ENDED
 from leadhand.domain.text import did_you_mean
-
-if TYPE_CHECKING:
-    from leadhand.stores.transfer import Moved
-
-REPORT_S = 5.0
-"""Seconds between lines that say how far a migration is."""
 
 
 async def runs_delete(
@@ -132,46 +123,3 @@ async def backup(
     write_line(str(target))
     look = ["leadhand", "runs", "list", "--database", str(target)]
     say(f"Backed up to {tilde(target)}. Look into it with: {shlex.join(look)}")
-
-
-async def migrate(
-    source: Annotated[str, Flag("The database to move, or the home directory that has it.", "FROM")],
-    target: Annotated[str, Flag("The database to move it to. It must be empty.", "TO")],
-    /,
-    *,
-    debug: Debug = False,
-) -> None:
-    """Move all runs to another database, with their events, artifacts, API keys and budgets."""
-    from leadhand.stores.opening import open_store
-
-    shown = time.monotonic()
-
-    def report(moved: Moved) -> None:
-        nonlocal shown
-        if time.monotonic() > shown + REPORT_S:
-            shown = time.monotonic()
-            say(f"So far: {count(moved.payloads, 'payload')} and {count(moved.events, 'event')}…")
-
-    where = _database(target)
-    async with (
-        aclosing(await open_store(_database(source), reading=True)) as old,
-        aclosing(await open_store(where)) as new,
-    ):
-        try:
-            moved = await old.move_to(new, report)
-        except asyncio.CancelledError:
-            say("Stopped. To continue, run the same command again.")
-            raise
-        name = new.name
-    say(
-        f"Moved {count(moved.runs, 'run')} ({moved.unfinished} unfinished), {count(moved.events, 'event')},"
-        f" {count(moved.payloads, 'payload')}, {count(moved.artifacts, 'artifact')} and"
-        f" {count(moved.keys, 'API key')} to {name}."
-    )
-    say("Use it from now on: set LEADHAND_DATABASE_URL, or pass --database. The old database still has its runs.")
-
-
-def _database(given: str) -> str:
-    """Return the URL or path of a database, that of a home directory included."""
-    path = Path(given).expanduser()
-    return str(path / "leadhand.db") if "://" not in given and path.is_dir() else given

@@ -64,7 +64,9 @@ async def workers_promote(
     /,
     *,
     run: Annotated[str | None, Flag("The run that generated it; by default the newest.", "RUN")] = None,
-    yes: Annotated[bool, Flag("Promote it without asking.")] = False,
+    digest: Annotated[
+        str | None, Flag("Promote it without asking, if this command showed these changes with this digest.", "DIGEST")
+    ] = None,
     project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> int:
@@ -77,13 +79,15 @@ async def workers_promote(
         say(f"{promotion.path} is the same: nothing to do.")
         return Exit.ANSWERED
     say(clean(diff).rstrip("\n"))
-    if not yes:
+    shown = digest or promotion.digest
+    if digest is None:
         if not can_prompt():
-            raise UsageError("promoting a worker changes the files above", "Add --yes to promote it.")
+            raise UsageError("promoting a worker changes the files above", f"To promote it, add --digest {shown}")
         if not confirmed(f"promote {name} to {promotion.path}? (yes or no)"):
             say("Nothing was changed.")
             return Exit.ANSWERED
-    promotion.carry_out(toolbox(all_tools(here.located(each) for each in here.manifest.tools)))
+        promotion = promotion_of(here, name, run)  # while the person read, a run may have made another version
+    promotion.carry_out(toolbox(all_tools(here.located(each) for each in here.manifest.tools)), shown)
     say(f'{name} is promoted to {promotion.path}. Use it: leadhand run --worker {name} "…"')
     return Exit.ANSWERED
 

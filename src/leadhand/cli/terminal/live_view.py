@@ -192,8 +192,8 @@ class LiveView(View):
         budget = spend.get("budget_nanousd")
         spent = [count(spend["tokens"], "token")] if spend["tokens"] else []
         if spend["nanousd"] or spend["tokens"]:
-            of = f" of {money(usd(budget))}" if budget is not None else ""
-            spent.append(f"{money(usd(spend['nanousd']))}{of}")
+            of = f" of {money(usd(budget))}" if budget is not None and not spend["unpriced"] else ""
+            spent.append(f"{money(None if spend['unpriced'] else usd(spend['nanousd']))}{of}")
         return spent
 
     def _draft_lines(self) -> list[RenderableType]:

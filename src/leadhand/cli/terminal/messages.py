@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from leadhand.app.approvals import approval_id
+from leadhand.app.beside import MOST_CAUSES, beside, cause_lines
 from leadhand.app.flows import DEFAULT
 from leadhand.app.formatting import (
     clean,
@@ -14,36 +14,37 @@ from leadhand.app.formatting import (
     duration,
     folded,
     label,
-    listed,
     money,
     one_line,
     short_id,
     shortened,
     spent,
 )
-from leadhand.app.new_limits import flags_to_raise
+from leadhand.app.new_limits import flags_of, proposed_limits
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
-from leadhand.domain.advice import next_action
-from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.decide.operator_requests import retriable
-from leadhand.domain.errors import HOOK_BLOCKED, HOOK_FAILED, ConfigurationError, Failure
+from leadhand.domain.approval import ApprovalStatus, approval_id
+from leadhand.domain.document.evidence import (
+    calls_made,
+    causes_of,
+    done_calls,
+    evidence_part,
+    failure_part,
+    outcome_part,
+)
+from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
-from leadhand.domain.run import CitedSource, Gap, RunDefinition
+from leadhand.domain.run import CitedSource, RunDefinition, RunStatus
 from leadhand.domain.run_filter import duration_s
 from leadhand.domain.state import RunState
-from leadhand.domain.text import late_pattern
-from leadhand.domain.view import cause_word
 from leadhand.flows.context_budget import ASSUMED_WINDOW
+from leadhand.flows.unjudged import judgement_of
 from leadhand.stores.opening import database_at
 
-MAX_REASON = 1_000
-"""Maximum characters of a reason."""
-_DIFFERS = late_pattern(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\S*\d\S*")
 LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
 MAX_ANSWER = 50_000
@@ -66,8 +67,8 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
         *([("project", str(project.path))] if (project := runtime.settings.project) is not None else []),
         ("database", database_name(runtime)),
     ]
-    if why is None and choice.unpriced and definition.limits.budget_nanousd is not None:
-        rows.insert(-1, ("", f"the price of {', '.join(choice.unpriced)} is not known: the budget cannot limit it"))
+    if unpriced := ", ".join(definition.unpriced):
+        rows.insert(-1, ("", f"the price of {unpriced} is not known: the budget cannot limit it"))
     say_table(rows)
 
 
@@ -144,77 +145,46 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -
     return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *apart]) + "\n"
 
 
-def missing_lines(state: RunState, store: StoreFlags, *, whole: bool = True) -> Iterator[str]:
-    """What the answer lacks: how many parts and why, and how to retry them; then each cause once, with what helps.
-
-    Unless ``whole``, causes that the answer itself names are left out.
-    """
+def outcome_lines(state: RunState, store: StoreFlags, *, most: int = MOST_CAUSES) -> Iterator[str]:
+    """What is missing from an answer, or why a run failed, with what helps, and the command that continues the run."""
     finished = state.finished
-    gaps = finished.gaps if finished is not None else ()
-    if finished is None or not gaps:
+    if finished is None or finished.status not in (RunStatus.PARTIAL, RunStatus.FAILED):
         return
-    causes = Counter(_cause(state, gap) for gap in gaps)
-    counted = ", ".join(f"{number:,} {word}" for word, number in causes.most_common())
-    again = _again(state, store)
-    yield f"{count(len(gaps), 'part')} missing: {counted}{f'. {again}' if again else ''}"
-    groups: dict[tuple[str, str, str], list[Gap]] = {}
-    for gap in gaps:
-        groups.setdefault((_cause(state, gap), _shape(gap), gap.next_action), []).append(gap)
-    for (cause, _, action), same in groups.items():
-        if not whole and all(gap.reason in finished.answer for gap in same):
-            continue
-        names = listed([gap.name for gap in same])
-        yield _entry("gap", shortened(f"{names}: {same[0].reason} ({cause})", MAX_REASON))
-        if action:
-            yield _entry("", action)
+    outcome = outcome_part(state, proposed_limits(state))
+    if finished.status is RunStatus.PARTIAL:
+        yield f"{outcome.headline}."
+    causes = causes_of(finished.gaps, failure_part(state))
+    yield from cause_lines(causes, most=most)
+    if len(causes) > most:
+        yield f"  all of them: {store.command('runs', 'show', state.run_id, '--failed')}"
+    first = next(iter(outcome.actions))
+    command = partial(resume_command, store, state.run_id, state.definition)
+    match first.action:
+        case "resume":
+            yield f"Continue with: {command(more=flags_of(first.args))}"
+        case "retry":
+            how = "Retry with" if first.primary else "To retry what failed"
+            yield f"{how}: {command(verb='runs retry')}"
+        case _ if finished.status is RunStatus.PARTIAL:
+            yield f"Follow up with: {command(verb='run --continue', words=('REQUEST',))}"
+        case _:
+            pass
 
 
-def _again(state: RunState, store: StoreFlags) -> str:
-    """Return how what is missing is done: with higher limits, if a limit ended it; "" if it cannot be."""
-    if raised := flags_to_raise(state):
-        return f"Continue with: {resume_command(store, state.run_id, state.definition, more=raised)}"
-    retry = resume_command(store, state.run_id, state.definition, verb="retry")
-    types = {each.type for key in retriable(state) if (each := state.assignments[key].failure) is not None}
-    if types and types <= {HOOK_BLOCKED, HOOK_FAILED}:  # it decides the same again
-        return f"{'Fix' if types == {HOOK_FAILED} else 'Change'} the hook, then retry with: {retry}"
-    return f"Retry with: {retry}" if retriable(state) else ""
-
-
-def _cause(state: RunState, gap: Gap) -> str:
-    about = state.assignments.get(gap.assignment or "")
-    return cause_word(gap.class_, about.failure.type if about is not None and about.failure is not None else "")
-
-
-def _shape(gap: Gap) -> str:
-    """The reason of a gap without what differs between equal failures: names, numbers and quotations."""
-    return _DIFFERS.sub("…", gap.reason.replace(gap.name, "…") if len(gap.name) > 2 else gap.reason)
-
-
-def failure_lines(state: RunState, failure: Failure, store: StoreFlags, *, answer: str = "") -> Iterator[str]:
-    """Why a run failed and how to fix it, except for what the ``answer`` already contains."""
-    if failure.message not in answer:
-        kind = f" ({cause_word(failure.class_, failure.type)})"
-        yield _entry("why", shortened(failure.message, MAX_REASON) + kind)
-    how = next_action(state, failure)
-    if how.casefold() not in answer.casefold():
-        yield _entry("", how)
-    if flags_to_raise(state) and state.finished is not None and not state.finished.gaps:
-        yield _entry("", _again(state, store))
-
-
-def _entry(word: str, text: str) -> str:
-    return f"{word:<8} {one_line(text)}"
+def beside_lines(state: RunState) -> list[str]:
+    """The lines beside an answer: what was done, what the answer rests on, and the doubts; none before the end."""
+    finished = state.finished
+    if finished is None:
+        return []
+    evidence, done = evidence_part(state, judgement_of(state)), list(done_calls(state))
+    return list(beside(finished.answer, evidence, done, calls_made(state), sample=finished.sample))
 
 
 def closing(state: RunState, store: StoreFlags) -> Iterator[str]:
-    """The last lines: gaps, the failure, and one line with status, time, spending and the command that shows more."""
-    finished = state.finished
-    if finished is not None:
-        yield from missing_lines(state, store, whole=False)
-        if finished.failure is not None:
-            shown = any(each.failure == finished.failure for each in state.assignments.values())  # when it happened
-            yield from failure_lines(state, finished.failure, store, answer=finished.answer if shown else "")
-    when = "in" if finished is not None else "after"
+    """The last lines: those beside the answer, what is missing, and one line with status, time and spending."""
+    yield from beside_lines(state)
+    yield from outcome_lines(state, store)
+    when = "in" if state.finished is not None else "after"
     show = store.command("runs", "show", state.run_id)
     yield f"{state.status.value} {when} {lasted(state)} · {spending(state)} · {show}"
 
@@ -223,9 +193,12 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
     """The pending approvals of a run, each with the command that answers it."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING:
-            command = "settle" if approval.kind == "effect" else "approve"
-            answer = store.command("approvals", command, approval_id(state.run_id, approval))
-            yield f"{'the plan' if approval.kind == 'plan' else label(approval.tool, approval.args)}: {answer}"
+            what, id_ = label(approval.tool, approval.args), approval_id(state.run_id, approval)
+            if approval.kind == "effect":
+                yield f"did it happen? {what}: {store.command('approvals', 'settle', id_, '--happened')} (or --did-not)"
+            else:
+                what = "the plan" if approval.kind == "plan" else what
+                yield f"{what}: {store.command('approvals', 'approve', id_)}"
 
 
 def resume_command(
@@ -234,13 +207,19 @@ def resume_command(
     definition: RunDefinition,
     tools: Iterable[str] = (),
     *,
-    verb: str = "resume",
+    verb: str = "runs resume",
+    words: Iterable[str] = (),
     more: Iterable[str] = (),
 ) -> str:
     """Return the command line that resumes a run, with the files that were given, or else those that its log names.
 
-    ``verb`` is another command that continues runs, and ``more`` are further flags.
+    ``verb`` is another command that continues runs, ``words`` are its further arguments, and ``more`` further flags.
     """
+    return store.command(*verb.split(), run_id, *words, *flags_needed(store, definition, tools), *more)
+
+
+def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[str] = ()) -> list[str]:
+    """Return the flags of the files that a run needs: those that were given, or else those that its log names."""
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
@@ -252,7 +231,7 @@ def resume_command(
         given.append(("--hooks", "FILE"))  # the log names the hooks, and not where they are
     project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
     given += [("--project", project)] if project is not None else []
-    return store.command("runs", verb, run_id, *(word for named in given for word in named), *more)
+    return [word for named in given for word in named]
 
 
 def tools_of(definition: RunDefinition) -> list[str]:
@@ -287,7 +266,7 @@ def lasted(state: RunState) -> str:
 def say_table(rows: Iterable[tuple[str, str]]) -> None:
     """Write words and their values to stderr, aligned."""
     for word, text in rows:
-        say(_entry(word, text))
+        say(f"{word:<8} {one_line(text)}")
 
 
 def status_words(listing: RunListing) -> str:

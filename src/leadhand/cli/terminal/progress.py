@@ -110,7 +110,7 @@ class Progress:
         part = self.view["assignments"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
         if change.type == "run_waiting" and approvals:
-            text = count(approvals, "pending approval")
+            text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
         elif _is_quiet(change, part):
@@ -197,7 +197,7 @@ def attempt_words(part: AssignmentPart) -> str:
     if "not_before" in attempt and "started_at" not in attempt:
         wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
         words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""
-    why = attempt.get("feedback") or (failure["type"] if failure is not None else "")
+    why = attempt.get("feedback") or (failure["type"].replace("_", " ") if failure is not None else "")
     return f"{words} ({why})" if why else words
 
 

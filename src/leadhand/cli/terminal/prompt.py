@@ -8,15 +8,17 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.app import approvals
+from leadhand.app import approvals, questions
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.formatting import clean
+from leadhand.app.formatting import clean, one_line
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.domain.approval import Preview
 from leadhand.domain.errors import ToolError, UsageError
+from leadhand.domain.question import Question
+from leadhand.domain.questions import open_question
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 
@@ -27,6 +29,38 @@ WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"
 
 class _Later(Exception):
     """The person postpones the answer."""
+
+
+async def prompt_for_answers(runtime: Runtime, run_id: str) -> bool:
+    """Prompt for the answers to the open questions of a run and its pending approvals; return whether there is any."""
+    answered = False
+    while (asked := open_question(await runtime.load(run_id))) is not None:
+        if not await _reply(runtime, run_id, asked):
+            return answered
+        answered = True
+    return await prompt_for_approvals(runtime, run_id) or answered
+
+
+async def _reply(runtime: Runtime, run_id: str, asked: Question) -> bool:
+    """Prompt for the answer to a question, which may be the number of a choice; return whether it is given."""
+    say()
+    say(one_line(asked.text))
+    for number, choice in enumerate(asked.choices, start=1):
+        say(f"  {number}. {one_line(choice)}")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
+    try:
+        while not (said := _read("your answer, or later:")):
+            pass
+        if said.isdecimal() and 1 <= int(said) <= len(asked.choices):
+            said = asked.choices[int(said) - 1]
+        await questions.reply(runtime, run_id, said, by=user(), question_id=asked.id)
+    except (_Later, KeyboardInterrupt):
+        return False
+    except UsageError as error:
+        print_error(error.what, error.how)  # answered elsewhere
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
 
 
 async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:

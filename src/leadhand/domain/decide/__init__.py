@@ -15,6 +15,7 @@ from leadhand.domain.evolve import fold
 from leadhand.domain.lifecycle import RUN
 from leadhand.domain.outcome import concluded
 from leadhand.domain.plan_approval import open_plan
+from leadhand.domain.questions import open_question
 from leadhand.domain.rights import is_work
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -77,6 +78,10 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
             if asked is not None and asked.attempt == command.approval.attempt:
                 raise do.Refused(f"{command.approval.approval_id} was already requested")
             return [ev.ApprovalRequested(approval=asks.with_deadline(state, command.approval, now))]
+        case do.AskQuestion():
+            if command.question.id in state.questions:
+                raise do.Refused(f"{command.question.id} was already asked")
+            return [ev.QuestionAsked(question=command.question)]
         case do.ExpireApproval():
             asked = state.approvals.get(command.approval_id)
             if asked is None or asked.status is not ApprovalStatus.PENDING:
@@ -113,7 +118,9 @@ def due(state: RunState) -> list[do.Command]:
     wanted += [do.Reuse(subtask=key) for key in state.reusable]
     wanted += [do.Block(assignment=key, cause=cause) for key, cause in state.blocked.items()]
     answered = [do.Continue(assignment=key) for key in state.parked if attempts.under_way(state, key).answered]
-    if state.status is RunStatus.WAITING and (answered or not (state.parked or open_plan(state))):
+    if state.status is RunStatus.WAITING and (
+        answered or not (state.parked or open_plan(state) or open_question(state))
+    ):
         wanted.append(do.Resume())
     return [*wanted, *answered, *_starts(state)]
 
@@ -144,6 +151,8 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
         return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
     if open_plan(state) is not None:
         return [do.Wait(reason="the plan waits for approval")]
+    if open_question(state) is not None:
+        return [do.Wait(reason="a question waits for an answer")]
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"

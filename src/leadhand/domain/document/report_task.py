@@ -1,24 +1,13 @@
 """The task of a report run, as its document has it: plan, research, drafts, reviews and the final report."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
 
+from leadhand.domain.judgement import JudgedClaim
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.passages import Passage
 from leadhand.domain.value import Json, Value
-
-
-class SupportStatus(StrEnum):
-    """What a sentence of a report rests on."""
-
-    SUPPORTED = "supported"
-    """It cites passages, and code found nothing in it that they do not hold."""
-    UNSUPPORTED = "unsupported"
-    """It cites what does not exist, states what its passages do not hold, or states a fact and cites nothing."""
-    OWN_REASONING = "own_reasoning"
-    """It cites nothing and needs no source: a heading, a transition, a conclusion from what is supported."""
 
 
 class PlannedSection(Value):
@@ -62,10 +51,10 @@ class CitedPassage(Passage):
 
 
 class ReportFinding(Value):
-    """What is wrong with a sentence of a draft, or with the whole draft."""
+    """What is wrong with a claim of a draft, or with the whole draft."""
 
-    by: str = Field(description="A stage, or `citation check`.")
-    sentence: int | None = Field(description="The index of a statement; null for the whole draft.")
+    by: str = Field(description="A stage, or `judge`.")
+    claim: int | None = Field(description="The number of a claim; null for the whole draft.")
     text: str | None
     problem: str
 
@@ -78,16 +67,10 @@ class ReportFeedback(Value):
     unreviewed: tuple[str, ...] = Field(description="What no reviewer judged.")
 
 
-class ReportStatement(Value):
-    """A sentence of a draft and what supports it."""
+class ReportClaim(JudgedClaim):
+    """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
 
-    index: int
-    text: str = Field(description="A part of the draft, letter by letter, with its citations.")
-    status: SupportStatus
-    passages: tuple[str, ...] = Field(
-        description="The ids of the passages that it cites, in order; the name of one that does not exist."
-    )
-    problems: tuple[str, ...]
+    why: str | None = None
 
 
 class StageReview(Value):
@@ -109,7 +92,7 @@ class ReportDraft(ReportFeedback):
     revises: str | None = Field(description="The draft that this one revises.")
     research: tuple[str, ...] = Field(description="The assignments whose findings it uses.")
     text: str | None
-    statements: tuple[ReportStatement, ...]
+    claims: tuple[ReportClaim, ...]
     reviews: tuple[StageReview, ...]
     error: str | None
 
@@ -131,7 +114,7 @@ class ProgressLine(Value):
 
 
 class ReportTask(Value):
-    """The work on a report. ``draft``, ``feedback`` and ``statements`` are those of the latest of ``drafts``."""
+    """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
 
     plan: ReportPlan | None
     research: tuple[ResearchedQuestion, ...]
@@ -141,6 +124,6 @@ class ReportTask(Value):
     revisions: int
     stages: tuple[StageState, ...]
     drafts: tuple[ReportDraft, ...]
-    statements: tuple[ReportStatement, ...]
+    claims: tuple[ReportClaim, ...]
     passages: dict[str, CitedPassage] = Field(description="By id.")
     events: tuple[ProgressLine, ...]

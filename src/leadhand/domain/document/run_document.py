@@ -18,13 +18,16 @@ from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.hosts import NO_WAIT, HostWait
 from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.judgement import Judgement
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
+from leadhand.domain.questions import open_question
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import shapes
+from .evidence import calls_made, done_calls, evidence_part, failure_part, outcome_part
 from .progress_lines import progress_lines
 from .report_task import ProgressLine, ReportTask
 from .work_states import work_order, work_state
@@ -39,17 +42,19 @@ def run_document(
     followed_by: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
     proposed: Mapping[str, object] = MappingProxyType({}),
+    judgement: Judgement | None = None,
 ) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is the work on a report; its progress
     is added from the log. ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host,
-    ``proposed`` with which limits it can continue.
+    ``proposed`` with which limits it can continue, ``judgement`` what the claims of its answer rest on.
     """
     entries = list(entries)
     definition, finished, follows = state.definition, state.finished, state.definition.follows
     limits, budget = definition.limits, definition.limits.budget_nanousd
     states = tuple(work_state(state, order) for order in state.orders.values())
+    asked, (calls, failed_calls) = open_question(state), calls_made(state)
     return shapes.RunDocument(
         run_id=state.run_id,
         flow=definition.flow,
@@ -61,15 +66,23 @@ def run_document(
         owner=None if state.status in ENDED else owner,
         waits_for=wait.reason,
         queue_position=wait.position,
-        answer=finished.answer if finished is not None else None,
+        outcome=outcome_part(state, proposed),
+        answer=(finished.answer or None) if finished is not None else None,
         value=finished.value if finished is not None else None,
+        sample=finished.sample if finished is not None else False,
+        evidence=evidence_part(state, judgement or Judgement()),
+        claims=judgement.claims if judgement is not None else (),
+        done=tuple(done_calls(state)),
+        calls=calls,
+        failed_calls=failed_calls,
+        question=None if asked is None else shapes.OpenQuestion(id=asked.id, text=asked.text, choices=asked.choices),
         sources=finished.sources if finished is not None else (),
         gaps=finished.gaps if finished is not None else (),
         earlier_answers=tuple(
-            shapes.EarlierAnswer(number=answer.number, status=answer.status, answer=answer.answer)
+            shapes.EarlierAnswer(number=answer.number, status=answer.status, answer=answer.answer or None)
             for answer in state.answers
         ),
-        failure=finished.failure if finished is not None else None,
+        failure=failure_part(state),
         assignments=tuple(_assignment(state, each) for each in state.assignments.values()),
         work_orders=tuple(work_order(order) for order in state.orders.values()),
         work_states=states,
@@ -89,7 +102,13 @@ def run_document(
             output_tokens=state.output_tokens,
             cost_usd=None if state.unpriced else usd(state.spent.nanousd),
         ),
-        limits=shapes.RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
+        limits=shapes.RunLimits.model_validate(
+            {
+                **dict(limits),
+                "budget_usd": None if budget is None else usd(budget),
+                "unpriced_models": definition.unpriced,
+            }
+        ),
         proposed_limits=cast("dict[str, float]", dict(proposed)),
         instructions=definition.instructions,
         tools=tuple(tool.name for tool in definition.tools),
@@ -111,10 +130,11 @@ def run_document(
 
 def run_line(listing: RunListing) -> shapes.RunLine:
     """A run in a list; its process releases it only some time after its end."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "owner", "key_id", "follows"})
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
     owner = None if listing.status in ENDED else listing.owner
+    cost_usd = None if listing.unpriced else usd(listing.nanousd)
     return shapes.RunLine(
-        last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), owner=owner, follows=listing.follows or None, **same
+        last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same
     )
 
 
@@ -158,7 +178,7 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
             return None
     assignment = state.assignments[key]
     given, subtask = assignment.assignment, assignment.assignment.subtask
-    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, assignment.args_made(ok=ok))
     order = assignment.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
     return shapes.ContextEvent(

@@ -8,6 +8,7 @@ from pydantic import Field
 from leadhand.domain.approval import Approval, ApprovalKind, ApprovalStatus, Preview
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
+from leadhand.domain.judgement import JudgedClaim
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
@@ -15,6 +16,7 @@ from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, unset
 
 from .event_line import Moment
+from .evidence import DoneCall, EvidencePart, OutcomePart
 from .report_task import ReportTask
 from .work_states import Document, IssuedOrder, WorkState
 
@@ -99,6 +101,9 @@ class RunLimits(Limits):
 
     budget_nanousd: int | None = Field(default=None, exclude=True)
     budget_usd: float | None = Field(default=None, ge=0)
+    unpriced_models: tuple[str, ...] = Field(
+        default=(), description="Models whose price is not known, so that no budget limits what they cost."
+    )
 
 
 class FollowedRun(Document):
@@ -106,6 +111,14 @@ class FollowedRun(Document):
 
     run_id: str
     request: str
+
+
+class OpenQuestion(Document):
+    """A question that waits for a person's answer."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...]
 
 
 class RunDocument(Document):
@@ -123,8 +136,16 @@ class RunDocument(Document):
         description="Why the run, or assignments of it, wait for a process or a host, as far as this is known."
     )
     queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
-    answer: str | None
+    outcome: OutcomePart
+    answer: str | None = Field(description="The text as it was written; null without one.")
     value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
+    sample: bool = Field(description="Whether the answer rests on made-up data of the sample services.")
+    evidence: EvidencePart
+    claims: tuple[JudgedClaim, ...] = Field(description="The claims of the answer, each with its verdict.")
+    done: tuple[DoneCall, ...] = Field(description="Every call with an effect, from the log.")
+    calls: int = Field(description="The tool calls that were made.")
+    failed_calls: int = Field(description="The tool calls that failed.")
+    question: OpenQuestion | None = Field(description="The oldest open question of a waiting run.")
     sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
     gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
     earlier_answers: tuple[EarlierAnswer, ...]
@@ -183,7 +204,7 @@ class RunLine(Document):
     subtasks: int = Field(description="Without those that others replaced; 0 while the first plan is being written.")
     completed: int
     failed: int
-    asking: int = Field(description="Open approvals.")
+    asking: int = Field(description="Open approvals and questions.")
     requests: int
     tokens: int
     cost_usd: float | None = Field(description="US dollars; null if unknown.")

@@ -69,11 +69,11 @@ class SubtaskProgress(Document):
 
 
 class WorkState(Document):
-    """The state of one work order. ``subtask_state`` is keyed by the subtask's index in its order."""
+    """The state of one work order. ``subtask_state`` is keyed by the subtask's index in its order, a text in JSON."""
 
     work_order_id: str
     created_at: Moment
-    subtask_state: dict[str, SubtaskProgress]
+    subtask_state: dict[int, SubtaskProgress]
     completed: bool = Field(description="Whether every subtask completed.")
 
 
@@ -89,7 +89,7 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
         work_order_id=order.order.work_order_id,
         created_at=order.at,
         subtask_state={
-            str(each.position): SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
+            each.position: SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
             for each in subtasks
         },
         completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),

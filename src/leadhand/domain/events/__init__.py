@@ -6,7 +6,7 @@ in any order, and are never refused. *Requests* come from people, through any pr
 
 import operator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator
 
@@ -31,7 +31,10 @@ from .decisions import EffectQuestioned as EffectQuestioned
 from .decisions import EventBase as EventBase
 from .decisions import GapsNoted as GapsNoted
 from .decisions import Kind as Kind
+from .decisions import Observation as Observation
 from .decisions import ProcessSlept as ProcessSlept
+from .decisions import QuestionAsked as QuestionAsked
+from .decisions import Request as Request
 from .decisions import RequestDeclined as RequestDeclined
 from .decisions import ResultsJudged as ResultsJudged
 from .decisions import RetryGranted as RetryGranted
@@ -49,17 +52,6 @@ from .decisions import SubtaskReused as SubtaskReused
 from .decisions import TodosSet as TodosSet
 from .decisions import WorkerDefined as WorkerDefined
 from .decisions import WorkOrderIssued as WorkOrderIssued
-from .upcasters import RENAMED
-from .upcasters import UPCASTERS as UPCASTERS
-from .upcasters import upcast as upcast
-
-
-class Observation(EventBase):
-    """Something that a host observed on behalf of an attempt."""
-
-    kind: ClassVar[Kind] = Kind.OBSERVATION
-    about: ClassVar[str] = "attempt"
-    attempt: str
 
 
 class AttemptStarted(Observation):
@@ -72,8 +64,8 @@ class AttemptStarted(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it. If the
-    answer is still to be ``shaped``, they leave a third of it for that. ``reserved`` is also taken from ``within``, the
+    What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
+    its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
     allowances of the call's assignment and its ancestors, and from ``shared``, those that many runs share.
     """
 
@@ -81,9 +73,8 @@ class ModelCallBegan(Observation):
     call_id: str
     model: str
     reserved: Amount = NOTHING
-    final: bool = False
-    judges: bool = Field(default=False, exclude_if=operator.not_)
-    shaped: bool = Field(default=False, exclude_if=operator.not_)
+    stages: int = Field(default=2, ge=2)
+    after: int = Field(default=2, ge=0)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
 
@@ -206,13 +197,6 @@ class NoteEmitted(Observation):
     waits_s: float | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Request(EventBase):
-    """A request of a person about a run; ``by`` names the person."""
-
-    kind: ClassVar[Kind] = Kind.REQUEST
-    by: str = ""
-
-
 class CancelRequested(Request):
     """A person asks to cancel the run."""
 
@@ -245,6 +229,14 @@ class ApprovalAnswered(Request):
     args: dict[str, Any] | None = None
     reason: str = ""
     always: bool = False
+
+
+class QuestionAnswered(Request):
+    """A person's answer to a question of the run."""
+
+    type: Literal["question_answered"] = "question_answered"
+    question_id: str
+    text: str
 
 
 class EffectAnswered(Request):
@@ -329,6 +321,7 @@ AnyEvent = (
     | ApprovalRequested
     | ApprovalExpired
     | EffectQuestioned
+    | QuestionAsked
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -357,6 +350,7 @@ AnyEvent = (
     | RunLabelled
     | ApprovalAnswered
     | EffectAnswered
+    | QuestionAnswered
     | RetryRequested
     | SkipRequested
     | ResultSupplied
@@ -372,7 +366,6 @@ EVENT_TYPES: dict[str, type[EventBase]] = {
     cls.model_fields["type"].default: cls
     for cls in AnyEvent.__args__  # not listed twice in the union
 }
-EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
 
 
 def _read(event: Any) -> EventBase:

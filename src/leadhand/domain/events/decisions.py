@@ -10,6 +10,8 @@ from pydantic import Field
 from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
+from leadhand.domain.judgement import Judgement
+from leadhand.domain.question import Question
 from leadhand.domain.run import CitedSource, Gap, Role, RunDefinition, RunStatus
 from leadhand.domain.value import Json, Value, unset
 from leadhand.domain.work_order import Assignment, OpenCall, Unsupported, WorkOrder
@@ -40,6 +42,21 @@ class EventBase(Value):
         return operator.attrgetter(self.about)(self) if self.about else ""
 
 
+class Observation(EventBase):
+    """Something that a host observed on behalf of an attempt."""
+
+    kind: ClassVar[Kind] = Kind.OBSERVATION
+    about: ClassVar[str] = "attempt"
+    attempt: str
+
+
+class Request(EventBase):
+    """A request of a person about a run; ``by`` names the person."""
+
+    kind: ClassVar[Kind] = Kind.REQUEST
+    by: str = ""
+
+
 class SubtaskCounts(Value):
     """How lists count the subtasks of a run: without those that others have replaced."""
 
@@ -51,7 +68,6 @@ class SubtaskCounts(Value):
 class RunStarted(EventBase):
     """The run was created, with its definition."""
 
-    version: ClassVar[int] = 2
     type: Literal["run_started"] = "run_started"
     definition: RunDefinition
 
@@ -67,7 +83,7 @@ class WorkOrderIssued(EventBase):
     """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``).
 
     ``begun`` counts its subtasks that began while the plan was being written. ``listed``: the counts that follow, for
-    lists. Logs of earlier versions have ``replaced`` instead: how many of those that began are in no order.
+    lists.
     """
 
     about: ClassVar[str] = "order.work_order_id"
@@ -75,7 +91,6 @@ class WorkOrderIssued(EventBase):
     order: WorkOrder
     by: str = ""
     begun: int = Field(default=0, ge=0, exclude_if=operator.not_)
-    replaced: int = Field(default=0, ge=0, exclude_if=operator.not_)
     listed: SubtaskCounts | None = Field(default=None, exclude_if=unset)
 
 
@@ -89,7 +104,6 @@ class GapsNoted(EventBase):
 class AssignmentIssued(EventBase):
     """An assignment was created. Its first attempt (``…/a1``) may start as soon as all its needs are completed."""
 
-    version: ClassVar[int] = 2
     about: ClassVar[str] = "assignment.assignment_id"
     type: Literal["assignment_issued"] = "assignment_issued"
     assignment: Assignment
@@ -115,7 +129,6 @@ class AttemptSettled(EventBase):
     ``failure`` is why it does not count: the worker's own error, or what the gate's code checks found.
     """
 
-    version: ClassVar[int] = 2
     about: ClassVar[str] = "attempt"
     type: Literal["attempt_settled"] = "attempt_settled"
     attempt: str
@@ -170,6 +183,13 @@ class ApprovalExpired(EventBase):
 
     type: Literal["approval_expired"] = "approval_expired"
     approval_id: str
+
+
+class QuestionAsked(EventBase):
+    """A person is asked what the run cannot find out. It waits for the answer if it has nothing else to do."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question: Question
 
 
 class EffectQuestioned(EventBase):
@@ -262,7 +282,6 @@ class CallAnswered(EventBase):
     """An open call of a parked attempt got its answer from the controller: the result of another assignment, or whether
     its asks were granted. The result itself is stored only with the other assignment."""
 
-    version: ClassVar[int] = 2
     type: Literal["call_answered"] = "call_answered"
     call_id: str
     ok: bool
@@ -303,7 +322,8 @@ class TodosSet(EventBase):
 class RunFinished(EventBase):
     """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …
 
-    ``listed``: the counts of its subtasks, for lists.
+    ``judgement`` says what the claims of the answer rest on (None: nobody judged them), ``sample`` that made-up data
+    was used. ``listed``: the counts of its subtasks, for lists.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -314,4 +334,6 @@ class RunFinished(EventBase):
     sources: tuple[CitedSource, ...] = ()
     gaps: tuple[Gap, ...] = ()
     failure: Failure | None = None
+    judgement: Judgement | None = Field(default=None, exclude_if=unset)
+    sample: bool = Field(default=False, exclude_if=operator.not_)
     listed: SubtaskCounts | None = Field(default=None, exclude_if=unset)

@@ -13,6 +13,7 @@ from typing import Any
 
 from leadhand.domain import events as ev
 from leadhand.domain.errors import UnreadableRun
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.run import RunStatus, with_turns
 from leadhand.domain.state import RunState
 
@@ -52,11 +53,7 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
     Raises UnreadableRun for an entry that contradicts those before it, such as one that the disk has damaged.
     """
-    after = object.__new__(RunState)  # for a class with slots, copy.copy takes twice the time
-    for name in _VALUES:
-        setattr(after, name, getattr(state, name))
-    for name in _MAPS:  # a copy has its own maps; their values are frozen and shared
-        setattr(after, name, getattr(state, name).copy())
+    after = draft(state)
     for entry in entries:
         if entry.seq <= after.seq:
             continue
@@ -65,11 +62,37 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
         except Exception as error:
             what = f"event {entry.seq} of run {state.run_id} ({entry.event.type}) contradicts the events before it"
             raise UnreadableRun(state.run_id, entry.seq, f"{what}: {type(error).__name__}: {error}") from error
+    for name in _MAPS:
+        getattr(after, name).__class__ = FrozenDict
+    after.__class__ = RunState
+    return after
+
+
+class _Draft(RunState):
+    """A state while it is made."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__
+
+
+class _Map(dict[str, Any]):
+    """A map of a draft."""
+
+    __slots__ = ()
+
+
+def draft(state: RunState) -> RunState:
+    """Return a copy of a state to apply entries to, in place."""
+    after = object.__new__(_Draft)  # for a class with slots, copy.copy takes twice the time
+    for name in _VALUES:
+        setattr(after, name, getattr(state, name))
+    for name in _MAPS:  # a copy has its own maps; their values are frozen and shared
+        setattr(after, name, _Map(getattr(state, name)))
     return after
 
 
 def apply_entry(state: RunState, entry: ev.Entry) -> None:
-    """Apply one more entry to ``state`` in place. Use this only if nobody else reads the state."""
+    """Apply one more entry to a draft."""
     state.seq = entry.seq
     _APPLY[type(entry.event)](state, entry, entry.event)
     state.last_at = entry.at
@@ -136,7 +159,7 @@ def _requested(
 
 def _declined(state: RunState, _entry: ev.Entry, event: ev.RequestDeclined) -> None:
     if event.request == "retry_granted":
-        state.retries_wanted = {}
+        state.retries_wanted.clear()
     else:
         state.pending_requests = state.pending_requests[1:]
 
@@ -168,6 +191,16 @@ def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) 
 
 def _labelled(state: RunState, _entry: ev.Entry, event: ev.RunLabelled) -> None:
     state.definition = state.definition.evolve(name=event.name, tags=event.tags)
+
+
+def _asked(state: RunState, _entry: ev.Entry, event: ev.QuestionAsked) -> None:
+    state.questions[event.question.id] = event.question
+
+
+def _answered(state: RunState, _entry: ev.Entry, event: ev.QuestionAnswered) -> None:
+    asked = state.questions.get(event.question_id)
+    if asked is not None and asked.reply is None:  # the first answer counts
+        state.questions[asked.id] = asked.evolve(reply=event.text, by=event.by)
 
 
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
@@ -220,6 +253,8 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunLabelled: _labelled,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.EffectAnswered: calls.effect_answered,
+    ev.QuestionAsked: _asked,
+    ev.QuestionAnswered: _answered,
     ev.RetryRequested: _requested,
     ev.SkipRequested: _requested,
     ev.ResultSupplied: _requested,

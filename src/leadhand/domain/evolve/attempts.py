@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.errors import MAX_TURNS, RAN_OUT, Failure
-from leadhand.domain.evidence import made_calls, support_of, with_evidence
+from leadhand.domain.evidence import made_calls, with_evidence
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
 from leadhand.domain.state import NOT_COMPACTED, AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
@@ -40,7 +41,7 @@ def planned(state: RunState, assignment: Assignment, order: str = "", position: 
 def _schedule(state: RunState, key: str, attempt: AttemptState, seq: int) -> None:
     before = state.assignments[key]
     state.assignments[key] = before._replace(
-        status=AssignmentStatus.RUNNING,
+        status=AssignmentStatus.RUNNING if before.status is AssignmentStatus.WAITING else before.status,
         attempt=attempt,
         attempts=max(before.attempts, attempt.number),
         scheduled=seq,
@@ -57,9 +58,8 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
     assignment = state.assignments[key]
     before = assignment.attempt or assignment.stopped
     afresh = event.continues is None
-    answers: Mapping[str, CallAnswer] = (
-        before.answers if before is not None and event.continues == before.attempt else {}
-    )
+    kept = before is not None and event.continues == before.attempt
+    answers: Mapping[str, CallAnswer] = before.answers if before is not None and kept else FrozenDict()
     state.assignments[key] = assignment._replace(
         calls=() if afresh else assignment.calls,
         begun=(),
@@ -97,10 +97,8 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         return
     result = attempt.result
     data = result.data if event.ok and result is not None else None
-    doubt = ""
     if data is not None and result is not None:
         data = with_evidence(data, result.used, assignment.evidence)
-        doubt = result.doubt or support_of(state, assignment).doubt or _unsupported(state, assignment)
     # The result of a subtask is text; for other assignments, the model's JSON is the value.
     structured = event.ok and assignment.assignment.subtask is None
     stopped = attempt if _can_continue(state, assignment, event.failure) else None
@@ -113,7 +111,6 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         value=answered_value(assignment, result) if structured else None,
         acted=assignment.has_acted,
         made=made_calls(assignment),
-        doubt=doubt,
         stopped=stopped,
     )
     state.busy.pop(key, None)
@@ -136,23 +133,6 @@ def _can_continue(state: RunState, assignment: AssignmentState, failure: Failure
 def _has_turns(state: RunState, assignment: AssignmentState) -> bool:
     role = state.role(assignment.assignment.role)
     return role is not None and role.loop == "turns"
-
-
-NO_CALL = "no tool call supports it"
-
-
-def _unsupported(state: RunState, assignment: AssignmentState) -> str:
-    """Return why a result is unverified although nothing speaks against it: neither a call nor a proven result that it
-    needs speaks for it. What is not part of a work order may rest on words alone."""
-    given = assignment.assignment
-    if any(
-        call.ok and not any(child.doubt for child in children_of(state, call.call_id)) for call in assignment.evidence
-    ):
-        return ""
-    doubted = next((needed for needed in given.needs if state.assignments[needed].doubt), None)
-    if doubted is not None:
-        return f"it rests on {doubted}, which is unverified"
-    return NO_CALL if given.subtask is not None and not given.needs else ""
 
 
 def last_value(assignment: AssignmentState) -> Json:
@@ -194,7 +174,8 @@ def attempt_started(state: RunState, _entry: ev.Entry, event: ev.AttemptStarted)
     assignment = current(state, event.attempt)
     if assignment is not None and assignment.attempt is not None:
         state.assignments[assignment.key] = assignment._replace(
-            attempt=assignment.attempt._replace(status=AttemptStatus.RUNNING, host=event.host)
+            status=AssignmentStatus.RUNNING,
+            attempt=assignment.attempt._replace(status=AttemptStatus.RUNNING, host=event.host),
         )
 
 
@@ -237,7 +218,8 @@ def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, c
         for call_id, answer in attempt.answers.items()
         if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
     }
-    parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, answers=kept, result=None)
+    parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, result=None)
+    parked = parked._replace(answers=FrozenDict(kept))
     for place in (state.live, state.unsettled):
         place.pop(assignment.key, None)
     state.parked[assignment.key] = None

@@ -83,7 +83,6 @@ def reused(state: RunState, entry: ev.Entry, event: ev.SubtaskReused) -> None:
         event_ids=(*state.assignments[key].event_ids, event_id(entry.seq)),
         data=found.data,
         made=found.made,
-        doubt=found.doubt,
         verdict=found.verdict,
         by=found.by,
     )

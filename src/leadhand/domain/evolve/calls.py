@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.state import (
     ArtifactVersion,
@@ -23,7 +24,8 @@ from .attempts import artifacts_of, children_of, current
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
-    state.reserved[event.attempt] = {**state.reserved.get(event.attempt, {}), event.call_id: event.reserved}
+    reserved = {**state.reserved.get(event.attempt, {}), event.call_id: event.reserved}
+    state.reserved[event.attempt] = FrozenDict(reserved)
 
 
 def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
@@ -31,7 +33,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
     amount = reserved.pop(event.call_id, None)
     if amount is not None:
         if reserved:
-            state.reserved[event.attempt] = reserved
+            state.reserved[event.attempt] = FrozenDict(reserved)
         else:
             del state.reserved[event.attempt]
         usage = event.usage
@@ -244,6 +246,6 @@ def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
         if attempt is not None and call is not None:
             if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
                 answer = answer._replace(args=call.args, hook=call.hook)
-            answers = {**attempt.answers, call_id: answer}
+            answers = FrozenDict({**attempt.answers, call_id: answer})
             state.assignments[key] = assignment._replace(attempt=attempt._replace(answers=answers))
             return

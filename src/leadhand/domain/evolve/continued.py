@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leadhand.domain.frozen import FrozenDict
 from leadhand.domain.state import AssignmentState, ModelTurn, RunState
 
 from .attempts import children_of
@@ -43,5 +44,5 @@ def _open_again(state: RunState, key: str, call_id: str) -> None:
     stopped = assignment.stopped
     if stopped is not None:
         answers = {name: answer for name, answer in stopped.answers.items() if name != call_id}
-        stopped = stopped._replace(answers=answers)
+        stopped = stopped._replace(answers=FrozenDict(answers))
     state.assignments[key] = assignment._replace(calls=tuple(calls), stopped=stopped)

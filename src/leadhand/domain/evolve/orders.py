@@ -28,9 +28,9 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
     adopted = state.assignments.keys() & set(keys) if event.begun else ()
     unsettled = len(keys) - sum(state.assignments[key].closed for key in adopted)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
-    wanted = state.retries_wanted if event.by else {}
+    wanted = dict(state.retries_wanted) if event.by else {}
     if event.by:
-        state.retries_wanted = {}
+        state.retries_wanted.clear()
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         if key in adopted:
             state.assignments[key] = state.assignments[key]._replace(order=order.work_order_id, position=position)
@@ -100,7 +100,6 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
             value=None,
             failure=None,
             verdict=None,
-            doubt="",
             by="",
             by_hand=assignment.by_hand or (key in again and _by_hand(assignment, event.args)),
         )
@@ -137,7 +136,6 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
         by=event.by,
         acted=assignment.has_acted,
         made=made_calls(assignment),
-        doubt="",
         event_ids=(*assignment.event_ids, event_id(entry.seq)),
     )
     if was not in SETTLED:

@@ -7,7 +7,7 @@ from typing import Any
 from leadhand.domain import events as ev
 from leadhand.domain.ids import split_attempt
 
-from .lanes import add_lane
+from .lanes import add_lane, show_call
 from .patches import Draft, moment
 from .steps import AttemptStep, CallStep
 from .texts import arguments, cut, failure_part, is_interruption, open_calls, waits_for
@@ -88,6 +88,7 @@ def call_changed(draft: Draft, step: CallStep) -> None:
         if step.effect is not None:
             call["effect"] = step.effect.value
             args = arguments(step.args)
+            show_call(draft, key, step.name, step.args)
             lane = draft.shown["assignments"].get(key)
             if lane is None or lane["args"] != args:
                 call["args"] = args

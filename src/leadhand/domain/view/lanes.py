@@ -26,8 +26,7 @@ def add_lane(draft: Draft, key: str) -> None:
     given = found.assignment
     subtask, parent = given.subtask, parent_of(given)
     name, args = _name(given), args_of(given)
-    further = {argument: value for argument, value in args.items() if value != name}  # a task may repeat its name
-    shown = label(name, further) if subtask is not None or parent else name
+    shown = _label(name, args) if subtask is not None or parent else name
     tool = subtask.tool if subtask is not None else None
     retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
     lane = draft.lane(key)
@@ -51,6 +50,17 @@ def add_lane(draft: Draft, key: str) -> None:
     optional = {"order": order if isinstance(order, str) else None, "tool": tool, "parent": parent, "repairs": repairs}
     lane.update({field: value for field, value in optional.items() if value})
     draft.touched[key] = None
+
+
+def show_call(draft: Draft, key: str, tool: str, args: Mapping[str, Any]) -> None:
+    """Name a subtask by the arguments with which its tool is called; its order has the planned ones."""
+    lane: Any = draft.shown["assignments"].get(key)
+    if lane is not None and lane.get("tool") == tool and lane["label"] != (named := _label(lane["name"], args)):
+        draft.lane(key)["label"] = named
+
+
+def _label(name: str, args: Mapping[str, Any]) -> str:
+    return label(name, {argument: value for argument, value in args.items() if value != name})  # it may be repeated
 
 
 def args_of(given: Assignment) -> Mapping[str, Any]:
@@ -187,6 +197,8 @@ _PHASES = {
     "writer": "Writing",
     "compose": "Writing the answer",
     "shape": "Shaping the answer",
+    "judge": "Judging the answer",
+    "confirm": "Checking what is missing",
 }
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from leadhand.domain import events as ev
-from leadhand.domain.evolve import apply_entry, start
+from leadhand.domain.evolve import apply_entry, draft, start
 from leadhand.domain.ids import split_attempt
 from leadhand.domain.state import RunState
 
@@ -77,9 +77,9 @@ class Projection:
         if entry.seq <= self.seq:
             return None
         if self.state is None:
-            self.state = start(self.run_id, entry)
+            self.state = draft(start(self.run_id, entry))
         else:
-            apply_entry(self.state, entry)  # in place: this state is not shared
+            apply_entry(self.state, entry)
         change = changes(self.view, self.state, entry)
         self.view.apply(change)
         return change

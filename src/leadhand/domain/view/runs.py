@@ -14,7 +14,7 @@ from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.work_result import VerdictKind
 
 from .attempts import issued, scheduled
-from .lanes import add_lane, args_of
+from .lanes import add_lane, args_of, show_call
 from .patches import Draft, differing, moment
 from .texts import LONGEST_REQUEST, arguments, cut, line
 
@@ -294,6 +294,10 @@ def _questions(draft: Draft, approvals: Iterable[str]) -> None:
             status = "withdrawn"
         values = {"status": status, "by": asked.by or None, "reason": cut(asked.reason) or None}
         different = differing(before, values)
+        args = arguments(asked.args)
+        if args != before.get("args", args):  # a person changed them
+            different["args"] = {**dict.fromkeys(before["args"]), **args}
+            show_call(draft, assignment_of(asked.attempt), asked.tool, asked.args)
         if different:
             draft.part("approvals").setdefault(approval_id, {}).update(different)
         opened += (status == "pending") - (before.get("status") == "pending")

@@ -58,7 +58,7 @@ WORDS: dict[type, Words] = {
     ev.RunStarted: Words("Run started", level=_PHASE),
     ev.RunClaimed: Words("Run taken over", level=_PHASE),
     ev.RunPaused: Words("Run paused", tone=_ATTENTION, level=_PHASE),
-    ev.RunWaiting: Words("Waiting for approval", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.RunWaiting: Words("Waiting for a person", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunResumed: Words("Run resumed", level=_PHASE),
     ev.ProcessSlept: Words("Process was stopped", tone=_ATTENTION, level=_PHASE),
     ev.LimitsChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
@@ -78,6 +78,8 @@ WORDS: dict[type, Words] = {
     ev.AttemptSettled: Words("Completed", tone=_GOOD, level=_STEP, topics=_WORK),
     ev.AttemptLost: Words("Attempt lost", tone=_PROBLEM, topics=_WORK),
     ev.AttemptParked: Words("Waiting", tone=_ATTENTION, level=_PHASE, topics=_WORK),
+    ev.QuestionAsked: Words("Question for you", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.QuestionAnswered: Words("Question answered", tone=_GOOD, level=_PHASE, topics=_PEOPLE),
     ev.EffectQuestioned: Words("Waiting for confirmation", tone=_PROBLEM, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.ModelCallBegan: Words("Model called", topics=_MODELS),
     ev.ModelCallReturned: Words("Model answered", topics=_MODELS),
@@ -188,6 +190,10 @@ def words(entry: ev.Entry) -> Words:
             if order.repairs:
                 text += f" (repairs {order.repairs}{f', requested by {event.by}' if event.by else ''})"
                 said = said._replace(title="Repair order issued", tone=_ATTENTION)
+        case "question_asked":
+            text = event.question.text
+        case "question_answered":
+            text = f"{event.text} (by {event.by})" if event.by else event.text
         case "gaps_noted":
             text = "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
         case "results_judged":
@@ -308,6 +314,8 @@ def words(entry: ev.Entry) -> Words:
                 said = said._replace(title="Confirmation requested")
         case "approval_answered":
             text = _by(event.by, event.reason)
+            if event.args is not None:
+                text = f"with other arguments, {text}"
             if not event.approve or event.always:
                 said = said._replace(title="Approved for the run" if event.approve else "Denied")
         case "approval_expired":

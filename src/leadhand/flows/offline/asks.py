@@ -8,10 +8,9 @@ from datetime import date
 from itertools import groupby, islice, pairwise, product, takewhile
 from typing import NamedTuple
 
-from leadhand.domain.days import DAY_PARTS, NUMBERS, When
-
 from .arguments import USUAL, Offer, Offers
 from .clauses import Clause, Phrase, clauses
+from .days import DAY_PARTS, NUMBERS, When
 from .places import kind_of_name
 from .tokens import Text, tokenize
 from .words import BACKGROUND, FUNCTION, GREETINGS, WORDS

@@ -9,12 +9,12 @@ from datetime import date
 from itertools import dropwhile, islice, product
 from typing import Any, TypeAlias
 
-from leadhand.domain.days import WEEKDAYS, When
 from leadhand.domain.value import list_of
 from leadhand.domain.view.texts import line
 
 from .arguments import USUAL, Offer, Offers, fill, role_of
 from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener
+from .days import WEEKDAYS, When
 from .tokens import tokenize
 from .words import ALIASES, FUNCTION, WORDS, slug, stem_of
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leadhand.domain.days import When
-
+from .days import When
 from .places import read_place
 from .tokens import Text
 from .words import FUNCTION, MEANS, WORDS

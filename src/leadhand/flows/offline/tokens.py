@@ -6,8 +6,7 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-from leadhand.domain.days import LONGEST_PHRASE, When, day_phrase
-
+from .days import LONGEST_PHRASE, When, day_phrase
 from .words import word_set
 
 

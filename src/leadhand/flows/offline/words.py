@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from importlib.resources import files
 
-from leadhand.domain.days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
+from .days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -37,8 +37,8 @@ class Task(BaseModel):
     """A report as it is when a stage begins: read-only. What a stage changes, it returns as ``updates``.
 
     ``plan`` has a title and sections, ``research`` what was found for each question, ``draft`` the latest text with its
-    citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``statements`` are the sentences of the draft
-    with their status, ``passages`` what they can cite, by id. ``events`` are the lines that were reported before
+    citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``claims`` are the claims of the draft
+    with their verdicts, ``passages`` what they can cite, by id. ``events`` are the lines that were reported before
     this stage began.
     """
 
@@ -53,7 +53,7 @@ class Task(BaseModel):
     events: tuple[TaskEvent, ...] = ()
     revisions: int = 0
     drafts: tuple[dict[str, Any], ...] = ()
-    statements: tuple[dict[str, Any], ...] = ()
+    claims: tuple[dict[str, Any], ...] = ()
     passages: dict[str, dict[str, Any]] = {}
 
 
@@ -61,7 +61,7 @@ class AgentResult(BaseModel):
     """What a stage returns.
 
     ``updates`` are new values of fields of the task. ``verdict`` and ``findings`` are those of a stage that reviews the
-    draft: a finding is text, or ``{"sentence": 3, "problem": "…"}``. With ``ok`` false, the stage failed because of
+    draft: a finding is text, or ``{"claim": 3, "problem": "…"}``. With ``ok`` false, the stage failed because of
     ``error``.
     """
 

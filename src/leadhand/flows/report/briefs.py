@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.days import dated
 from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
-from leadhand.flows.earlier_facts import earlier_facts
+from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.judging import judge_brief
 from leadhand.flows.plan_gate import denied_facts
+from leadhand.verify.roles import JUDGE
 
-from .judging import CitingTexts, judged
+from .judging import judged
 from .options import REVIEWER, WRITER, Stage
 from .progress import Item, Report, revises, used_research
 from .shapes import MOST_QUESTIONS
@@ -24,31 +25,33 @@ TOKENS_PER_WORD = 2
 
 def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
     """Return what the worker of an assignment receives."""
-    given, stage = assignment.assignment.input, report.stages[assignment.assignment.role]
+    given, name = assignment.assignment.input, assignment.assignment.role
+    if name == JUDGE:
+        judging = report.judging(given["of"])
+        return judge_brief(report.state, given, judging.claims, judging.material)
+    stage = report.stages[name]
     if stage.agent:
         return {"task": task(report)}
     facts: dict[str, Any] = {"topic": report.run.request}
-    today = {"today": dated(report.state.created_at)}
+    now = today(report.state)
     match stage.name:
         case "planner":
             return {
                 **facts,
                 **earlier_facts(report.state),
-                **today,
+                **now,
                 **denied_facts(report.state),
                 "most": MOST_QUESTIONS,
             }
         case "researcher":
-            return {**facts, **today, "question": given["question"]}
+            return {**facts, **now, "question": given["question"]}
         case "writer":
             most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-            return {**facts, **today, "most_words": most, **_writing(report, assignment)}
-        case "reviewer" if "sentences" in given:
-            return citations(report, given["number"], given["sentences"])
+            return {**facts, **now, "most_words": most, **_writing(report, assignment)}
         case "reviewer":
-            return {**facts, **_outline(report), **_sentences(report, given["number"], REVIEWER)}
+            return {**facts, **_outline(report), **_judged_claims(report, given["number"])}
         case _:
-            return {**facts, **today, **_stage(report, stage, given.get("number", 0))}
+            return {**facts, **now, **_stage(report, stage, given.get("number", 0))}
 
 
 def _outline(report: Report) -> dict[str, Any]:
@@ -76,12 +79,12 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
     else:
         number = draft.assignment.input["number"] - 1
         remarks, written = judged(report, number).remarks, report.text(number)
-        problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
+        problems = [{"statement": each.claim or None, "problem": each.problem} for each in remarks]
         room = (context_budget(report.state, WRITER) - tokens(written)) // 2  # the other half is for passages
         facts = {"draft": written, "problems": fitting(problems, room) or problems[:1]}
-        statements, wrong = report.statements(number), {each.number for each in remarks}
-        cited = [*(each for each in statements if each.index in wrong), *statements]
-        order = [*(name for each in cited for name in each.passages if name in passages), *order]
+        claims, wrong = report.claims(number), {each.n for each in remarks}
+        cited = [*(each for each in claims if each.n in wrong), *claims]
+        order = [*(name for each in cited for name in each.cites if name in passages), *order]
     room = context_budget(report.state, WRITER) - tokens(facts)
     return {**facts, "passages": shown_passages(passages, order, room)}
 
@@ -125,20 +128,21 @@ def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: 
     return {name: facts for name, facts in shown.items() if name in kept}
 
 
-def _sentences(report: Report, number: int, before: str) -> dict[str, Any]:
-    return {"sentences": [{"n": each.index, "text": each.text} for each in report.statements(number, before)]}
+def _claims(report: Report, number: int, before: str) -> dict[str, Any]:
+    return {"claims": [{"n": each.n, "text": each.text} for each in report.claims(number, before)]}
 
 
-def citations(report: CitingTexts, number: int, indexes: Iterable[int]) -> dict[str, Any]:
-    """Return some sentences beside the passages that they cite."""
-    statements = {each.index: each for each in report.statements(number, REVIEWER)}
-    passages = report.citable(number)
-    chosen = [statements[index] for index in indexes]
-    names = dict.fromkeys(name for each in chosen for name in each.passages)
-    return {
-        "sentences": [{"sentence": each.index, "text": each.text, "passages": list(each.passages)} for each in chosen],
-        "passages": {name: passages[name].text for name in names if name in passages},
-    }
+def _judged_claims(report: Report, number: int) -> dict[str, Any]:
+    """Return the claims of a draft with what the judge says of those that it doubts, and what it says is missing."""
+    judging = report.judging(number)
+    claims: list[dict[str, Any]] = []
+    for each, (verdict, doubts) in judging.verdicts(report.claims(number, REVIEWER)):
+        shown: dict[str, Any] = {"n": each.n, "text": each.text}
+        claims.append(
+            {**shown, "judge": verdict.value, "why": " ".join(doubt.why for doubt in doubts)} if doubts else shown
+        )
+    missing = [part.model_dump() for part in judging.round.missing]
+    return {"claims": claims, **({"judge_misses": missing} if missing else {})}
 
 
 def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
@@ -146,8 +150,8 @@ def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
     if not number:
         return {} if report.plan is None else {"plan": report.plan.model_dump(mode="json")}
     passages = report.citable(number)
-    statements = report.statements(number, stage.name)
-    used = dict.fromkeys(name for each in statements for name in each.passages if name in passages)
+    claims = report.claims(number, stage.name)
+    used = dict.fromkeys(name for each in claims for name in each.cites if name in passages)
     shown = shown_passages({name: passages[name] for name in used}, used, context_budget(report.state, stage.name))
-    text = _sentences(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
+    text = _claims(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
     return {**text, "passages": shown}

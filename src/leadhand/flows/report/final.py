@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import CHECK, gap
-from leadhand.domain.passages import Passage
+from leadhand.domain.outcome import gap
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.verify.roles import JUDGE
 
-from .judging import CODE, Judged, judged
+from .judging import judged
 from .progress import Report, draft_key, revises, stage_key, used_research
-from .rendering import Numbered, body, findings_as_text, in_words, numbered, source_list, uncited
+from .rendering import Numbered, body, findings_as_text, numbered, source_list
+from .shapes import Verdict
 
 LONGEST_NAME = 100
 
@@ -23,11 +24,14 @@ def outcome(report: Report) -> Outcome:
     """Return the outcome of a run as it is now."""
     keys = _keys(report)
     cited = _cited(report)
+    answer = body(_draft(report), cited)
+    judges = report.last and report.state.definition.check != "off"
     return Outcome(
-        answer=_text(report, cited),
+        answer=answer,
         uses=keys,
         gaps=list(_gaps(report)),
         sources=[Cited(source.title, source.url, _finder(report, keys, source)) for source in cited],
+        judgement=report.judging(report.last).judgement(answer) if judges else None,
     )
 
 
@@ -60,13 +64,6 @@ def _draft(report: Report) -> str:
 def _cited(report: Report) -> list[Numbered]:
     passages = report.citable(report.last) if report.last else report.passages(report.research)
     return numbered(_draft(report), passages)
-
-
-def _text(report: Report, cited: list[Numbered]) -> str:
-    number = report.last
-    statements = report.statements(number) if number else ()
-    refuted = judged(report, number).refuted if number else {}
-    return body(_draft(report), statements, refuted, cited)
 
 
 def _finder(report: Report, keys: list[str], source: Numbered) -> str:
@@ -106,29 +103,33 @@ def _writing_gaps(report: Report) -> Iterator[Gap]:
 
 
 def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
-    """The findings that are still open, and what nobody reviewed."""
-    yield from verdict_gaps(report.state, judged(report, number), report.citable(number), "the report")
-
-
-def verdict_gaps(state: RunState, verdict: Judged, passages: Mapping[str, Passage], whole: str) -> Iterator[Gap]:
-    """The gaps of a text after its last review; ``whole`` is what people call the text."""
-    for each in verdict.remarks:
-        name = whole if not each.sentence else f"“{_short(uncited(each.sentence))}”"
-        problem = in_words(each.problem, passages)
-        said = problem if each.by == CODE else f"{each.by}: {problem}"
-        yield Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=said, next_action=CHECK)
-    for what, review in verdict.unreviewed:
-        yield failure_gap(state, f"the review of {what}", review, "", "unreviewed: ")
+    """What stages still want to have changed, a gap for each stage, and the reviews that gave no verdict."""
+    found = judged(report, number)
+    wanted: dict[str, list[str]] = {}
+    for each in found.remarks:
+        if each.by != JUDGE:
+            wanted.setdefault(each.by, []).append(
+                f"“{_short(each.claim)}”: {each.problem}" if each.claim else each.problem
+            )
+    for stage, problems in wanted.items() if found.verdict is Verdict.NEEDS_REVISION else ():
+        yield Gap(
+            name=f"what the {stage} asks for",
+            class_=FailureClass.INSUFFICIENT,
+            reason="; ".join(problems),
+            next_action=f"allow more revisions with --max-revisions (it was {report.run.options.max_revisions})",
+        )
+    for review in found.unreviewed:
+        yield failure_gap(report.state, "the review of the draft", review)
 
 
 def _failed(report: Report, name: str, assignment: AssignmentState, more: str = "") -> Gap:
     return failure_gap(report.state, name, assignment, more)
 
 
-def failure_gap(state: RunState, name: str, assignment: AssignmentState, more: str = "", before: str = "") -> Gap:
+def failure_gap(state: RunState, name: str, assignment: AssignmentState, more: str = "") -> Gap:
     """The gap of what an assignment did not do."""
     failure = assignment.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
-    reason = f"{before}{failure.message}{more}"
+    reason = f"{failure.message}{more}"
     return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(state, failure))
 
 

@@ -2,9 +2,10 @@
 
 ::
 
-    plan ─▶ research-1 … research-n in parallel ─▶ draft-1 ─▶ code checks its citations ─▶ review ─▶ final report
-                                                      ▲                                       │
-                                                      └── draft-2 … ◀── NEEDS_REVISION ◀──────┘   at most max_revisions
+    plan ─▶ research-1 … research-n in parallel ─▶ draft-1 ─▶ judge ─▶ review ─▶ final report
+                                                      ▲                   │
+                                                      └── draft-2 … ◀─────┘   NEEDS_REVISION, or contradicted claims:
+                                                                              at most max_revisions
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import page_id
 from leadhand.domain.passages import passages_in
 from leadhand.domain.plan_approval import is_gated, plan_number, plan_refused
-from leadhand.domain.run import Role, output_schema
+from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, object_of, objects_of
 from leadhand.domain.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
+from leadhand.flows.judging import Round, judge_reply
 from leadhand.flows.plan_gate import DENIED, held
 from leadhand.flows.run_view import AssignmentView, RunView
+from leadhand.verify.judge import reply_schema
+from leadhand.verify.material import Material, of_passages
+from leadhand.verify.roles import JUDGE
 
 from . import judging
 from .agents import BoundAgent, check_agents, completed
@@ -36,9 +41,9 @@ from .briefs import brief
 from .final import outcome
 from .offline import RULES
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
-from .progress import Report, draft_key, shard_key, stage_key, used_research
-from .roles import instructions, roles
-from .shapes import CitationReview, DraftReview, Evidence, Findings, Verdict
+from .progress import Report, draft_key, stage_key, used_research
+from .roles import roles
+from .shapes import Evidence, Findings, Verdict
 from .task import task
 
 MOST_PASSAGES = 24
@@ -80,24 +85,24 @@ class ReportFlow(Flow):
 
     def schema(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any] | None:
         given = assignment.assignment
-        if given.role != REVIEWER or Report(run).stages[REVIEWER].agent:
-            return None
-        return output_schema(CitationReview if "sentences" in given.input else DraftReview)
+        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
 
     def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
         report = Report(run)
-        stage = report.stages[assignment.role]
-        if stage.agent:
+        stage = report.stages.get(assignment.role)
+        if stage is None or stage.agent:
             return []
         if "research" in stage.gives:
             return _research_problems(result)
         if stage.judges:
-            number = assignment.input["number"]
-            sentences = [each.index for each in report.statements(number, stage.name)]
-            return judging.problems(assignment.input.get("sentences", ()), result.value, sentences)
+            claims = report.claims(assignment.input["number"], stage.name)
+            return judging.problems(result.value, [each.n for each in claims])
         return []
 
     def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
+        if assignment.role == JUDGE:
+            claims = Report(run).judging(assignment.input["of"]).claims
+            return judge_reply(run.state, assignment.input, claims, result.value, result.brief)
         stage = run.options.stages
         if any("research" in each.gives and not each.agent for each in stage if each.name == assignment.role):
             return _with_passages(result)
@@ -105,6 +110,10 @@ class ReportFlow(Flow):
 
     def outcome(self, run: RunView[Options]) -> Outcome:
         return outcome(Report(run))
+
+    def material(self, run: RunView[Options]) -> Material:
+        report = Report(run)
+        return of_passages(run.state, report.passages(report.research))
 
     def task(self, run: RunView[Options]) -> dict[str, Any]:
         return task(Report(run))
@@ -187,16 +196,21 @@ def _rounds(report: Report) -> Sequence[Command]:
     if not drafts[-1].closed:
         return []
     if report.text(number):
-        for stage in report.rounds:
-            wanted = _in_round(report, stage, number)
+        for stage in (*report.rounds, None):
+            judge = report.judging(number).round if stage is None or stage.judges else Round()
+            if judge.wanted or judge.is_open:
+                return judge.wanted  # once the stages before have changed the draft
+            wanted = None if stage is None else _in_round(report, stage, number)
             if wanted is not None:
                 return wanted
         verdict = judging.judged(report, number).verdict
-        judges = any(stage.judges for stage in report.rounds)
         again = report.revisions < report.run.options.max_revisions and not judging.ran_out(report, number)
-        if judges and again and verdict is Verdict.NEEDS_REVISION:
+        if again and verdict is Verdict.NEEDS_REVISION:
             return [_draft(report, number + 1, revised=draft_key(number))]
     if report.last:
+        judge = report.judging(report.last).again
+        if judge.wanted or judge.is_open:
+            return judge.wanted
         for stage in report.after:
             wanted = _in_round(report, stage, report.last)
             if wanted is not None:
@@ -205,24 +219,7 @@ def _rounds(report: Report) -> Sequence[Command]:
 
 
 def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | None:
-    if stage.name != REVIEWER or stage.agent:
-        return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
-    groups = judging.shards(report, number)
-    wanted = [
-        _assign(stage, stage_key(stage, number), report, number),
-        *(
-            Assign(
-                id=shard_key(number, shard),
-                role=REVIEWER,
-                title=f"citations of draft {number}" + (f", part {shard}" if len(groups) > 1 else ""),
-                input={"number": number, "sentences": group},
-                instructions=instructions("citations"),
-                judges=draft_key(number),
-            )
-            for shard, group in enumerate(groups, start=1)
-        ),
-    ]
-    return _carried_out(report, wanted)
+    return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
 
 
 def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] | None:

@@ -15,7 +15,6 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
-from .sentences import Kind, sentences_of
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
 NOTHING_ELSE = "Nothing more was found for this section."
@@ -31,7 +30,7 @@ OF_ONE_SOURCE = 4
 OF_A_SECTION = 4
 """Statements of one section, at most."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_CITATIONS = re.compile(r"\s*\[p\d+(?:, p\d+)*\]")
+_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _COMMON = word_set("about known what which does with that this")
 
@@ -56,14 +55,14 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     found = [passage for result in request.results for passage in passages_from(result.name, result.content)]
     subject = _words(topic)
     wanted = _words(question) - subject or subject
-    sentences: dict[str, Passage] = {}
+    known: dict[str, Passage] = {}
     for passage in found:
-        sentences |= {sentence: passage for sentence in _sentences(passage.text) if sentence not in sentences}
-    fitting = [each for each in sentences if _words(each) & subject]
+        known |= {sentence: passage for sentence in sentences(passage.text) if sentence not in known}
+    fitting = [each for each in known if _words(each) & subject]
     taken: Counter[str] = Counter()
     findings: list[dict[str, Any]] = []
     for sentence in sorted(fitting, key=lambda each: -2 * len(_words(each) & wanted) - bool(_FIGURE.search(each))):
-        passage = sentences[sentence]
+        passage = known[sentence]
         source = passage.source or passage.title
         if len(findings) < STATEMENTS and taken[source] < OF_ONE_SOURCE:
             findings.append({"statement": sentence, "passages": [passage.id]})
@@ -73,17 +72,14 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Join the statements, section by section.
-
-    A known weakness: it cites for a whole section the passage with which the section begins.
-    """
+    """Join the statements, section by section, each with its own citation."""
     if "draft" in facts and "problems" in facts:
-        return _rewritten(facts)
+        return text_of(facts["draft"])
     if "findings" not in facts or "passages" not in facts or "title" not in facts:
         return None
     written = [f"# {text_of(facts.get('title'))}", BYLINE]
     for heading, statements in _spread(objects_of(list_of(facts["findings"]))):
-        lines = [f"{text_of(each['statement'])} [{statements[0]['passages'][0]}]" for each in statements]
+        lines = [f"{text_of(each['statement'])} [{each['passages'][0]}]" for each in statements]
         written += [f"## {heading}", " ".join(lines) or NOTHING_ELSE]
     missing = (f"No source answered this question: {question}" for question in texts_of(facts.get("missing")))
     return "\n\n".join([*written, *missing])
@@ -103,47 +99,9 @@ def _spread(findings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[dict[
     return sections
 
 
-def _rewritten(facts: Mapping[str, Any]) -> str:
-    """Cite the passage that a sentence was copied from; leave out a sentence that no passage has."""
-    draft = text_of(facts["draft"])
-    texts = {name: text_of(object_of(each).get("text")) for name, each in object_of(facts.get("passages")).items()}
-    for problem in objects_of(list_of(facts["problems"])):
-        sentence = text_of(problem.get("sentence"))
-        if not sentence or sentence == NOTHING_ELSE or sentence not in draft:
-            continue
-        plain = _CITATIONS.sub("", sentence)
-        words, figures = _words(plain), _FIGURE.findall(plain)
-        shared = {name: words & _words(text) for name, text in texts.items() if all(each in text for each in figures)}
-        best = max(shared, key=lambda name: len(shared[name]), default="")
-        fits = best and len(shared[best]) * 2 > len(words) and f"[{best}]" not in sentence
-        draft = draft.replace(sentence, f"{plain} [{best}]" if fits else "", 1)
-    return re.sub(r"\n{3,}", "\n\n", draft).strip()
-
-
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Judge citations by the words that a sentence shares with its passages, and a draft by what it says twice."""
-    sentences = objects_of(facts.get("sentences"))
-    if "passages" in facts and sentences and "sentence" in sentences[0]:
-        passages = object_of(facts["passages"])
-        return {"support": [_judged(each, passages) for each in sentences]}
-    if "sentences" not in facts:
-        return None
-    seen: dict[str, int] = {}
-    findings: list[dict[str, Any]] = []
-    for each in sentences:
-        plain = _CITATIONS.sub("", text_of(each.get("text"))).strip().casefold()
-        if plain in seen:
-            findings.append({"sentence": each["n"], "problem": f"it repeats sentence {seen[plain]}: leave it out"})
-        seen.setdefault(plain, each["n"])
-    return {"verdict": "NEEDS_REVISION" if findings else "APPROVED", "findings": findings}
-
-
-def _judged(sentence: Mapping[str, Any], passages: Mapping[str, Any]) -> dict[str, Any]:
-    words = _words(_CITATIONS.sub("", text_of(sentence.get("text"))))
-    known = _words(" ".join(text_of(passages.get(name)) for name in texts_of(sentence.get("passages"))))
-    supported = len(words & known) * 2 >= len(words)
-    why = {} if supported else {"why": f"its passages have only {len(words & known)} of its {len(words)} words"}
-    return {"sentence": sentence["sentence"], "supported": supported, **why}
+    """Approve any draft: this model cannot judge one."""
+    return {"verdict": "APPROVED", "findings": []} if "claims" in facts else None
 
 
 def search_call(question: str, request: OfflineRequest, **more: int) -> Call | None:
@@ -169,12 +127,14 @@ def passages_from(tool: str, content: Json) -> list[Passage]:
     return passages_in(ToolResult(call_id="", tool=tool, raw=raw, summary=summary, sources=sources))
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Return the full sentences of a passage, without its headings and tables."""
-    for each in sentences_of(text):
-        sentence = " ".join(each.text.split())
-        if each.kind in (Kind.TEXT, Kind.ITEM) and sentence.endswith((".", "!")) and 40 <= len(sentence) <= 400:
-            yield sentence
+def sentences(text: str) -> Iterator[str]:
+    """Yield the full sentences of a passage, without its headings and tables."""
+    for block in re.split(r"\n\s*\n", text):
+        lines = (line for line in block.split("\n") if not line.lstrip().startswith(("#", "|", "```")))
+        for sentence in _END.split(" ".join(" ".join(lines).split())):
+            plain = sentence.lstrip("-*• ")
+            if plain.endswith((".", "!")) and 40 <= len(plain) <= 400:
+                yield plain
 
 
 def _words(text: str) -> set[str]:

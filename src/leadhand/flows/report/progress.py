@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from leadhand.domain.ids import page_id
+from leadhand.domain.judgement import Claim
 from leadhand.domain.passages import Passage
 from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
+from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.run_view import RunView
+from leadhand.verify.claims import claims_of
 
-from .citations import Statement, check
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import Evidence, Finding, Outline
 
@@ -53,8 +55,7 @@ class Report:
         self.after: Sequence[Stage] = stages[end + 1 :]
         self.stages: Mapping[str, Stage] = {stage.name: stage for stage in stages}
         self._items: dict[tuple[str, ...], Sequence[Item]] = {}
-        self.judgements: dict[int, Any] = {}
-        """The verdicts on drafts that were computed already, by number: see :func:`~.judging.judged`."""
+        self._judgings: dict[int, DraftJudging] = {}
 
     def of(self, key: str) -> AssignmentState | None:
         return self.state.assignments.get(key)
@@ -177,25 +178,24 @@ class Report:
         draft = self.of(draft_key(number))
         return self.passages(used_research(draft)) if draft is not None else {}
 
-    def statements(self, number: int, before: str = "") -> Sequence[Statement]:
-        """Return the sentences of a draft with what code found about them."""
-        return checked(self.text(number, before), tuple(self.citable(number).values()), self._given)
+    def claims(self, number: int, before: str = "") -> Sequence[Claim]:
+        """Return the claims of a draft; ``before`` names a stage: as that stage receives it."""
+        return _claims_of(self.text(number, before))
 
-    @cached_property
-    def _given(self) -> str:
-        """What a draft may repeat without a source: the topic and the plan."""
-        plan = self.plan
-        return "\n".join([self.run.request, *([plan.title, *(each.heading for each in plan.sections)] if plan else ())])
+    def judging(self, number: int) -> DraftJudging:
+        """Return what a judge says of the claims of a draft, and of those that it revises."""
+        if number not in self._judgings:
+            chain = [number]
+            while (draft := self.of(draft_key(chain[-1]))) is not None and revises(draft):
+                chain.append(draft_number(revises(draft)))
+            texts = [(each, self.text(each)) for each in reversed(chain)]
+            self._judgings[number] = DraftJudging(self.state, texts, self.citable(number))
+        return self._judgings[number]
 
-    def shards(self, number: int) -> list[AssignmentState]:
-        """Return the reviews of the citations of a draft so far, in order."""
-        return in_order(self.state, lambda shard: shard_key(number, shard))
 
-
-@lru_cache(maxsize=64)
-def checked(text: str, passages: tuple[Passage, ...], given: str) -> Sequence[Statement]:
-    """Return the sentences of a text that cites passages as p1, p2, …, in their order, with what code found."""
-    return tuple(check(text, {f"p{number}": passage for number, passage in enumerate(passages, start=1)}, given))
+@lru_cache(maxsize=16)
+def _claims_of(text: str) -> Sequence[Claim]:
+    return tuple(claims_of(text))
 
 
 def in_order(state: RunState, key: Callable[[int], str]) -> list[AssignmentState]:
@@ -211,12 +211,13 @@ def draft_key(number: int) -> str:
     return f"draft-{number}"
 
 
+def draft_number(key: str) -> int:
+    """Return the number of a draft, from its key."""
+    return int(key.rpartition("-")[2])
+
+
 def review_key(number: int) -> str:
     return f"review-{number}"
-
-
-def shard_key(number: int, shard: int) -> str:
-    return f"review-{number}-c{shard}"
 
 
 def stage_key(stage: Stage, number: int = 0) -> str:

@@ -1,22 +1,17 @@
-"""The final report as Markdown: numbered sources instead of passages, and a mark at each sentence without support."""
+"""The final report as Markdown: numbered sources instead of passages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from leadhand.domain.citations import citations_in
 from leadhand.domain.passages import Passage
 
-from .citations import Statement
 from .progress import Item
-from .sentences import MARK, named_in
 
-UNSUPPORTED = "*(not confirmed by its source)*"
-UNCITED = "*(no source)*"
-"""The marks at unsupported sentences: the check can be wrong, so they do not say that a sentence is false."""
-CITATION = re.compile(rf"[ \t]*{MARK}(?!\()", re.IGNORECASE)
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -32,31 +27,25 @@ class Numbered(NamedTuple):
 def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
     """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
     cited: dict[tuple[str, str], dict[str, None]] = {}
-    for citation in CITATION.finditer(text):
-        for name in named_in(citation[0]):
-            if name in passages:
-                cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
+    for name in (name for citation in citations_in(text) for name in citation.ids):
+        if name in passages:
+            cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
     return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
 
 
-def body(text: str, statements: Sequence[Statement], unsupported: Collection[int], sources: Sequence[Numbered]) -> str:
-    """Return a draft whose citations are numbers of sources, with a mark at each unsupported sentence."""
+def body(text: str, sources: Sequence[Numbered]) -> str:
+    """Return a draft whose citations are numbers of sources. A citation of what does not exist stays as it is."""
     numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
-    marked, at = "", 0
-    for each in statements:
-        if each.index in unsupported:
-            end = each.offset + len(each.text)
-            inner = "|" if text[:end].endswith("|") else ""  # a row of a table ends with its last cell
-            mark = UNSUPPORTED if each.passages else UNCITED
-            marked += f"{text[at : end - len(inner)].rstrip()} {mark}{inner and f' {inner}'}"
-            at = end
-    marked += text[at:]
-
-    def number_of(citation: re.Match[str]) -> str:
-        found = sorted({numbers[name] for name in named_in(citation[0]) if name in numbers})
-        return f" [{', '.join(map(str, found))}]" if found else ""
-
-    return CITATION.sub(number_of, marked).strip()
+    written, at = "", 0
+    for citation in citations_in(text):
+        found = sorted({numbers[name] for name in citation.ids if name in numbers})
+        if found:
+            before = text[at : citation.start]
+            unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
+            marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])
+            written += f"{before}{'' if not before or before[-1:].isspace() else ' '}{marks}"
+            at = citation.end
+    return (written + text[at:]).strip()
 
 
 def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
@@ -65,7 +54,8 @@ def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) ->
         return ""
     lines = ["## Sources", ""]
     for number, source in enumerate(sources, start=1):
-        lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}")
+        where = "" if not source.url or source.url.startswith(("https://", "http://")) else f" ({source.url})"
+        lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}{where}")
         cited = (passages[name] for name in source.passages)
         lines += [f"   - {markdown_link(f'“{beginning(each.text)}”', link_to(each))}" for each in cited]
     return "\n".join(lines)
@@ -93,26 +83,6 @@ def link_to(passage: Passage) -> str:
     first, last = " ".join(words[:5]), " ".join(words[-5:])
     text = _fragment(first) if len(words) <= 10 else f"{_fragment(first)},{_fragment(last)}"
     return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
-
-
-def in_words(text: str, passages: Mapping[str, Passage]) -> str:
-    """Return a remark about a draft for people: passages have their titles instead of the names that a model uses."""
-
-    def named(citation: re.Match[str]) -> str:
-        found = [_in_words(name, passages) for name in named_in(citation[0])]
-        return f" {' and '.join(found)}" if found else citation[0]
-
-    return CITATION.sub(named, text).strip()
-
-
-def _in_words(name: str, passages: Mapping[str, Passage]) -> str:
-    title = passages[name].title or passages[name].url if name in passages else ""
-    return f"passage {name[1:]}{title and f' ({title})'}"
-
-
-def uncited(text: str) -> str:
-    """Return a sentence without its citations."""
-    return CITATION.sub("", text)
 
 
 def _fragment(text: str) -> str:

@@ -11,11 +11,11 @@ from leadhand.flows.flow import instructions_in
 
 from .agents import AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
-from .shapes import DraftReview, Findings, Outline, ReviewerAnswer
+from .shapes import DraftReview, Findings, Outline
 
 WEB = ("web_search", "web_fetch")
 """The tools of a researcher besides those of the run."""
-OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: ReviewerAnswer}
+OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: DraftReview}
 
 
 instructions = partial(instructions_in, "leadhand.flows.report")
@@ -44,9 +44,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
             fingerprint=agent.fingerprint if agent is not None else "",
             **limits,
         )
-    if stage.agent:
-        output, text = {"type": "object"}, stage.instructions or ""
-    elif stage.is_built_in:
+    if stage.is_built_in:
         output, text = OUTPUTS[stage.name], stage.instructions or instructions(stage.name)
     else:
         output = DraftReview if stage.judges else Findings if researches else None
@@ -58,7 +56,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
         model=stage.model,
         output=output,
         tools=stage.tools if stage.tools is not None else (ALL_TOOLS, *WEB) if researches else (),
-        loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
+        loop="turns" if researches or stage.tools else "reply",
         counts=researches,
         continues=output is None,
         **limits,

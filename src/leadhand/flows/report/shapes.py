@@ -60,22 +60,14 @@ class Evidence(Findings):
 
 
 class DraftFinding(Value):
-    """A finding of a reviewer: what is wrong with a sentence, or with the whole draft (null)."""
+    """A finding of a reviewer: what is wrong with a claim, by its number, or with the whole draft (null)."""
 
-    sentence: int | None = None
+    claim: int | None = None
     problem: str = Field(min_length=1, max_length=1_000)
 
 
 class ReviewFinding(DraftFinding, Answer):
-    """What is wrong with a sentence, or with the whole draft (null)."""
-
-
-class Support(Answer):
-    """Whether the passages that a sentence cites say what the sentence says."""
-
-    sentence: int
-    supported: bool
-    why: str = Field(default="", max_length=1_000)
+    """What is wrong with a claim, or with the whole draft (null)."""
 
 
 class DraftReview(Answer):
@@ -83,17 +75,3 @@ class DraftReview(Answer):
 
     verdict: Verdict
     findings: tuple[ReviewFinding, ...] = ()
-
-
-class CitationReview(Answer):
-    """The review of some sentences beside the passages that they cite."""
-
-    support: tuple[Support, ...]
-
-
-class ReviewerAnswer(Answer):
-    """Either review; each assignment of a reviewer asks for one of them."""
-
-    verdict: Verdict | None = None
-    findings: tuple[ReviewFinding, ...] = ()
-    support: tuple[Support, ...] = ()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from leadhand.domain.passages import Passage
 from leadhand.domain.state import AssignmentState
 
-from .citations import Statement, Status
 from .final import final_report
 from .judging import Judged, judged
-from .options import REVIEWER, Stage
+from .options import Stage
 from .progress import Item, Report, revises, stage_key, used_research
 from .rendering import link_to
 
@@ -32,7 +29,7 @@ def task(report: Report) -> dict[str, Any]:
         "revisions": report.revisions,
         "stages": _stages(report),
         "drafts": [_draft(report, number, draft) for number, draft in enumerate(drafts, start=1)],
-        "statements": _statements(report, latest) if latest else [],
+        "claims": _claims(report, latest) if latest else [],
         "passages": {
             passage.id: {**passage.model_dump(mode="json"), "link": link_to(passage)}
             for passage in report.passages(report.research).values()
@@ -73,7 +70,7 @@ def _draft(report: Report, number: int, draft: AssignmentState) -> dict[str, Any
         "revises": revises(draft) or None,
         "research": list(used_research(draft)),
         "text": report.text(number) or None,
-        "statements": _statements(report, number),
+        "claims": _claims(report, number),
         "reviews": [line for stage in report.rounds if stage.judges for line in _reviews(report, stage, number)],
         **_feedback(verdict),
         "error": draft.failure.message if draft.failure is not None else None,
@@ -81,8 +78,7 @@ def _draft(report: Report, number: int, draft: AssignmentState) -> dict[str, Any
 
 
 def _reviews(report: Report, stage: Stage, number: int) -> list[dict[str, Any]]:
-    shards = report.shards(number) if stage.name == REVIEWER else []
-    found = [each for each in (report.of(stage_key(stage, number)), *shards) if each is not None]
+    found = [each for each in (report.of(stage_key(stage, number)),) if each is not None]
     return [
         {
             "key": each.key,
@@ -99,30 +95,23 @@ def _feedback(verdict: Judged) -> dict[str, Any]:
     return {
         "verdict": None if verdict.verdict is None else verdict.verdict.value,
         "findings": [
-            {"by": each.by, "sentence": each.number, "text": each.sentence or None, "problem": each.problem}
+            {"by": each.by, "claim": each.n, "text": each.claim or None, "problem": each.problem}
             for each in verdict.remarks
         ],
-        "unreviewed": [what for what, _ in verdict.unreviewed],
+        "unreviewed": [each.key for each in verdict.unreviewed],
     }
 
 
-def _statements(report: Report, number: int) -> list[dict[str, Any]]:
-    """Return every sentence of a draft with its status, its passages, and why it is not supported."""
-    statements, passages = report.statements(number), report.citable(number)
-    refuted = judged(report, number).refuted
-    return [_statement(each, passages, refuted.get(each.index)) for each in statements]
-
-
-def _statement(statement: Statement, passages: Mapping[str, Passage], refuted: str | None) -> dict[str, Any]:
-    problems: Sequence[str] = statement.problems or (() if refuted is None else (refuted,))
-    status = statement.status if refuted is None else Status.UNSUPPORTED
-    return {
-        "index": statement.index,
-        "text": statement.text,
-        "status": status.value,
-        "passages": [passages[name].id if name in passages else name for name in statement.passages],
-        "problems": list(problems),
-    }
+def _claims(report: Report, number: int) -> list[dict[str, Any]]:
+    """Return every claim of a draft with its verdict, its passages, and why it is doubted."""
+    judgement = report.judging(number).judgement(report.text(number))
+    why: dict[int, list[str]] = {}
+    for each in judgement.doubts:
+        why.setdefault(each.n, []).append(each.why)
+    return [
+        {**each.model_dump(mode="json"), "why": " ".join(why[each.n]) if each.n in why else None}
+        for each in judgement.claims
+    ]
 
 
 def _stages(report: Report) -> list[dict[str, Any]]:

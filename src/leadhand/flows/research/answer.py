@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Cited, Outcome
 from leadhand.domain.decide.asks import NO_MORE_CHILDREN
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve.calls import CHILD_FAILED
-from leadhand.domain.outcome import CHECK, gap_of
+from leadhand.domain.outcome import gap_of
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState
-from leadhand.flows.report.final import failure_gap, verdict_gaps
+from leadhand.flows.report.final import failure_gap
 from leadhand.flows.report.rendering import Numbered, body, numbered
 
 from .options import LEAD
 from .progress import GAVE_UP, LISTED, Research, answer_key
-from .questions import needs_no_source
 
-_FILE_MARK = re.compile(r"[ \t]*\[memory/[^\[\]\n]*\](?!\()")
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
-ALONE = "it rests on no source: the model wrote it without research"
 
 
 def outcome(research: Research) -> Outcome:
@@ -30,15 +26,14 @@ def outcome(research: Research) -> Outcome:
     number = LISTED if research.last is None else research.last
     text = research.text(number)
     cited = numbered(text, research.passages)
-    whole = body(text, research.statements(number), research.judged(number).refuted, cited)
+    answer = body(text, cited)
+    judges = research.state.definition.check != "off" and number != LISTED and not research.direct
     return Outcome(
-        answer=_FILE_MARK.sub("", whole),
+        answer=answer,
         uses=_keys(research),
-        gaps=[
-            *_unchecked(research, cited),
-            *_gaps(research, number),
-        ],
+        gaps=list(_gaps(research)),
         sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
+        judgement=research.judging(number).judgement(answer) if judges else None,
     )
 
 
@@ -60,17 +55,7 @@ def _finder(research: Research, source: Numbered) -> str:
 # --- gaps ------------------------------------------------------------------------------------------------------------
 
 
-def _unchecked(research: Research, cited: Iterable[Numbered]) -> Iterator[Gap]:
-    """The files of earlier runs that the answer cites: models wrote them, and this run has not seen their sources."""
-    earlier = {each.path: each for each in research.state.definition.earlier}
-    for source in cited:
-        if not source.url and (file := earlier.get(source.title)) is not None:
-            reason = f"the run {file.run_id} wrote it on {file.at:%Y-%m-%d}, and it was not checked again"
-            how = "check it, or delete that run and ask again"
-            yield Gap(name=file.path, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=how)
-
-
-def _gaps(research: Research, number: int) -> Iterator[Gap]:
+def _gaps(research: Research) -> Iterator[Gap]:
     state, lead = research.state, research.lead
     if lead is not None and lead.closed and not lead.ok:
         yield _ended_early(research, lead)
@@ -85,13 +70,6 @@ def _gaps(research: Research, number: int) -> Iterator[Gap]:
         reason = f"the lead wanted more than {most} subagents, which is the limit"
         action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
-    if research.direct and research.text(number):
-        if research.run.earlier is not None or not needs_no_source(research.run.request, research.text(number)):
-            yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=ALONE, next_action=CHECK)
-        for name in research.invented:
-            reason = f"it cites {name}, which does not exist"
-            yield Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)
-    yield from verdict_gaps(state, research.judged(number), research.passages, "the answer")
     for each in research.answers.values():
         if each.closed and not each.ok:
             revises = "revises" in each.assignment.input

@@ -7,13 +7,13 @@ from typing import Any
 from leadhand.domain.state import AssignmentState
 from leadhand.domain.value import compact_json
 from leadhand.flows.context_budget import context_budget, tokens
-from leadhand.flows.earlier_facts import earlier_facts
-from leadhand.flows.report.briefs import TOKENS_PER_WORD, citations, in_turns, shown_passages
-from leadhand.flows.work_order.briefs import today
+from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.judging import judge_brief
+from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
+from leadhand.verify.roles import JUDGE
 
-from .citing import renumbered
-from .options import LEAD, REVIEWER, SUBAGENT, WRITER
-from .progress import Research, found_nothing
+from .options import LEAD, SUBAGENT, WRITER
+from .progress import Research, found_nothing, renumbered
 
 MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
@@ -28,8 +28,9 @@ def brief(research: Research, assignment: AssignmentState) -> dict[str, Any]:
             return {**asked, "max_subagents": research.run.options.max_subagents, **_earlier(research)}
         case role if role == SUBAGENT:
             return {"task": dict(given), **today(state)}
-        case role if role == REVIEWER:
-            return citations(research, given["number"], given["sentences"])
+        case role if role == JUDGE:
+            judging = research.judging(given["of"])
+            return judge_brief(state, given, judging.claims, judging.material)
         case _:
             most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
             return {**asked, "most_words": most, **_writing(research, given)}
@@ -47,8 +48,8 @@ def _writing(research: Research, given: Any) -> dict[str, Any]:
     """Return what an answer is written from; of a revision, the answer before it and what has to change in it."""
     room = context_budget(research.state, WRITER)
     if "revises" in given:
-        remarks = research.judged(given["revises"]).remarks
-        problems = [{"sentence": each.sentence or None, "problem": each.problem} for each in remarks]
+        remarks = research.judging(given["revises"]).remarks()
+        problems = [{"statement": each.claim or None, "problem": each.problem} for each in remarks]
         facts: dict[str, Any] = {"draft": research.text(given["revises"]), "problems": problems}
     else:
         findings = _findings(research, with_details=True)

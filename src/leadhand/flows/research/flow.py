@@ -2,10 +2,10 @@
 
 ::
 
-    lead ─▶ todos, files, subagents (its children, in parallel) ─▶ answer ─▶ code checks its citations ─▶ review
-      │                                                                 ▲                                   │
-      └── a limit ends it ─▶ answer-1, from what was found              └── answer-n ◀── not supported ◀────┘
-                                                                           at most max_revisions
+    lead ─▶ todos, files, subagents (its children, in parallel) ─▶ answer ─▶ judge ─▶ end
+      │                                                                 ▲         │
+      └── a limit ends it ─▶ answer-1, from what was found              └─────────┘  contradicted: answer-n,
+                                                                                     at most max_revisions
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.commands import Assign, Command, Expectation, Finish, Outcome
+from leadhand.domain.artifact import MEMORY
+from leadhand.domain.citations import citations_in
+from leadhand.domain.commands import Assign, Command, Finish, Outcome
 from leadhand.domain.errors import UsageError
 from leadhand.domain.passages import message_of, passages_in
 from leadhand.domain.run import Role
@@ -21,18 +23,18 @@ from leadhand.domain.state import AssignmentState
 from leadhand.domain.tool import ToolResult
 from leadhand.domain.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Flow, Result
-from leadhand.flows.report import judging
-from leadhand.flows.report.progress import shard_key
+from leadhand.flows.judging import judge_reply
 from leadhand.flows.run_view import AssignmentView, RunView
+from leadhand.verify.judge import reply_schema
+from leadhand.verify.material import Material, of_passages
+from leadhand.verify.roles import JUDGE
 
 from .answer import advised, outcome
 from .briefs import brief
-from .citing import cited_ids, cited_names, without_citations
-from .expected_output import lacking
 from .offline import RULES
-from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
+from .options import LEAD, SUBAGENT, WRITER, Options
 from .progress import Research, answer_key
-from .roles import instructions, roles
+from .roles import roles
 from .shapes import Found, memory_path
 
 MOST_PASSAGES = 40
@@ -63,21 +65,25 @@ class ResearchFlow(Flow):
         return brief(Research(run), assignment)
 
     def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
-        if assignment.role == SUBAGENT:
-            return _subagent_problems(result)
-        if assignment.role == REVIEWER:
-            return judging.problems(assignment.input["sentences"], result.value, ())
-        return []
+        return _subagent_problems(result) if assignment.role == SUBAGENT else []
 
     def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
         if assignment.role == SUBAGENT:
             return _with_passages(result)
         if assignment.role == LEAD:
-            return _with_files(result, run.state.artifacts)
+            return _with_files(result)
+        if assignment.role == JUDGE:
+            claims = Research(run).judging(assignment.input["of"]).claims
+            return judge_reply(run.state, assignment.input, claims, result.value, result.brief)
         return result.value
 
-    def expected(self, run: RunView[Options], assignment: AssignmentState, result: Result) -> Expectation | None:
-        return _expected(assignment, result)
+    def schema(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any] | None:
+        given = assignment.assignment
+        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
+
+    def material(self, run: RunView[Options]) -> Material | None:
+        research = Research(run)
+        return None if research.direct else of_passages(run.state, research.passages)
 
     def outcome(self, run: RunView[Options]) -> Outcome:
         return outcome(Research(run))
@@ -99,34 +105,19 @@ def _next(research: Research) -> Sequence[Command]:
         return [_answer(research, "answer from what was found", {})]
     if research.direct:
         return [Finish()]
-    if research.run.options.review and (reviews := _reviews(research, number)):
-        return reviews
+    judging = research.judging(number)
+    if judging.round.wanted or judging.round.is_open:
+        return judging.round.wanted
     refused = any(later > number for later in research.answers)  # the revision of this answer failed
-    again = research.revisions < research.run.options.max_revisions and not research.ran_out(number) and not refused
-    if again and research.judged(number).remarks:
+    if research.revisions < research.run.options.max_revisions and not refused and any(judging.remarks()):
         return [_answer(research, f"revision {research.revisions + 1} of the answer", {"revises": number})]
-    return [Finish()]
+    again = judging.again
+    return again.wanted if again.wanted or again.is_open else [Finish()]
 
 
 def _answer(research: Research, title: str, given: dict[str, Any]) -> Assign:
     number = len(research.written) + 1
     return Assign(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
-
-
-def _reviews(research: Research, number: int) -> Sequence[Command]:
-    """Return the reviews of the citations of an answer that are not assigned yet."""
-    groups = judging.shards(research, number)
-    return [
-        Assign(
-            id=shard_key(number, shard),
-            role=REVIEWER,
-            title="citations of the answer" + (f", part {shard}" if len(groups) > 1 else ""),
-            input={"number": number, "sentences": group},
-            judges=answer_key(number),
-        )
-        for shard, group in enumerate(groups, start=1)
-        if research.of(shard_key(number, shard)) is None
-    ]
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------
@@ -136,7 +127,7 @@ def _subagent_problems(result: Result) -> list[str]:
     value = object_of(result.value)
     recorded = value.get("passages")
     known = {each["id"] for each in recorded} if recorded is not None else _returned(result).keys()
-    named = cited_ids(_said(value))
+    named = _cited_ids(_said(value))
     found = [f"it names the passage {name}, which no tool returned" for name in named if name not in known]
     if len(named) > MOST_PASSAGES:
         found.append(f"it names {len(named)} passages, and the limit is {MOST_PASSAGES}")
@@ -148,24 +139,11 @@ def _subagent_problems(result: Result) -> list[str]:
     return found[:8]
 
 
-def _expected(assignment: AssignmentState, result: Result) -> Expectation | None:
-    """Return what the result of a subagent lacks of what its task expects in a sentence."""
-    given, value = assignment.assignment, object_of(result.value)
-    sentence = text_of(given.input.get("expected_output")).strip()
-    if given.role != SUBAGENT or not sentence:
-        return None
-    said = {name: text for name in ("detail", "summary") if (text := without_citations(text_of(value.get(name))))}
-    files = {path: without_citations(text)[:LONGEST_FILE] for path, text in _written(result.calls)}
-    missing, understood = lacking(sentence, [*said.values(), *files.values()])
-    question = {"expected_output": sentence, "result": {**said, **({"files": files} if files else {})}}
-    return Expectation(tuple(missing), None if understood else question, REVIEWER, instructions("expected"))
-
-
 def _with_passages(result: Result) -> Json:
     """Return the result of a subagent with the passages that it and its files name, as the tools returned them."""
     value = object_of(result.value)
     returned = _returned(result)
-    named = cited_ids("\n".join([_said(value), *(content for _, content in _written(result.calls))]))
+    named = _cited_ids("\n".join([_said(value), *(content for _, content in _written(result.calls))]))
     passages = [returned[name] for name in named if name in returned][:MOST_PASSAGES]
     path = text_of(value.get("artifact_path"))
     found = Found(
@@ -175,6 +153,12 @@ def _with_passages(result: Result) -> Json:
         passages=tuple(passages),
     )
     return found.model_dump(mode="json")
+
+
+def _cited_ids(text: str) -> list[str]:
+    """Return the ids of passages that a text cites, each once, in their order."""
+    names = (name for citation in citations_in(text) for name in citation.ids)
+    return list(dict.fromkeys(name for name in names if not name.startswith(MEMORY)))
 
 
 def _said(value: dict[str, Any]) -> str:
@@ -202,16 +186,16 @@ def _path(given: str) -> str:
         return given
 
 
-def _with_files(result: Result, own: Any) -> Json:
-    """Return the files of earlier runs that an answer cites, as the lead read them; None without any."""
-    cited = cited_names(result.text)
+def _with_files(result: Result) -> Json:
+    """Return the files that an answer cites, as the lead read them; None without any."""
+    cited = {name for citation in citations_in(result.text) for name in citation.ids}
     read: dict[str, str] = {}
     for call in result.calls:
         path = _path(text_of(call.args.get("path")))
-        if call.tool == "filesystem_read" and call.ok and path in cited and path not in own:
+        if call.tool == "filesystem_read" and call.ok and path in cited:
             said = message_of(call.raw)
             text = said if isinstance(said, str) else compact_json(said)
             text = text.rpartition(MORE)[0] if MORE in text and text.endswith("]") else text
             read[path] = read.get(path, "") + text
-    files = [{"path": path, "text": without_citations(text)[:LONGEST_FILE]} for path, text in read.items()]
+    files = [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]
     return {"files": files} if files else None

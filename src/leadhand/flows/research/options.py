@@ -1,4 +1,4 @@
-"""The options of the research flow: the limits of its lead, and the review of its answer."""
+"""The options of the research flow: the limits of its lead, and of the revisions of its answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from leadhand.flows.flow import Flow
 
-LEAD, SUBAGENT, REVIEWER, WRITER = "lead", "subagent", "reviewer", "writer"
+LEAD, SUBAGENT, WRITER = "lead", "subagent", "writer"
 
 
 class Options(Flow.Options):
@@ -16,7 +16,5 @@ class Options(Flow.Options):
     """Turns of the lead, at most. After the last one, the answer is written from what was found."""
     max_subagents: int = Field(default=40, ge=0, le=1_000)
     """Subagents that the lead can run, at most."""
-    review: bool = True
-    """Whether a model checks the citations of the answer, besides code."""
     max_revisions: int = Field(default=1, ge=0, le=10)
-    """How often an answer is written again because of sentences that its sources do not support."""
+    """How often an answer is written again because a judge contradicts it."""

@@ -11,18 +11,15 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from leadhand.domain.errors import FailureClass
+from leadhand.domain.citations import citations_in
 from leadhand.domain.passages import Passage, digest_of
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import object_of, objects_of, text_of
-from leadhand.flows.report.citations import Statement, Status
-from leadhand.flows.report.judging import Judged, refused_citations, unsupported
-from leadhand.flows.report.progress import checked, in_order, shard_key
-from leadhand.flows.report.shapes import Verdict
+from leadhand.flows.draft_judging import DraftJudging
+from leadhand.flows.report.progress import in_order
 from leadhand.flows.run_view import RunView
 
-from .citing import cited_names, numbers, renumbered, unknown_files
-from .options import LEAD, REVIEWER, SUBAGENT, Options
+from .options import LEAD, SUBAGENT, Options
 from .shapes import Found, same_task
 
 LISTED = -1
@@ -74,11 +71,6 @@ class Research:
         given = objects_of(object_of(lead.value).get("files")) if lead is not None and lead.ok else []
         return {text_of(each.get("path")): file_passage(each) for each in given}
 
-    @property
-    def paths(self) -> frozenset[str]:
-        """The paths of all files that there are."""
-        return frozenset((*self.state.artifacts, *(each.path for each in self.state.definition.earlier)))
-
     @cached_property
     def names(self) -> Mapping[str, str]:
         """The numbers of everything that an answer can cite, ``p1``, ``p2``, …, by what the lead calls it.
@@ -87,7 +79,8 @@ class Research:
         """
         lead = self.lead
         said = lead.data.summary if lead is not None and lead.ok and lead.data is not None else ""
-        return numbers([*(name for name in cited_names(said) if name in self._by_name), *self._by_name])
+        cited = (name for citation in citations_in(said) for name in citation.ids if name in self._by_name)
+        return {name: f"p{n}" for n, name in enumerate(dict.fromkeys([*cited, *self._by_name]), start=1)}
 
     @cached_property
     def passages(self) -> Mapping[str, Passage]:
@@ -151,49 +144,12 @@ class Research:
         """Whether there is nothing that an answer could cite."""
         return not self.passages
 
-    def citable(self, number: int) -> Mapping[str, Passage]:
-        """Return the passages that an answer can cite: those of all subagents."""
-        return self.passages
-
-    def statements(self, number: int, before: str = "") -> Sequence[Statement]:
-        """Return the sentences of an answer with what code found about them."""
-        if self.direct:
-            return ()
-        found = checked(self.text(number), tuple(self.passages.values()), self.run.request)
-        return [_with_files(each, self.paths) for each in found]
-
-    def shards(self, number: int) -> list[AssignmentState]:
-        """Return the reviews of the citations of an answer so far, in order; none of one that no longer counts.
-
-        When the lead continued, the passages got other numbers, so that a sentence of that answer may cite others.
-        """
-        if number and number not in self.answers:
-            return []
-        return in_order(self.state, lambda shard: shard_key(number, shard))
-
-    def judged(self, number: int) -> Judged:
-        """Return the verdict on an answer from everything that judged it so far."""
-        remarks = list(unsupported(self, number, "answer"))
-        sentences = {each.index: each.text for each in self.statements(number)}
-        missing: list[tuple[str, AssignmentState]] = []
-        for review in self.shards(number):
-            if review.closed:
-                refused, left = refused_citations(REVIEWER, review, sentences)
-                remarks += refused
-                missing += left
-        verdict = Verdict.NEEDS_REVISION if remarks else None if missing else Verdict.APPROVED
-        return Judged(verdict, tuple(remarks), tuple(missing))
-
-    def ran_out(self, number: int) -> bool:
-        """Whether a review of an answer ended because a limit of the run is used up."""
-        failures = (review.failure for review in self.shards(number))
-        return any(each is not None and each.class_ is FailureClass.EXHAUSTED for each in failures)
-
-    @property
-    def invented(self) -> list[str]:
-        """What an answer that rests on no source cites anyway."""
-        text = self.text(self.last) if self.direct and self.last is not None else ""
-        return [*cited_names(text), *unknown_files(text, {*self.paths, *cited_names(text)})]
+    def judging(self, number: int) -> DraftJudging:
+        """Return what a judge says of the claims of an answer, and of the one that it revises."""
+        answer = self.of(answer_key(number))
+        before = None if answer is None else answer.assignment.input.get("revises")
+        texts = [(each, self.text(each)) for each in (before, number) if each is not None]
+        return DraftJudging(self.state, texts, self.passages)
 
 
 def found_nothing(subagent: AssignmentState) -> bool:
@@ -231,9 +187,13 @@ def _found(subagent: AssignmentState) -> Found:
         return Found(summary=text, passages=(Passage(id=f"{source}.1", text=text, title=by, source=source),))
 
 
-def _with_files(statement: Statement, known: frozenset[str]) -> Statement:
-    """Return a sentence with the files that it names and that do not exist among its problems."""
-    unknown = [f"{path} does not exist" for path in unknown_files(statement.text, known)]
-    if not unknown:
-        return statement
-    return statement.evolve(status=Status.UNSUPPORTED, problems=(*statement.problems, *unknown))
+def renumbered(text: str, names: Mapping[str, str]) -> str:
+    """Return a text whose citations are the numbers that ``names`` has for passages and files. Others remain."""
+    written, at = "", 0
+    for citation in citations_in(text):
+        if any(name in names for name in citation.ids):
+            known = ", ".join(dict.fromkeys(names[name] for name in citation.ids if name in names))
+            unknown = (f"[{name}]" for name in citation.ids if name not in names)
+            written += text[at : citation.start] + " ".join([f"[{known}]", *unknown])
+            at = citation.end
+    return written + text[at:]

@@ -1,4 +1,4 @@
-"""The roles of a research run: the lead, its subagents, the reviewer of citations, and the writer."""
+"""The roles of a research run: the lead, its subagents, and the writer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from functools import partial
 
 from leadhand.domain.run import OWN_TOOLS, Role
 from leadhand.flows.flow import instructions_in
-from leadhand.flows.report.roles import instructions as of_report
-from leadhand.flows.report.shapes import CitationReview
 
-from .options import LEAD, REVIEWER, SUBAGENT, WRITER, Options
+from .options import LEAD, SUBAGENT, WRITER, Options
 from .shapes import SubagentResult
 
 PARALLEL = "parallel_tool_call"
@@ -34,6 +32,5 @@ def roles(options: Options) -> list[Role]:
             max_children=options.max_subagents,
         ),
         Role(name=SUBAGENT, instructions=instructions(SUBAGENT), tools=SUBAGENT_TOOLS, output=SubagentResult),
-        Role(name=REVIEWER, instructions=of_report("citations"), output=CitationReview, loop="reply"),
         Role(name=WRITER, instructions=instructions(WRITER), loop="reply"),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 import re
 from typing import Any
 
@@ -45,14 +44,12 @@ class SubagentResult(Value):
 class Found(Value):
     """The recorded result of a subagent: ``passages`` are those that it cites, which code takes from its calls.
 
-    ``detail`` is JSON where its task has a schema for it. ``not_as_expected`` is what the result lacks of what its task
-    expects in a sentence.
+    ``detail`` is JSON where its task has a schema for it.
     """
 
     summary: str
     detail: JsonValue = None
     artifact_path: str | None = None
-    not_as_expected: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     passages: tuple[Passage, ...] = ()
 
 

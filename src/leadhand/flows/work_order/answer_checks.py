@@ -1,4 +1,4 @@
-"""Validate the answers of a lead before they are used: plans, reviews, compositions."""
+"""Validate the structured answers of a lead before they are used: plans and reviews."""
 
 from __future__ import annotations
 
@@ -10,51 +10,29 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from leadhand.domain.commands import ProposedCall
-from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import page_id
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import CHECK, source_numbers
 from leadhand.domain.plan_approval import plan_number
-from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
 from leadhand.domain.text import is_blank
-from leadhand.domain.value import Json, Value, is_object, object_of, text_of
+from leadhand.domain.value import Json, Value, is_object, object_of
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
 from leadhand.domain.work_result import Review, VerdictKind
-from leadhand.flows.text_checks import opening_problems, text_problems, unknown_names
 
-from .results import (
-    all_gaps,
-    answer_sources,
-    answerable_results,
-    composed_text,
-    is_verified,
-    section_numbers,
-    subtasks,
-    without_verdict,
-)
+from .results import is_exact, subtasks, without_verdict
 from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
 
 
-def output_problems(state: RunState, assignment: Assignment, value: Json, text: str) -> list[str]:
-    """Return the problems of an answer of the lead, one sentence each; empty if it can be used.
-
-    ``value`` is the structured answer of a plan or review, ``text`` the text of a composition.
-    """
+def output_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+    """Return the problems of the structured answer of a plan or review, one sentence each; empty if it can be used."""
     match assignment.role:
         case RoleName.PLAN:
             return _plan_problems(state, assignment, value)
         case RoleName.REVIEW:
             return _review_problems(state, assignment, value)
-        case RoleName.COMPOSE if "numbers" in assignment.input:
-            return _section_problems(state, assignment, text)
-        case RoleName.COMPOSE if "over" in assignment.input:
-            return _opening_problems(state, assignment, text)
-        case RoleName.COMPOSE:
-            return [] if refused_answer(state) else answer_problems(state, text)
         case _:
             return []
 
@@ -85,7 +63,7 @@ def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | N
     """
     if assignment.role == RoleName.PLAN and not assignment.input.get("first"):
         return lambda before: not any(object_of(before).values())
-    if assignment.role != RoleName.REVIEW or not assignment.input.get("compose") or len(state.orders) > 1:
+    if assignment.role != RoleName.REVIEW or not assignment.input.get("compose"):
         return None
 
     def accepted(before: Json) -> bool:
@@ -188,7 +166,7 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json, *, st
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
-    useful = any(key in covers and not is_verified(state.assignments[key]) for key in judged)
+    useful = any(key in covers and not is_exact(state.assignments[key]) for key in judged)
     return [*left_out, *found] if found or strict or not useful else []
 
 
@@ -201,43 +179,3 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
     known = {subtask.key for subtask in subtasks(state)}
     found = order_problems(order, state.tools, known, state.definition.workers)
     return [re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem) for problem in found]
-
-
-def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
-    results = [state.assignments[key] for key in section.input["covers"]]
-    return text_problems(state, text, results, section_numbers(state, section))
-
-
-def _opening_problems(state: RunState, opening: Assignment, text: str) -> list[str]:
-    """An opening or a digest rests on the texts below it, which were checked, and on how many results there are."""
-    texts: list[Json] = [composed_text(state, state.assignments[node]) for node in opening.input["over"]]
-    gaps, answered = all_gaps(state), len(list(answerable_results(state)))
-    counts: list[Json] = [len(texts), answered, len(gaps), answered + len(gaps), len(list(subtasks(state)))]
-    return opening_problems(state, text, [*texts, counts], source_numbers(answer_sources(state)), gaps)
-
-
-def answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
-    """Return what is wrong with a text as the answer of the run; a review accepts the results ``covers`` with it."""
-    results = list(answerable_results(state, covers))
-    numbers = source_numbers(answer_sources(state, covers))
-    return text_problems(state, text, results, numbers, all_gaps(state))
-
-
-def name_gaps(state: RunState, text: str) -> list[Gap]:
-    """The gap of an answer that names what nothing shows: it may be true, and the answer says that it is unverified."""
-    results = list(answerable_results(state))
-    names = unknown_names(state, text, results, all_gaps(state)) if results and text else []
-    if not names:
-        return []
-    reason = f"the answer names {', '.join(names)}, and no result does: unverified"
-    return [Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)]
-
-
-def refused_answer(state: RunState) -> list[str]:
-    """Return what was wrong with the answer that a review wrote, where that is why another is asked for."""
-    order = state.order
-    review = state.assignments.get(f"review-{order.order.work_order_id}-0") if order is not None else None
-    if order is None or order.review is None or order.review.answer or not order.review.complete or review is None:
-        return []
-    written = text_of(object_of(review.value).get("answer"))
-    return answer_problems(state, written) if written and len(state.orders) == 1 else []

@@ -7,28 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.domain.advice import next_action
-from leadhand.domain.citations import as_data
-from leadhand.domain.days import dated
+from leadhand.domain.evidence import approval_note
 from leadhand.domain.outcome import source_numbers
+from leadhand.domain.questions import replied
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
-from leadhand.domain.work_order import Assignment, Subtask
+from leadhand.domain.work_order import Assignment, Subtask, result_reference
 from leadhand.domain.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
-from leadhand.flows.earlier_facts import earlier_facts
+from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import result_facts
 from leadhand.flows.plan_gate import denied_facts
 
-from .answer_checks import planned, refused_answer
+from .answer_checks import planned
 from .results import (
     all_gaps,
     answer_sources,
     answerable_results,
     is_exact,
     is_free,
-    is_verified,
     ran_out,
     section_numbers,
 )
@@ -39,10 +38,11 @@ CONTEXT = 4_000
 GOAL = 200
 """Characters of the request that stand for the goal before there is an order."""
 LINE = 300
-"""Characters of a verified result that a review shows, and at most of each part of a result that it shows as a list."""
+"""Characters of a result in one line, and at most of each part of a result that a review shows as a list."""
 
 
-def _tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+def shown_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+    """Return tools as a lead sees them."""
     return [
         {"name": tool.name, "description": tool.description, "parameters": lean_schema(tool.parameters)}
         for tool in tools
@@ -55,24 +55,20 @@ def _workers(state: RunState) -> dict[str, Any]:
     return {"workers": found} if found else {}
 
 
-def today(state: RunState) -> dict[str, Any]:
-    """Return the date on which the run was created, with the weekday and the time zone."""
-    return {"today": dated(state.created_at)}
-
-
 def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """Return the request (only its beginning, if that is enough)."""
+    """Return the request (only its beginning, if that is enough), and what the person answered about it."""
     request = state.definition.request
     if most is not None and len(request) > most:
         request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
-    return {"request": request}
+    answered = [{"question": each.text, "answer": each.reply} for each in replied(state)]
+    return {"request": request, **({"answered": answered} if answered else {})}
 
 
 def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
     facts: dict[str, Any] = {
-        "tools": _tools(state.definition.tools),
+        "tools": shown_tools(state.definition.tools),
         **_workers(state),
         **today(state),
         **earlier_facts(state),
@@ -104,7 +100,12 @@ def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Jso
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of one subtask: the subtask and the results that it needs."""
     given = state.assignments[assignment.assignment_id].subtask
-    facts = _task(state, given.name, given.tool, given.args, given.expected_output)
+    references = {name: found for name, value in given.args.items() if (found := result_reference(value)) is not None}
+    whole = {name: subtask for name, (subtask, path) in references.items() if path is None}
+    stated = {name: value for name, value in given.args.items() if name not in whole}
+    facts = _task(state, given.name, given.tool, stated, given.expected_output)
+    if whole:
+        facts["work_out"] = {name: f"from the result of {subtask}, in needs" for name, subtask in whole.items()}
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)
     if given.needs:
@@ -135,7 +136,7 @@ def review_tools(state: RunState, assignment: Assignment) -> list[ToolSpec]:
     if is_last_order(state):
         return []
     reviewed = [state.assignments[key] for key in assignment.input.get("covers", ())]
-    if assignment.input.get("whole", True) or not all(map(is_verified, reviewed)):
+    if assignment.input.get("whole", True) or not all(map(is_exact, reviewed)):
         return list(state.definition.tools)
     names = {subtask.subtask.tool for subtask in reviewed}
     return [tool for tool in state.definition.tools if tool.name in names]
@@ -144,8 +145,8 @@ def review_tools(state: RunState, assignment: Assignment) -> list[ToolSpec]:
 def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of a review: the subtasks of one shard with their results or errors.
 
-    A result that code has verified is one line, and one of a tool that its worker chose a short list; only the others
-    are shown in full.
+    A result of exactly the ordered call is one line, and one of a tool that its worker chose a short list; only the
+    others are shown in full.
     """
     order = state.orders[assignment.input["work_order_id"]]
     covers: list[str] = list(assignment.input.get("covers", ()))
@@ -155,28 +156,26 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     numbers = source_numbers(answer_sources(state, covers)) if composing else None
     lists = {each.key: found for each in reviewed if (found := listed(each, numbers)) is not None}
     facts: dict[str, Any] = {
-        "tools": _tools(review_tools(state, assignment)),
+        "tools": shown_tools(review_tools(state, assignment)),
         **({} if last else _workers(state)),
-        **(today(state) if composing else {}),
+        **({**today(state), **earlier_facts(state)} if composing else {}),
         **asked(state, None if whole else CONTEXT),
         "compose": composing,
         "judge_only": not whole,
         "last_order": last,
         "plan_cannot": [part.model_dump() for part in state.unsupported] if whole else [],
         "accepted": [
-            {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}
+            {"subtask": other.key, **(result(other, numbers or {}))}
             for other in (answerable_results(state) if len(state.orders) > 1 and whole else ())
             if other.order != order.order.work_order_id and other.data is not None
         ],
-        "verified": {
-            each.key: verified(each) if numbers is None else result(each, numbers, presumed=True)
+        "as_ordered": {
+            each.key: in_a_line(each) if numbers is None else result(each, numbers, presumed=True)
             for each in reviewed
-            if is_verified(each)
+            if is_exact(each)
         },
         "chosen": lists,
-        "subtasks": [
-            judged(state, each, numbers) for each in reviewed if each.key not in lists and not is_verified(each)
-        ],
+        "subtasks": [judged(state, each, numbers) for each in reviewed if each.key not in lists and not is_exact(each)],
     }
     covered = set(covers)
     keys = order.order.subtask_keys() if whole else ()
@@ -202,9 +201,8 @@ def compose(state: RunState) -> dict[str, Any]:
     numbers = source_numbers(answer_sources(state))
     shown = {
         "results": [result(subtask, numbers) for subtask in answerable_results(state)],
-        "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
+        "gaps": gap_facts(state),
         "sources": _sources(numbers),
-        "not_accepted": refused_answer(state),
     }
     return {**_composing(state), **{name: fact for name, fact in shown.items() if fact or name == "results"}}
 
@@ -233,7 +231,7 @@ def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str
 
 
 def _composing(state: RunState, most: int | None = None) -> dict[str, Any]:
-    return {"task": "compose", **today(state), **asked(state, most)}
+    return {"task": "compose", **today(state), **earlier_facts(state), **asked(state, most)}
 
 
 def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, presumed: bool = False) -> dict[str, Any]:
@@ -243,18 +241,18 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, pre
     shown = {
         "name": subtask.subtask.name,
         "args": _unnamed_args(subtask),
-        "summary": as_data(data.summary),
+        "summary": data.summary,
         "sample": data.sample,
-        "unverified": not (subtask.accepted or presumed) or bool(subtask.doubt),
-        "sources": [numbers[source.title, source.url] for source in data.sources],
+        "not_evaluated": not (subtask.accepted or presumed),
+        "sources": [numbers[source.title, source.url] for source in data.sources if numbers],
     }
     return {name: value for name, value in shown.items() if value}
 
 
-def verified(subtask: AssignmentState) -> str:
-    """Return a result that code has verified as one line: its name and the beginning of its text."""
+def in_a_line(subtask: AssignmentState) -> str:
+    """Return a result as one line: its name and the beginning of its text."""
     assert subtask.data is not None
-    args, text = _unnamed_args(subtask), as_data(subtask.data.summary)
+    args, text = _unnamed_args(subtask), subtask.data.summary
     text = text if len(text) <= LINE else f"{text[:LINE]}…"
     named = f"{subtask.subtask.name} {compact_json(args)}" if args else subtask.subtask.name
     return f"{named}: {text}{' (sample data)' if subtask.data.sample else ''}"
@@ -278,7 +276,7 @@ def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None 
     }
     calls = [{call.tool: _args(call, given.args)} for call in subtask.made]
     rest = {name: value for name, value in more.items() if value}
-    return [given.name, calls, returned, as_data(data.summary), *([rest] if rest else [])]
+    return [given.name, calls, returned, data.summary, *([rest] if rest else [])]
 
 
 def chosen_results(brief: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -289,9 +287,10 @@ def chosen_results(brief: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[st
 
 
 def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
-    """Return the ordered arguments, or the calls that a worker chose, unless the result names all their values."""
+    """Return the arguments of the call, or the calls that a worker chose, unless the result names all their values."""
     text, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
-    args = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else given.args
+    chosen = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else None
+    args = subtask.args_made(ok=True) if chosen is None else chosen
     values = [value for each in args.values() for value in (each.values() if is_object(each) else [each])]
     words = (str(value).casefold() for value in values)
     return {} if all(_has(text, each) for each in words) else args
@@ -310,7 +309,7 @@ def _has(text: str, value: str) -> bool:
 
 def shown(state: RunState, subtask: AssignmentState) -> Json:
     """Return a subtask as a review that does not compose shows it: as one line, as a list, or in full."""
-    short = verified(subtask) if is_verified(subtask) else listed(subtask)
+    short = in_a_line(subtask) if is_exact(subtask) else listed(subtask)
     return judged(state, subtask) if short is None else [subtask.key, short]
 
 
@@ -324,7 +323,7 @@ def judged(
         error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
     result_ = result_facts(subtask)
     if result_ is not None and data is not None and numbers is not None:
-        result_["summary"] = as_data(data.summary)
+        result_["summary"] = data.summary
         if numbers:
             result_["sources"] = [numbers[source.title, source.url] for source in data.sources]
     shown: dict[str, Any] = {
@@ -338,16 +337,15 @@ def judged(
         "error": error,
     }
     if not is_exact(subtask):
-        shown["calls"] = [_made(call, given.args) for call in subtask.made]
-    if subtask.doubt:
-        shown["doubt"] = subtask.doubt
+        shown["calls"] = [_made(state, call, given) for call in subtask.made]
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _made(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
+def _made(state: RunState, call: MadeCall, given: Subtask) -> dict[str, Any]:
     """A call that was made, as a review is shown it."""
-    shown = {"tool": call.tool, "args": _args(call, ordered), "ok": call.ok}
-    return shown if call.ok else {**shown, "error": call.error}
+    shown = {"tool": call.tool, "args": _args(call, given.args), "ok": call.ok}
+    more = {"error": call.error, "approval": approval_note(state, call, given)}
+    return {**shown, **{name: text for name, text in more.items() if text}}
 
 
 def _args(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
@@ -356,6 +354,11 @@ def _args(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
     return [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()]
+
+
+def gap_facts(state: RunState) -> list[dict[str, Any]]:
+    """Return every gap as a lead is shown it."""
+    return [_gap_facts(gap) for gap in all_gaps(state)]
 
 
 def _gap_facts(gap: Gap) -> dict[str, Any]:

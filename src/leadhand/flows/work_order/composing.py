@@ -13,14 +13,12 @@ from collections.abc import Iterator
 
 from leadhand.domain import commands as do
 from leadhand.domain.advice import next_action
-from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.outcome import own_sources, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 
 from . import briefs
-from .answer_checks import answer_problems, refused_answer
 from .results import answer_sources, answerable_results, composed_text, own_text
 from .roles import RoleName, instructions, with_role
 
@@ -29,8 +27,10 @@ SECTION = 25
 
 
 def compose(state: RunState) -> list[do.Command]:
-    """Return the next commands for composing the answer, and finally the end of the run. If no model wrote an answer,
-    code writes a summary."""
+    """Return the next commands for composing the answer, and finally the end of the run, which comes at once if there
+    is nothing to compose."""
+    if not any(answerable_results(state)):
+        return [do.Finish()]
     name = _name(state)
     whole = state.assignments.get(name)
     if whole is None and _section(state, 0, 0) not in state.assignments:
@@ -49,28 +49,19 @@ def composed(state: RunState) -> str:
     name = _name(state)
     whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
     if whole is not None and whole.ok:
-        return "" if text_refused(state) else own_text(whole) or ""
+        return own_text(whole) or ""
     said = own_text(opening) if opening is not None else None
     return "" if said is None else "\n\n".join([said, *(composed_text(state, section) for section in _level(state, 0))])
 
 
-def text_refused(state: RunState) -> list[str]:
-    """What is wrong with the composed text, where it was the second that was asked for: it is asked for no more."""
-    whole = state.assignments.get(_name(state))
-    if whole is None or not whole.ok or not refused_answer(state):
-        return []
-    return answer_problems(state, own_text(whole) or "")
-
-
 def composition_gaps(state: RunState) -> list[Gap]:
-    """The gap of an answer that no model could compose, so that code lists the results instead."""
+    """The gap of an answer that no model wrote, so that the results are listed instead."""
     whole = state.assignments.get(f"{_name(state)}-whole") or state.assignments.get(_name(state))
-    if whole is None or not whole.closed or composed(state) or not any(answerable_results(state)):
+    if whole is None or whole.failure is None or composed(state) or not any(answerable_results(state)):
         return []
-    refused = "; ".join(text_refused(state)) or "it is empty"
-    failure = whole.failure or Failure.of(refused, "malformed_answer", FailureClass.INVALID, NOT_ACCEPTED)
-    reason = f"no text could be composed ({failure.message}), so the results are listed as they are"
-    return [Gap(name="the answer", class_=failure.class_, reason=reason, next_action=next_action(state, failure))]
+    reason = f"it could not be written, so the results are listed: {whole.failure.message}"
+    action = next_action(state, whole.failure)
+    return [Gap(name="the answer", class_=whole.failure.class_, reason=reason, next_action=action)]
 
 
 def _fits(state: RunState) -> bool:
@@ -137,9 +128,8 @@ def _tree(state: RunState) -> list[do.Command]:
 
 
 def _name(state: RunState) -> str:
-    """Return the id of the composition; each reopening, and each order that a person requested, leads to a new one."""
-    asked = any(order.by for order in state.orders.values())
-    number = max(len(state.orders) if asked else 1, len(state.answers) + 1)
+    """Return the id of the composition: each order, and each reopening, leads to another answer."""
+    number = max(len(state.orders), len(state.answers) + 1)
     return f"compose{number}" if number > 1 else "compose"
 
 

@@ -19,12 +19,13 @@ from leadhand.domain.plan_approval import plan_number
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.value import Json
+from leadhand.domain.work_order import WorkOrder
 from leadhand.domain.work_result import Review
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
 
-from . import answer_checks, briefs, composing, planning, results, reviewing, schemas
+from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas
 from .repair import repair_order, retry_order
 from .roles import RoleName, roles
 
@@ -36,6 +37,8 @@ class WorkOrderFlow(Flow):
     version = 1
     plans = True
     description = "Plan the request as a work order, carry it out in parallel, review, repair and answer."
+    repairs_answers = True
+    writer = RoleName.COMPOSE
 
     def roles(self, options: Flow.Options) -> Sequence[Role]:
         return roles()
@@ -49,19 +52,19 @@ class WorkOrderFlow(Flow):
             return reviewing.review(state, order)
         if state.retries_wanted:
             return _as_asked(state, order)
-        steps_left = state.steps < state.definition.limits.max_steps
-        repair = repair_order(state, order) if steps_left and not results.ran_out(state, order) else None
-        if repair is not None and not plan_gate.is_denied(state, repair):
-            planner = state.assignments[page_id(1, plan_number(state))]
-            gate = plan_gate.repair_held(state, repair, planner)
-            if gate is not None:
-                return gate
-            return [do.IssueOrder(order=repair), *_note_gaps(state, order.review)]
-        return [*_note_gaps(state, order.review), *_answer(state, order)]
+        may_order = state.steps < state.definition.limits.max_steps and not results.ran_out(state, order)
+        following = _issued(state, repair_order(state, order)) if may_order else None
+        if following is None:
+            following = missing_parts.commands(state, order)
+        if following is None and may_order:
+            following = _issued(state, missing_parts.wanted(state, order))
+        if following is None:
+            following = [do.Finish()] if _released(order) else composing.compose(state)
+        return [*_note_gaps(state, order.review), *following]
 
     def problems(self, run: RunView[Flow.Options], assignment: AssignmentView, result: Result) -> list[str]:
         given = run.state.assignments[assignment.id].assignment
-        return answer_checks.output_problems(run.state, given, result.value, result.text)
+        return answer_checks.output_problems(run.state, given, result.value)
 
     def proposed_calls(
         self, run: RunView[Flow.Options], assignment: AssignmentState, value: Json
@@ -73,6 +76,8 @@ class WorkOrderFlow(Flow):
         match given.role:
             case RoleName.PLAN:
                 return briefs.plan(state, given)
+            case RoleName.REVIEW if given.assignment_id == missing_parts.MISSING:
+                return missing_parts.brief(state)
             case RoleName.REVIEW:
                 return briefs.review(state, given)
             case RoleName.COMPOSE:
@@ -100,13 +105,10 @@ class WorkOrderFlow(Flow):
         order = state.order
         if order is None and (page := planning.direct(state)) is not None:
             return planning.direct_outcome(state, page)
-        text = (_released(state, order) if order is not None else planning.unplanned(state)) or composing.composed(
-            state
-        )
         return Outcome(
-            answer=text,
+            answer=_released(order) or composing.composed(state),
             uses=[result.key for result in results.answerable_results(state)],
-            gaps=[*results.own_gaps(state), *composing.composition_gaps(state), *answer_checks.name_gaps(state, text)],
+            gaps=[*results.own_gaps(state), *missing_parts.gaps(state), *composing.composition_gaps(state)],
         )
 
 
@@ -114,10 +116,21 @@ def _plan(state: RunState) -> list[do.Command]:
     wanted = planning.plan(state)
     if isinstance(wanted, list):
         return wanted
+    asking = planning.asking(state)
+    if asking is not None:
+        return asking
     if planning.direct(state) is not None:
         return [do.Finish()]
     commands = planning.issued(state, wanted)
     return commands if wanted.subtasks else [*commands, *composing.compose(state)]
+
+
+def _issued(state: RunState, order: WorkOrder | None) -> Sequence[do.Command] | None:
+    """Return what issues an order, or asks a person about it; None for none, and for one that a person denied."""
+    if order is None or plan_gate.is_denied(state, order):
+        return None
+    gate = plan_gate.repair_held(state, order, state.assignments[page_id(1, plan_number(state))])
+    return [do.IssueOrder(order=order)] if gate is None else gate
 
 
 def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
@@ -133,15 +146,11 @@ def _note_gaps(state: RunState, review: Review) -> list[do.Command]:
     return [do.NoteGaps(parts=fresh)] if fresh else []
 
 
-def _released(state: RunState, order: OrderState) -> str:
-    """The answer that the review composed, if everything was accepted at once and nothing is missing; else ""."""
-    if order.review is not None and order.review.answer and len(state.orders) == 1 and not order.review.cannot:
+def _released(order: OrderState | None) -> str:
+    """The answer that the evaluation of the latest order wrote, since nothing is missing; else ""."""
+    if order is not None and order.review is not None and order.review.answer and not order.review.cannot:
         return order.review.answer
     return ""
-
-
-def _answer(state: RunState, order: OrderState) -> list[do.Command]:
-    return [do.Finish()] if _released(state, order) else composing.compose(state)
 
 
 def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, Any]:

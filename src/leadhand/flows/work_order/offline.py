@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.domain.view.texts import line
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
+from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rendering import render, reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
@@ -96,20 +96,18 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
-    results = {key: object_of(result) for key, result in object_of(facts.get("verified")).items()}
-    gaps = objects_of(facts.get("gaps"))
+    results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
+    results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
     for subtask, verdict in zip(subtasks, verdicts, strict=True):
         error = object_of(subtask.get("error"))
         if verdict["verdict"] == "accept":
             results[verdict["subtask"]] = {**object_of(subtask.get("result")), "name": subtask.get("name")}
-        else:
-            gaps.append({**error, "what": subtask.get("name"), "reason": verdict["reason"]})
         if not complete and subtask.get("status") == "failed" and error.get("class") == FailureClass.BLOCKED:
             reason = f"a subtask that it needs is retried ({verdict['reason']})"
             verdict |= {"verdict": "retry", "reason": reason[:1_000]}
     if facts.get("compose") is True and complete:
         ordered = [results[key] for key in sorted(results, key=lambda key: (len(key), key))]
-        judged["answer"] = _write(ordered, {**facts, "gaps": gaps})
+        judged["answer"] = _write(ordered, facts)
     return judged
 
 
@@ -127,8 +125,8 @@ def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:
 
 
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
-    """Write the answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
-    results, gaps = objects_of(facts.get("results")), objects_of(facts.get("gaps"))
+    """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
+    results = objects_of(facts.get("results"))
     part = facts.get("part")
     if part == "section":
         return _list(_points(results, facts))
@@ -138,27 +136,14 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     if part == "digest":
         return f"Results{', sample data among them' if sample else ''}"
     byline = BYLINE + (SAMPLE_NOTE if sample else "")
-    missing = [_not_answered(gaps)] if gaps else []
-    return "\n\n".join([byline, *missing, "The results, in the order of the request:"])
+    return "\n\n".join([byline, "The results, in the order of the request:"])
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
-    """Return the whole text: the results in order, then the unanswered parts, then who wrote it."""
-    points, gaps = _points(results, facts), objects_of(facts.get("gaps"))
-    blocks = [points[0] if len(points) == 1 else _list(points) or "No part of this request could be answered."]
-    if gaps:
-        blocks.append(_not_answered(gaps))
-    # Another model or tool helps only if no tool covers the request, not if a tool failed.
-    actions = [text_of(gap.get("next_action")) for gap in gaps]
-    beyond = all(gap.get("class", "") in ("", FailureClass.UNAVAILABLE) for gap in gaps)
-    if not points and beyond and all(not action or action.startswith("register a tool") for action in actions):
-        blocks.append(
-            "To answer more: choose a model with --model (for example a local Ollama, or a provider whose key is in "
-            "the environment), or register a tool that covers it. Without one, Leadhand answers questions about "
-            "weather and directions, such as “weather in Paris tomorrow and directions from Lyon to Paris”."
-        )
+    """Return the whole text: the results in order, then who wrote it."""
+    points = _points(results, facts)
     sample = any(result.get("sample") is True for result in results)
-    return "\n\n".join([*blocks, BYLINE + (SAMPLE_NOTE if sample else "")])
+    return "\n\n".join([points[0] if len(points) == 1 else _list(points), BYLINE + (SAMPLE_NOTE if sample else "")])
 
 
 def _points(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> list[str]:
@@ -175,18 +160,6 @@ def _points(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> list[str
 def _list(items: list[str]) -> str:
     """Return one item per line, with further lines of an item indented."""
     return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
-
-
-def _not_answered(gaps: list[dict[str, Any]]) -> str:
-    parts: list[str] = []
-    for gap in gaps:
-        what, reason, action = (
-            text_of(gap.get(name)).strip().rstrip(".") for name in ("what", "reason", "next_action")
-        )
-        text = f"{what.rstrip('.?!') or 'a part of the request'}: {reason}" if reason else what
-        text += f". What you can do: {action}" if action and action not in text else ""
-        parts.append(f"{text}.")
-    return f"Not answered: {parts[0]}" if len(parts) == 1 else f"Not answered:\n{_list(parts)}"
 
 
 RULES: Rules = {"plan": plan, "work": work, "review": review, "compose": compose}

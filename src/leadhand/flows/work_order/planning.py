@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
-from leadhand.domain.advice import next_action
 from leadhand.domain.commands import Outcome
 from leadhand.domain.decide.beginning import why_not_begun, why_tool_waits
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.evolve.begun import next_order_id
+from leadhand.domain.evolve.begun import begun, next_order_id
 from leadhand.domain.ids import order_id, page_id, subtask_key
-from leadhand.domain.outcome import CHECK
-from leadhand.domain.plan_approval import plan_number, plan_refused, shown_order
-from leadhand.domain.run import Gap
+from leadhand.domain.plan_approval import denied_plans, plan_number, plan_refused, shown_order
+from leadhand.domain.question import Question
+from leadhand.domain.questions import replied
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import Json, list_of, object_of, text_of
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
@@ -19,11 +17,12 @@ from leadhand.flows.plan_gate import DENIED, held
 
 from .answer_checks import parse
 from .repair import moved_needs
-from .results import answerable_results, planning_failure, why_failed
+from .results import why_failed
 from .roles import RoleName, instructions, with_role
 
-ASK_AGAIN = "ask again, with the answer to this question in the request"
-"""What a person can do about a request that needs clarification."""
+ANSWERED = """\
+You asked the person about this request. `answered` has your questions and the answers: plan with them."""
+"""Further instructions for a planner whose question was answered."""
 MAX_PAGES = 200
 """Maximum pages of one plan."""
 
@@ -46,7 +45,8 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
         first = sum(len(_subtasks(page)) for page in pages)
         more = [instructions("workers")] if state.definition.workers else []
-        more += [DENIED] if number > 1 else []
+        more += [DENIED] if denied_plans(state) else []
+        more += [ANSWERED] if replied(state) else []
         own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
         page = page_id(len(pages) + 1, number)
         return [do.Assign(id=page, role=RoleName.PLAN, input={"first": first}, instructions=own)]
@@ -84,19 +84,29 @@ def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
 
 
 def direct(state: RunState) -> Plan | None:
-    """Return a plan that answers the request itself, or asks a question; None if there is another or none yet."""
+    """Return a plan that answers the request itself; None if there is another or none yet."""
+    page = _first_page(state)
+    return page if page is not None and page.answer else None
+
+
+def asking(state: RunState) -> list[do.Command] | None:
+    """Return what asks the person the question of a plan, nothing while it is open; None for another plan."""
+    page = _first_page(state)
+    if page is None or not page.question:
+        return None
+    question = Question(id=f"question-{plan_number(state)}", text=page.question)
+    return [] if question.id in state.questions else [do.AskQuestion(question=question)]
+
+
+def _first_page(state: RunState) -> Plan | None:
     first = state.assignments.get(page_id(1, plan_number(state)))
-    page = Plan.model_validate(first.value) if first is not None and first.ok else None
-    return page if page is not None and (page.answer or page.question) else None
+    return Plan.model_validate(first.value) if first is not None and first.ok else None
 
 
 def direct_outcome(state: RunState, page: Plan) -> Outcome:
-    """Return the outcome of a run whose request needed no tool: its answer says that no tool was called."""
-    name, reason, action = "the answer", "the model wrote the answer without a tool", CHECK
-    if page.question:
-        name, reason, action = "the request", "it cannot be carried out before this question is answered", ASK_AGAIN
-    gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
-    return Outcome(answer=page.answer or page.question, uses=[page_id(1, plan_number(state))], gaps=[gap])
+    """Return the outcome of a run whose request needed no tool: what began nevertheless is not missing."""
+    unused = [each.key for each in begun(state)]
+    return Outcome(answer=page.answer, uses=[page_id(1, plan_number(state))], waived=unused)
 
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
@@ -126,13 +136,3 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
         cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {cut_off}"[:1_000]))
     return pages[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
-
-
-def unplanned(state: RunState) -> str:
-    """Return the answer of a run whose request could not be planned; "" for any other, and if something was done."""
-    failure = planning_failure(state)
-    if failure is None or any(answerable_results(state)):
-        return ""
-    action = next_action(state, failure)
-    said = f"The request could not be planned: {failure.message} ({failure.class_})."
-    return f"{said} What you can do: {action}." if action else said

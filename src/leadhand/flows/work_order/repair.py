@@ -11,8 +11,8 @@ from leadhand.domain.ids import split_key, subtask_key
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.tool import Effect
-from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
-from leadhand.domain.work_result import VerdictKind
+from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
+from leadhand.domain.work_result import Review, VerdictKind
 
 from .results import subtasks
 
@@ -40,9 +40,21 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
         elif verdict.verdict is VerdictKind.RETRY:
             again.append((before, before.subtask))
     again = [pair for pair in again if _worth_it(state, *pair)]
-    missing = issue(review.missing, new_id, order.order.goal, workers=workers).subtasks if review.missing else ()
-    fresh = [subtask for subtask in missing if not _tried(state, subtask)]
-    return _order(order, new_id, [*_repaired(state, again, new_id), *fresh])
+    return _order(order, new_id, [*_repaired(state, again, new_id), *new_subtasks(state, order, review)])
+
+
+def missing_order(state: RunState, order: OrderState, review: Review) -> WorkOrder | None:
+    """Return the order of what a review found missing, None if nothing that was not ordered before."""
+    return _order(order, next_order_id(state), new_subtasks(state, order, review))
+
+
+def new_subtasks(state: RunState, order: OrderState, review: Review) -> list[Subtask]:
+    """Return what a review found missing, as subtasks of the next order, without those that would give nothing new."""
+    if not review.missing:
+        return []
+    workers, goal = state.definition.workers, order.order.goal
+    proposed = issue(review.missing, next_order_id(state), goal, workers=workers).subtasks
+    return [subtask for subtask in proposed if is_new(state, subtask)]
 
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
@@ -136,7 +148,7 @@ def moved_needs(subtask: Subtask, moved: dict[str, str]) -> Subtask:
         reference = result_reference(value)
         if reference is None or reference[0] not in moved:
             return value
-        return {"$result": {"subtask": moved[reference[0]], "path": reference[1]}}
+        return reference_to(moved[reference[0]], reference[1])
 
     return subtask.evolve(
         needs=tuple(moved.get(needed, needed) for needed in subtask.needs),
@@ -144,10 +156,10 @@ def moved_needs(subtask: Subtask, moved: dict[str, str]) -> Subtask:
     )
 
 
-def _tried(state: RunState, subtask: Subtask) -> bool:
-    """Whether the same call was made before in this run, so that repeating it gives nothing new; or one that was
-    rejected did something irreversible with the same tool, so that it might be repeated in other words."""
-    return subtask.tool is not None and any(
+def is_new(state: RunState, subtask: Subtask) -> bool:
+    """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
+    subtask did something irreversible with the same tool, so that it might be repeated in other words."""
+    return subtask.tool is None or not any(
         (earlier.subtask.args == subtask.args and _over(earlier)) or (earlier.acted and not earlier.accepted)
         for earlier in subtasks(state)
         if earlier.subtask.tool == subtask.tool

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 
 from leadhand.domain import outcome
 from leadhand.domain.advice import ASK_AGAIN, more_steps, next_action
-from leadhand.domain.citations import as_data
 from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
 from leadhand.domain.evolve.begun import begun
@@ -36,52 +35,45 @@ def subtasks(state: RunState) -> Iterator[AssignmentState]:
 def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Iterator[AssignmentState]:
     """Return the subtasks whose results the answer may use, in the order they were planned.
 
-    These are the accepted ones, and those that could not be reviewed, which are shown as unverified and are also gaps.
+    These are the accepted ones, and those that could not be evaluated, which are also gaps.
     ``presumed`` are keys that a running review may accept at the same time.
     """
     for subtask in subtasks(state):
-        usable = subtask.accepted or subtask.key in presumed or unverified(subtask)
+        usable = subtask.accepted or subtask.key in presumed or not_evaluated(subtask)
         if usable and subtask.data is not None and subtask.superseded_by is None:
             yield subtask
 
 
-def is_verified(subtask: AssignmentState) -> bool:
-    """Whether code has verified a result: the ordered call was made, and it explains all that the result states.
+def is_exact(subtask: AssignmentState) -> bool:
+    """Whether exactly the ordered call was made, and succeeded.
 
-    What was done for good, what was expected in words, and whether calls that no order names support the result, is for
-    a review to judge.
+    Irreversible calls, and what was expected in words, need a verdict.
     """
-    given = subtask.subtask
-    if not subtask.ok or subtask.doubt or subtask.acted or given.expected_output:
+    given, made = subtask.subtask, subtask.made
+    if not subtask.ok or subtask.acted or given.expected_output:
         return False
-    return is_exact(subtask)
+    return len(made) == 1 and made[0].args is None and made[0].tool == given.tool
 
 
 def is_free(subtask: AssignmentState) -> bool:
     """Whether a result of a subtask that names no tool can be judged by its text, its calls and what they returned.
 
-    Its calls succeeded and did nothing for good, code has nothing against it, and no object was expected.
+    Its calls succeeded and did nothing irreversible, and no object was expected.
     """
     given, made = subtask.subtask, subtask.made
-    if not subtask.ok or subtask.doubt or subtask.acted or given.output_schema is not None or given.tool is not None:
+    if not subtask.ok or subtask.acted or given.output_schema is not None or given.tool is not None:
         return False
     as_ordered = not given.args or all(call.args is None for call in made)
     return bool(made) and as_ordered and all(call.ok for call in made)
 
 
-def is_exact(subtask: AssignmentState) -> bool:
-    """Whether exactly the ordered call was made."""
-    made = subtask.made
-    return len(made) == 1 and made[0].args is None and made[0].tool == subtask.subtask.tool
-
-
 def without_verdict(state: RunState, covers: Iterable[str], judged: Collection[str]) -> list[str]:
     """Return the subtasks that a review covers, and that need a verdict, but are not among those it ``judged``."""
-    return [key for key in covers if key not in judged and not is_verified(state.assignments[key])]
+    return [key for key in covers if key not in judged and not is_exact(state.assignments[key])]
 
 
-def unverified(subtask: AssignmentState) -> bool:
-    """Whether there is a result that was not reviewed."""
+def not_evaluated(subtask: AssignmentState) -> bool:
+    """Whether there is a result that no evaluation has judged."""
     return subtask.ok and subtask.verdict is None
 
 
@@ -117,10 +109,7 @@ def composed_text(state: RunState, node: AssignmentState) -> str:
     for subtask in (state.assignments[key] for key in covers):
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
-            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (
-                not subtask.accepted or bool(subtask.doubt)
-            )
-            lines.append(f"- {as_data(subtask.data.summary)}{labels}{cited}")
+            lines.append(f"- {subtask.data.summary}{cited}")
     return "\n".join(lines)
 
 
@@ -130,18 +119,17 @@ def own_text(node: AssignmentState) -> str | None:
 
 
 def own_gaps(state: RunState) -> list[Gap]:
-    """Return the gaps besides failed subtasks: parts that are unverified, missing, or that no tool can do."""
+    """Return the gaps besides failed subtasks: parts that were not evaluated, are missing, or that no tool can do."""
     reviews = _failed_reviews(state)
     found = [
         _unreviewed(state, subtask, reviews.get(subtask.key))
         for subtask in subtasks(state)
-        if unverified(subtask) and subtask.superseded_by is None
+        if not_evaluated(subtask) and subtask.superseded_by is None
     ]
     failing = any(not each.ok and each.superseded_by is None for each in subtasks(state))
     latest = state.order
     if latest is not None and latest.review is not None:
-        reason = "the review found this part missing, but no further order was allowed"
-        found += [_part(each.name, reason, more_steps(state)) for each in latest.review.missing]
+        found += [not_ordered(state, each.name) for each in latest.review.missing]
     found += [_part(part.what, part.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for part in state.unsupported]
     unplanned = planning_failure(state)
     if unplanned is not None and any(answerable_results(state)):
@@ -152,6 +140,13 @@ def own_gaps(state: RunState) -> list[Gap]:
         reason = "the review says that the results are incomplete, but not what is missing"
         found.append(_part("the request as a whole", reason, more_steps(state)))
     return found
+
+
+def not_ordered(state: RunState, name: str) -> Gap:
+    """Return the gap of a part that is missing, and that no order could include, or that was ordered before."""
+    used_up = state.steps >= state.definition.limits.max_steps
+    reason = "no further work order was allowed" if used_up else "what was ordered before gave nothing more"
+    return _part(name, f"it is missing, and {reason}", more_steps(state))
 
 
 def planning_failure(state: RunState) -> Failure | None:
@@ -191,15 +186,11 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
 
 
 def _unreviewed(state: RunState, subtask: AssignmentState, review: Failure | None) -> Gap:
-    """Return the gap of a finished subtask that was not reviewed."""
-    checked = subtask.doubt or "its result passed the code checks"
+    """Return the gap of a finished subtask that was not evaluated."""
     if state.cancel_by is not None:
-        reason = f"{checked}, and the run was cancelled by {state.cancel_by} before its review: unverified"
+        reason = f"the run was cancelled by {state.cancel_by} before the result was evaluated"
         return gap(subtask, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = review or used_up(state)
-    order = state.orders.get(subtask.order)
-    why = cause.message if cause is not None else NO_VERDICT if order is not None and order.review is not None else ""
-    unseen = ", and it could not be reviewed" if subtask.doubt else " but could not be reviewed"
-    reason = f"{checked}{unseen}: unverified{f' ({why})' if why else ''}"
+    why = cause.message if cause is not None else NO_VERDICT
     action = ASK_AGAIN if cause is None else next_action(state, cause)
-    return gap(subtask, FailureClass.INSUFFICIENT, reason, action)
+    return gap(subtask, FailureClass.INSUFFICIENT, f"the result could not be evaluated: {why}", action)

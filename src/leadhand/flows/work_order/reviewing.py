@@ -21,14 +21,13 @@ from leadhand.flows.context_budget import (
 )
 
 from . import briefs
-from .answer_checks import answer_problems
-from .results import is_verified, ran_out, without_verdict
+from .results import answerable_results, is_exact, ran_out, without_verdict
 from .roles import RoleName, with_role
 
 SHARD, LINES = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those that are short. These are
-verified by code and need no verdict, or there are no more than verdicts fit into one answer. Shards of an order are
-reviewed in parallel."""
+"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those that are short. These are of
+exactly the ordered call and need no verdict, or there are no more than verdicts fit into one answer. Shards of an order
+are reviewed in parallel."""
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
@@ -93,14 +92,14 @@ def _most_like(state: RunState, subtask: AssignmentState, shown: Json) -> int:
     """Return how many subtasks that are shown like this one a review judges at most: those in full are objects."""
     if is_object(shown):
         return SHARD
-    return LINES if is_verified(subtask) else max(SHARD, min(LINES, page_size(state)))
+    return LINES if is_exact(subtask) else max(SHARD, min(LINES, page_size(state)))
 
 
 def _is_short(state: RunState, order: OrderState) -> bool:
-    """Whether all succeeded, and their results fit into one answer beside the verdicts."""
+    """Whether all succeeded, and their results fit into one answer beside the verdicts and those of earlier orders."""
     done = [state.assignments[key] for key in order.order.subtask_keys()]
-    length = sum(tokens(each.data.summary) for each in done if each.data is not None)
-    verdicts = TOKENS_PER_SUBTASK * sum(not is_verified(each) for each in done)
+    length = sum(tokens(each.data.summary) for each in answerable_results(state) if each.data is not None)
+    verdicts = TOKENS_PER_SUBTASK * sum(not is_exact(each) for each in done)
     return all(each.ok for each in done) and (
         len(done) <= SHARD or 2 * length + verdicts <= state.definition.limits.max_output_tokens
     )
@@ -175,27 +174,23 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
 
 
 def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
-    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed remain unverified.
-
-    An answer that was written with a review and has problems is left out: composing asks for another.
-    """
+    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
     whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
     verdicts = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
     covered = dict.fromkeys(key for review_, _ in reviews for key in _covers(review_))
     left_out = without_verdict(state, covered, verdicts)
-    # Another result without a verdict was verified by code, and the review had nothing against it.
+    # Another result without a verdict is of exactly the ordered call, and the review had nothing against it.
     presumed = {key: Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in covered if key not in left_out}
     return Review(
         verdicts=tuple(verdicts.get(key, verdict) for key, verdict in presumed.items()),
         complete=len(reviews) == len(reviews_) and not left_out and whole is not None and whole.complete,
         missing=whole.missing if whole is not None else (),
         cannot=whole.cannot if whole is not None else (),
-        answer=_sound_answer(state, reviews_[0], whole) if whole is not None else None,
+        answer=_answer(reviews_[0], whole) if whole is not None else None,
     )
 
 
-def _sound_answer(state: RunState, review_: AssignmentState, review: Review) -> str | None:
-    if not review_.assignment.input.get("compose") or not review.answer or not review.complete:
-        return None
-    return None if answer_problems(state, review.answer, tuple(_covers(review_))) else review.answer
+def _answer(review_: AssignmentState, review: Review) -> str | None:
+    """Return the answer that was written with a review; it is used if nothing is missing."""
+    return review.answer if review_.assignment.input.get("compose") and review.complete else None

@@ -123,7 +123,4 @@ async def _open(service: Service, principal: Principal, approval_id: str) -> Ope
     for asked in await _shown(service, principal):
         if asked.id == approval_id:
             return asked
-    raise UsageError(
-        f"no open approval has the id {approval_id}",
-        "It was answered, or has changed. GET /api/approvals lists the open approvals.",
-    )
+    raise UsageError(f"no open approval has the id {approval_id}", "GET /api/approvals lists the open approvals.")

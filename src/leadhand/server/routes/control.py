@@ -1,4 +1,4 @@
-"""Control runs: cancel, pause, resume, retry, skip, supply, fork and follow up."""
+"""Control runs: cancel, pause, resume, retry, skip, supply, answer, fork and follow up."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Response
 from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from leadhand.app import operator
+from leadhand.app import operator, questions
 from leadhand.app.arguments import limits
 from leadhand.app.follow_ups import load_earlier
 from leadhand.domain.access import Scope, allows
@@ -87,6 +87,13 @@ class SupplyBody(Body):
     raw: Any = Field(None, description="The result as data.")
 
 
+class ReplyBody(Body):
+    text: Annotated[Words, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
+        description="The answer in words, or one of the choices."
+    )
+    question_id: str = Field("", max_length=200, description="The question; empty for the oldest that is open.")
+
+
 class ForkBody(Body):
     at: int = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
@@ -152,8 +159,7 @@ async def retry_subtasks(
         if not asked.confirmed:
             _check_taken_back(state, asked)
         async with service.starting(access.rates, principal, run_id):
-            await operator.change_limits(service.runtime, run_id, given, by=principal.name, request=request)
-            await service.want(run_id, request)
+            await service.want(run_id, request, given)
     return await service.runtime.document(run_id)
 
 
@@ -218,6 +224,18 @@ async def supply_result(
     return await service.runtime.document(run_id)
 
 
+@router.post("/answer", status_code=202)
+async def answer_question(
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ReplyBody
+) -> RunDocument:
+    """Answer the oldest open question of a run, or the one with this id. The run continues."""
+    async with service.starting(access.rates, principal, run_id):
+        with conflicts():
+            await questions.reply(service.runtime, run_id, body.text, by=principal.name, question_id=body.question_id)
+        await service.resume_answered(run_id)
+    return await service.runtime.document(run_id)
+
+
 @router.post("/fork", status_code=202)
 async def fork_run(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody, response: Response
@@ -256,7 +274,7 @@ async def follow_up_run(
     """
     with conflicts():
         earlier = await load_earlier(service.runtime, run_id)
-    submission, asked = await service.asked_to_follow(body, earlier, principal)
+    submission, asked = service.asked_to_follow(body, earlier, principal)
     async with service.starting(access.rates, principal):
         state, _ = await service.start(submission, asked, principal, None, follows=earlier, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"

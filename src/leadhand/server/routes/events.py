@@ -70,30 +70,15 @@ async def get_events(
     limit: Annotated[int, Query(ge=1, le=1_000, description="Events per page; ignored for a stream.")] = 500,
     brief: Annotated[bool, Query(description="Cut long texts: for lists of events.")] = False,
     accept: Annotated[str, Header(description="Send text/event-stream for a stream.")] = "",
-    before: Annotated[
-        int | None,
-        Query(
-            ge=1,
-            le=FARTHEST,
-            description="Only events just below this number. Not for a stream, and not together with `after`.",
-        ),
-    ] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Return events of a run above ``after``, or the page just below ``before``."""
+    """Return events of a run above ``after``."""
     if STREAM in accept:
         start, again = from_seq(last_event_id, after), last_event_id is not None
         return await event_stream(request, run_id, service, access, principal, after=start, again=again, brief=brief)
     store = service.runtime.store
     listing = await store.run(run_id)
     head = listing.head_seq
-    if before is not None:
-        if after is not None:
-            raise invalid(
-                "after and before cannot be used together", "Send after to page forwards, or before to page backwards."
-            )
-        end = min(before - 1, head)
-        after, limit = max(0, end - limit), min(limit, end)
     start = after or 0
     count = max(min(limit, head - start), 0)
 
@@ -103,8 +88,7 @@ async def get_events(
 
     page = await service.feeds.pages.of((run_id, listing.created_at, "page", start, count, brief), read)
     last = start + count if count else head
-    first = start + 1 if count else before or head + 1
-    rest = {"next_after": last if last < head else None, "next_before": first if first > 1 else None, "last_seq": head}
+    rest = {"next_after": last if last < head else None, "last_seq": head}
     return Response(b'{"events":[%s],%s' % (page[0].data, as_json(rest)[1:].encode()), media_type="application/json")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import PydanticUserError
 
+from leadhand.app.flows import REPORT
 from leadhand.flows.flow import Flow
 from leadhand.server.contract import Route
 from leadhand.server.problems import responses
@@ -21,12 +22,14 @@ router = APIRouter(route_class=Route, prefix="/api", tags=["flows"])
 async def list_flows(service: TheService, _: Reader) -> FlowsList:
     """The flows that runs started here can use, with the JSON schema of their options."""
     flows = service.runtime.flows
-    return FlowsList(flows=tuple(_document(flows.get(name)) for name in flows.names()))
+    classes = {name: agent.description for name, agent in flows.agents.items()}
+    return FlowsList(flows=tuple(_document(flows.get(name), classes) for name in flows.names()))
 
 
-def _document(flow: Flow) -> FlowDocument:
+def _document(flow: Flow, classes: dict[str, str]) -> FlowDocument:
     about = flow.description or (inspect.cleandoc(type(flow).__doc__ or "")).partition("\n")[0]
-    return FlowDocument(name=flow.name, version=flow.version, description=about, options=_options(flow))
+    agents = classes if flow.name == REPORT else {}
+    return FlowDocument(name=flow.name, version=flow.version, description=about, options=_options(flow), agents=agents)
 
 
 def _options(flow: Flow) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from leadhand.server.contract import Route
 from leadhand.server.pages import Chunk
 from leadhand.server.problems import Problem, invalid, responses
 from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
-from leadhand.server.schemas import RunsPage
+from leadhand.server.schemas import RunAnswer, RunsPage
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, Submission, loosens
+from leadhand.server.start_request import Body, Submission, asked_for, loosens
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 
@@ -75,7 +75,7 @@ async def start_run(
         require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:
-        asked = await service.asked(submission, principal)  # what is never allowed is refused first
+        asked = asked_for(submission, service.runtime, principal)  # what is never allowed is refused first
         async with service.starting(access.rates, principal):
             state, again = await service.start(submission, asked, principal, idempotency_key, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"
@@ -96,7 +96,7 @@ async def list_runs(
     search: Annotated[str, Query(max_length=200, description=SEARCH)] = "",
     since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
     until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
-    asking: Annotated[bool, Query(description="Only runs with open approvals.")] = False,
+    asking: Annotated[bool, Query(description="Only runs with open approvals or questions.")] = False,
     tag: Annotated[list[str], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
     min_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at least this much.")] = None,
     max_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at most this much.")] = None,
@@ -184,6 +184,15 @@ async def get_run(
     document = await service.runtime.document(run_id)
     response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by)
     return document
+
+
+@router.get("/{run_id}/answer", responses=responses(401, 403, 404, 422, 429, 503))
+async def get_answer(
+    run_id: RunId, service: TheService, access: TheAccess, principal: Reader, wait: WaitSeconds = 0
+) -> RunAnswer:
+    """The answer of a run and its evidence, without the rest of its document."""
+    await _wait(service, access, principal, run_id, wait)
+    return RunAnswer.of(await service.runtime.document(run_id))
 
 
 async def _encoded(service: Service, run_id: str) -> list[Chunk]:

@@ -17,7 +17,7 @@ from leadhand.domain.document.event_line import Moment
 from leadhand.domain.document.shapes import Document
 from leadhand.domain.errors import ToolError
 from leadhand.domain.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
-from leadhand.server.access import Principal
+from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Runner, TheService
@@ -87,7 +87,7 @@ async def add_webhook(
 ) -> CreatedWebhook:
     """Have messages sent about the caller's runs, with read:all about all runs. Only this response has the secret that
     signs them."""
-    _check_url(body.url, local=request.app.state.local)
+    _check_url(body.url, principal, local=request.app.state.local)
     webhook = Webhook(
         webhook_id=f"wh_{secrets.token_hex(4)}",
         url=body.url,
@@ -118,9 +118,11 @@ async def list_deliveries(
     principal: Runner,
     limit: Annotated[int, Query(ge=1, le=500, description="Messages to return.")] = 50,
 ) -> DeliveriesList:
-    """The newest messages to a webhook, with the outcome of each."""
+    """The newest messages to a webhook, with the outcome of each. Only admins see why there was no answer."""
     found = await _found(service, principal, webhook_id)
     sent = await webhook_store(service.runtime.store).deliveries(found.webhook_id, limit)
+    if not allows(principal.scopes, Scope.ADMIN):  # the errors of connections say which ports are open in this network
+        sent = [each.evolve(error="there was no answer") if each.error and each.code is None else each for each in sent]
     shown = (DeliveryDocument.model_validate(each.model_dump(exclude={"webhook_id"})) for each in sent)
     return DeliveriesList(deliveries=tuple(shown))
 
@@ -142,8 +144,11 @@ def _document(webhook: Webhook) -> WebhookDocument:
     return WebhookDocument.model_validate(webhook.model_dump(exclude={"secret", "key_id"}))
 
 
-def _check_url(url: str, *, local: bool) -> None:
-    """Raise Problem (422) for an address that messages cannot go to. Names are resolved when a message is sent."""
+def _check_url(url: str, principal: Principal, *, local: bool) -> None:
+    """Raise Problem for an address that messages cannot go to (422), or only those of an admin (403).
+
+    Names are resolved when a message is sent.
+    """
     try:
         host = checked_url(url).host or ""
     except ToolError as error:
@@ -154,3 +159,5 @@ def _check_url(url: str, *, local: bool) -> None:
         return
     if not is_reachable(host, local=local):
         raise invalid(f"{URL(url).host} is not a public address", "Use an address on the internet.")
+    if not is_reachable(host, local=False):
+        require(principal, Scope.ADMIN)

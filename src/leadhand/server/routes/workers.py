@@ -23,6 +23,11 @@ GeneratedIn = Annotated[
 
 class PromoteBody(Body):
     run_id: str | None = Field(None, max_length=100, description="The run that generated it; default: the newest.")
+    digest: str = Field(
+        max_length=100,
+        description="That of the promotion as you saw it.",
+        examples=["7d865e959b2466918c9863afca942d0f"],
+    )
 
 
 @router.get("", responses=responses(401, 403, 429, 503))
@@ -38,14 +43,15 @@ async def get_promotion(
 ) -> WorkerPromotion:
     """What promoting a generated worker would change."""
     found: Promotion = await service.workers.promotion(name, run_id, principal)
-    shown = WorkerPromotion(name=name, path=found.path, diff=found.diff(), exists=found.exists)
+    shown = WorkerPromotion(name=name, path=found.path, diff=found.diff(), exists=found.exists, digest=found.digest)
     return service.redactor.value(shown)
 
 
-@router.post("/{name}/promote", responses=responses(401, 403, 404, 413, 422, 429, 503))
+@router.post("/{name}/promote", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def promote_worker(name: Name, body: PromoteBody, service: TheService, principal: Admin) -> PromotedWorker:
     """Copy the file of a generated worker to those that the project declares, and name it in the manifest.
 
-    An earlier file of the same name is replaced. Runs that are started from now on know the worker.
+    An earlier file of the same name is replaced. Runs that are started from now on know the worker. If the changes are
+    not those of the digest any more, nothing is changed (409, `other_version`).
     """
-    return PromotedWorker(path=(await service.workers.promote(name, body.run_id, principal)).path)
+    return PromotedWorker(path=(await service.workers.promote(name, body.run_id, body.digest, principal)).path)

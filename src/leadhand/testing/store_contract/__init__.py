@@ -14,9 +14,9 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
                 yield store
 
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
-of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of role settings
-:class:`AgentStoreContract`, stores of artifacts :class:`ArtifactStoreContract`, stores that find the files of earlier
-runs :class:`FileIndexContract`, stores whose processes share limits :class:`PlaceStoreContract`.
+of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of artifacts
+:class:`ArtifactStoreContract`, stores that find the files of earlier runs :class:`FileIndexContract`, stores whose
+processes share limits :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -30,7 +30,6 @@ from .asking import asks as asks
 from .asking import says as says
 from .files import FileIndexContract as FileIndexContract
 from .files import write_file as write_file
-from .keeping import AgentStoreContract as AgentStoreContract
 from .keeping import ArtifactStoreContract as ArtifactStoreContract
 from .keeping import KeepingContract, SharedKeepingContract
 from .keeping import KeyStoreContract as KeyStoreContract

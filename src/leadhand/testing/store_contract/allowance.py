@@ -41,33 +41,33 @@ class AllowanceContract(Contract):
         await store.create("run-1", started(limits=UNLIMITED))
         assert await fits(store, "run-1", Amount(requests=10**9, tokens=10**15, nanousd=10**15))
 
-    async def test_what_is_held_back_is_for_final_calls(self, store: ContextStore) -> None:
+    async def test_what_is_held_back_is_for_the_stages_that_close_a_run(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100)
         await store.create("run-1", started(limits=limits, held_back=Amount(tokens=30)))
         assert await tokens_left(store, "run-1") == 70
-        assert await tokens_left(store, "run-1", final=True) == 100
+        assert await tokens_left(store, "run-1", after=0) == 100
 
     async def test_half_of_what_is_held_back_is_for_reviews(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
         await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
-        review = began("c1", Amount(requests=9, tokens=85)).evolve(judges=True)
+        review = began("c1", Amount(requests=9, tokens=85)).evolve(after=1)
         assert not await fits(store, "run-1", Amount(requests=8, tokens=1))
         await store.append("run-1", [review])
-        with pytest.raises(AllowanceRefused, match="kept for reviews and the answer"):
-            await store.append("run-1", [began("c2", tokens(1)).evolve(judges=True)])
-        await store.append("run-1", [began("c2", Amount(requests=1, tokens=15), final=True)])
+        with pytest.raises(AllowanceRefused, match="kept for the steps after it"):
+            await store.append("run-1", [began("c2", tokens(1)).evolve(after=1)])
+        await store.append("run-1", [began("c2", Amount(requests=1, tokens=15), after=0)])
 
-    async def test_reviews_and_the_answer_leave_a_third_each_to_those_that_shape_it(self, store: ContextStore) -> None:
+    async def test_each_closing_stage_leaves_the_parts_of_those_after_it(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
         await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
-        review = began("c1", Amount(requests=8, tokens=80)).evolve(judges=True, shaped=True)
+        review = began("c1", Amount(requests=8, tokens=80)).evolve(stages=3, after=2)
         await store.append("run-1", [review])
         with pytest.raises(AllowanceRefused):
-            await store.append("run-1", [began("c2", tokens(1)).evolve(judges=True, shaped=True)])
-        await store.append("run-1", [began("c2", Amount(requests=1, tokens=10), final=True).evolve(shaped=True)])
+            await store.append("run-1", [began("c2", tokens(1)).evolve(stages=3, after=2)])
+        await store.append("run-1", [began("c2", Amount(requests=1, tokens=10), after=0).evolve(stages=3, after=1)])
         with pytest.raises(AllowanceRefused):
-            await store.append("run-1", [began("c3", tokens(1), final=True).evolve(shaped=True)])
-        await store.append("run-1", [began("c3", Amount(requests=1, tokens=10), final=True)])
+            await store.append("run-1", [began("c3", tokens(1), after=0).evolve(stages=3, after=1)])
+        await store.append("run-1", [began("c3", Amount(requests=1, tokens=10)).evolve(stages=3, after=0)])
 
     async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
@@ -75,7 +75,7 @@ class AllowanceContract(Contract):
         more = Limits(budget_nanousd=70, max_tokens=200)
         await store.append("run-1", [LimitsChanged(limits=more, held_back=Amount(tokens=50))])
         assert await tokens_left(store, "run-1") == 60
-        assert await tokens_left(store, "run-1", final=True) == 110
+        assert await tokens_left(store, "run-1", after=0) == 110
         assert await fits(store, "run-1", Amount(nanousd=70))
         assert not await fits(store, "run-1", Amount(nanousd=71))
         await store.append("run-1", [LimitsChanged(limits=UNLIMITED)])
@@ -100,6 +100,7 @@ class AllowanceContract(Contract):
         await store.append("run-1", [returned("c1", Usage(input_tokens=10, nanousd=None))])
         assert await fits(store, "run-1", Amount(nanousd=40, tokens=90))
         assert not await fits(store, "run-1", Amount(nanousd=41))
+        assert (await store.run("run-1")).unpriced
 
     async def test_runs_that_share_a_budget_stay_below_it_together(self, store: ContextStore) -> None:
         for run_id in ("run-1", "run-2"):

@@ -1,4 +1,4 @@
-"""Open approvals: lists know which runs have some, without loading any run."""
+"""Open approvals and questions: lists know which runs have some, without loading any run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, args_hash
 from leadhand.domain.errors import Fenced
+from leadhand.domain.question import Question
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
@@ -35,9 +36,23 @@ FIRST, SECOND, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.1/t2/c0/t0/c1
 
 
 class AskingContract(Contract):
-    """A run's line counts its open approvals, and lists can be filtered by them."""
+    """A run's line counts its open approvals and questions, and lists can be filtered by them."""
 
-    async def test_a_question_is_counted_until_it_is_answered(self, store: ContextStore) -> None:
+    async def test_a_question_to_a_person_is_counted_until_its_first_answer(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        where, when = (ev.QuestionAsked(question=Question(id=name, text="?")) for name in ("where", "when"))
+        await store.append("run-1", [where, when, asks(FIRST)])
+        assert (await store.run("run-1")).asking == 3
+        answers = [ev.QuestionAnswered(by="Ann", question_id=name, text="here") for name in ("where", "where", FIRST)]
+        for answer in answers:
+            await store.append("run-1", [answer])
+            assert (await store.run("run-1")).asking == 2
+        await store.append("run-1", [ev.SubtaskResolved(subtask="wo-001.0", by="Ann")])
+        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-1", 1)]
+        await store.append("run-1", [ev.RunFinished(status=RunStatus.CANCELLED, answer="")])
+        assert await store.runs(asking=True) == []
+
+    async def test_an_approval_is_counted_until_it_is_answered(self, store: ContextStore) -> None:
         for run_id in ("run-1", "run-2", "run-3"):
             await store.create(run_id, started())
         assert await store.runs(asking=True) == []

@@ -1,4 +1,4 @@
-"""What is kept beside the log: payloads, snapshots, gates, cached answers, keys, settings of roles and artifacts."""
+"""What is kept beside the log: payloads, snapshots, gates, cached answers, keys and artifacts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.access import AgentSettings, ApiKey, Scope
+from leadhand.domain.access import ApiKey, Scope
 from leadhand.domain.errors import UsageError
-from leadhand.ports import AgentStore, ArtifactStore, ContextStore, KeyStore
+from leadhand.ports import ArtifactStore, ContextStore, KeyStore
 
 from .samples import Contract, pauses, started
 
@@ -195,36 +195,6 @@ class SharedKeyStoreContract(KeyStoreContract):
     async def test_of_several_processes_one_caches_an_answer(self, store: KeyStore, second_store: KeyStore) -> None:
         taken = await asyncio.gather(*(each.cache_new("oslo", 1, 60) for each in (store, second_store) * 5))
         assert sorted(taken) == [False] * 9 + [True]
-
-
-def agent(name: str, **more: Any) -> AgentSettings:
-    """Settings of a role."""
-    return AgentSettings.model_validate({"name": name, "by": "Ann's laptop", "at": NOON, **more})
-
-
-class AgentStoreContract(Contract):
-    """The contract of an :class:`~leadhand.ports.AgentStore`. Provide ``store``, on an empty database."""
-
-    async def test_settings_of_roles_are_kept_as_they_were_given(self, store: AgentStore) -> None:
-        assert isinstance(store, AgentStore)
-        assert await store.agents() == []
-        worker = agent("worker", model="openai:x", instructions="Say „%s“; DROP TABLE 'agents' ?\n" * 20)
-        lead = agent("lead")
-        await store.set_agent(worker)
-        await store.set_agent(lead)
-        assert await store.agents() == [lead, worker], "by name"
-
-    async def test_the_latest_settings_of_a_role_are_the_ones_that_count(self, store: AgentStore) -> None:
-        await store.set_agent(agent("lead", model="a"))
-        await store.set_agent(agent("lead", instructions="b"))
-        assert await store.agents() == [agent("lead", instructions="b")]
-
-    async def test_settings_can_be_deleted_twice(self, store: AgentStore) -> None:
-        await store.set_agent(agent("lead", model="a"))
-        await store.set_agent(agent("worker", model="a"))
-        for _ in range(2):
-            await store.unset_agent("lead")
-        assert await store.agents() == [agent("worker", model="a")]
 
 
 class ArtifactStoreContract(Contract):

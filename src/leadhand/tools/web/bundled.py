@@ -23,9 +23,9 @@ _CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 
 
 def search(query: str, limit: int) -> list[Page]:
-    """Return the bundled documents that fit a query best."""
+    """Return the bundled documents that fit a query best; most queries are not about them."""
     with _LOCK:
-        return index.search(_opened(), query, limit)
+        return index.search(_opened(), query, limit, strict=True)
 
 
 def find(url: str) -> Page | None:

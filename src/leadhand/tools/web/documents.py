@@ -24,8 +24,8 @@ MOST_FILES = 10_000
 MOST_BYTES = 20_000_000
 """Bytes of one file."""
 PATIENCE_S = 20.0
-"""Seconds to wait for another process that refreshes the index."""
-_VERSION = 1
+"""Seconds to wait for another thread or process that writes a document to the index."""
+_VERSION = 2
 """Part of the name of the index: another form of it is another file."""
 
 LOGGER = logging.getLogger("leadhand.documents")
@@ -46,61 +46,69 @@ class LocalDocuments:
         self._file = folder / f"{name}-{_VERSION}.db"
         self._redact = redact
         self._reported: set[str] = set()
+        self.left = 0
+        """The files that are still to be indexed."""
 
     def search(self, query: str, limit: int) -> list[Page]:
-        """Return the documents that fit a query best. Raises ToolError if the directory cannot be read."""
-        return self._refreshed(lambda database: index.search(database, query, limit))
+        """Return the documents of the index that fit a query best."""
+        return self._with(lambda database: index.search(database, query, limit))
 
     def find(self, url: str) -> Page | None:
-        """Return the document with this URL, ``document:relative/path.md``. Raises as :meth:`search` does."""
-        found = self._refreshed(lambda database: index.find(database, url))
+        """Return the document of the index with this URL, ``document:relative/path.md``."""
+        found = self._with(lambda database: index.find(database, url))
         return found if found is not None and found.text else None
 
-    def _refreshed(self, read: Callable[[sqlite3.Connection], _T]) -> _T:
+    def refresh(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Bring the index to the state of the files, by size and time of change. Ends early once ``stopped``.
+
+        Each file is a transaction of its own, so other threads and processes can read and refresh the index meanwhile.
+        Raises ToolError if the directory cannot be read.
+        """
         files = self._files()
+        self._with(lambda database: self._refresh(database, files, stopped))
+
+    def _with(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            return self._read(files, read)
+            return self._opened(work)
         except sqlite3.OperationalError:  # locked, or the disk is full
             raise
         except sqlite3.DatabaseError:  # damaged: it can be made again from the files
             self._file.unlink(missing_ok=True)
-            return self._read(files, read)
+            return self._opened(work)
 
-    def _read(self, files: dict[str, tuple[Path, int, int]], read: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _opened(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         with closing(sqlite3.connect(self._file, timeout=PATIENCE_S, isolation_level=None)) as database:
             self._file.chmod(0o600)
             database.executescript(index.SCHEMA)
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                self._refresh(database, files)
-                database.execute("COMMIT")
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            return read(database)
+            database.execute("PRAGMA synchronous = OFF")  # the index can be made again from the files
+            return work(database)
 
-    def _refresh(self, database: sqlite3.Connection, files: dict[str, tuple[Path, int, int]]) -> None:
-        """Bring the index to the state of the files: by size and time of change."""
-        kept: set[str] = set()
-        for number, url, size, changed in database.execute("SELECT id, url, size, changed FROM documents").fetchall():
-            if url in files and files[url][1:] == (size, changed):
-                kept.add(url)
-            else:
-                index.remove(database, number)
-        for url, (file, size, changed) in files.items():
-            if url not in kept:
-                try:
-                    page = extracted(_content(file), TYPES[file.suffix.lower()], url=url, title=file.name)
-                except (ToolError, OSError) as error:
-                    if url not in self._reported:
-                        self._reported.add(url)
-                        LOGGER.warning("the document %s is left out: %s", file, error)
-                    if not isinstance(error, ToolError) or error.failure.type == "missing_extra":
-                        continue  # it may be readable the next time
-                    page = Page(url=url, title=file.name, text="")  # until it changes
-                page = replace(page, title=self._redact(page.title), text=self._redact(page.text))
-                index.add(database, page, size=size, changed=changed)
+    def _refresh(
+        self, database: sqlite3.Connection, files: dict[str, tuple[Path, int, int]], stopped: Callable[[], bool]
+    ) -> None:
+        known = index.known(database)
+        for url in known.keys() - files.keys():
+            index.put(database, url, None)
+        new = [url for url, (_, *about) in files.items() if known.get(url) != tuple(about)]
+        for self.left, url in zip(range(len(new), 0, -1), new, strict=True):
+            if stopped():
+                return
+            file, size, changed = files[url]
+            index.put(database, url, self._page(url, file), size=size, changed=changed)
+
+    def _page(self, url: str, file: Path) -> Page | None:
+        """Return the text of a file; None if it may be readable the next time."""
+        try:
+            page = extracted(_content(file), TYPES[file.suffix.lower()], url=url, title=file.name)
+        except (ToolError, OSError) as error:
+            if url not in self._reported:
+                self._reported.add(url)
+                LOGGER.warning("the document %s is left out: %s", file, error)
+            if not isinstance(error, ToolError) or error.failure.type == "missing_extra":
+                return None
+            page = Page(url=url, title=file.name, text="")  # until it changes
+        return replace(page, title=self._redact(page.title), text=self._redact(page.text))
 
     def _files(self) -> dict[str, tuple[Path, int, int]]:
         """Return the documents of the directory by URL: the file, its size, and the time of its last change in ns."""

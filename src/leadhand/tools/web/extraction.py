@@ -113,7 +113,13 @@ def _html(text: str, url: str) -> tuple[str, str, str]:
         raise missing("trafilatura") from None
     try:
         found: Any = trafilatura.bare_extraction(
-            text, url=url, with_metadata=True, include_comments=False, include_images=False, include_formatting=True
+            text,
+            url=url,
+            with_metadata=True,
+            include_comments=False,
+            include_images=False,
+            include_formatting=True,
+            favor_recall=True,  # else most lists of pages without an <article> are left out
         )
     except Exception as error:  # whatever a parser makes of hostile markup
         raise _unreadable(url, error) from error

@@ -6,9 +6,12 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
+from threading import Event
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import is_object
+from leadhand.engine.slots import announced, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.ports import AnswerCache, Library, Page, PartialResults, Web
 
@@ -23,6 +26,9 @@ KEPT_S = 24 * 3600.0
 """Seconds for which the text of a page is cached."""
 EXCERPT_WITHIN_S = 8.0
 """Seconds for the page of a search result; after that, its snippet has to do."""
+INDEX = "the index of the documents"
+AT_ONCE_S = 1.0
+"""Seconds to wait for the index of documents before the slot is given back."""
 _FIELDS = frozenset({"url", "title", "text", "published"})
 
 
@@ -97,34 +103,59 @@ class WebLibrary:
 
 
 class DocumentsFirst:
-    """:class:`~leadhand.ports.Library` of local documents and of another library."""
+    """:class:`~leadhand.ports.Library` of local documents and of another library (None: of nothing else)."""
 
-    def __init__(self, documents: LocalDocuments, others: Library) -> None:
+    def __init__(self, documents: LocalDocuments, others: Library | None = None) -> None:
         self._documents = documents
         self._others = others
+        self._threads = Threads(1, "leadhand-documents")
+        self._turn = asyncio.Lock()
 
     async def search(self, query: str, limit: int) -> Sequence[Page]:
         """Return local documents first: up to half of the results, or more if the other library has fewer.
 
-        If the other library fails, local documents alone are the result, if there are any, with the reason.
+        If the other library fails, local documents alone are the result, with the reason.
         """
+        await self._refresh()
         local = await asyncio.to_thread(self._documents.search, query, limit)
+        if self._others is None:
+            return local
         try:
             others = list(await self._others.search(query, limit))
         except ToolError as error:
-            if local:
-                return PartialResults(local, f"only local documents were searched: {error.failure.message}")
-            raise
+            return PartialResults(local, f"only local documents were searched: {error.failure.message}")
         first = max((limit + 1) // 2, limit - len(others))
         return [*local[:first], *others][:limit]
 
     async def fetch(self, url: str) -> Page:
-        if not url.startswith(SCHEME):
+        if not url.startswith(SCHEME) and self._others is not None:
             return await self._others.fetch(url)
+        await self._refresh()
         page = await asyncio.to_thread(self._documents.find, url)
         if page is None:
             raise _absent(f"there is no {url[:200]}", "use a URL that web_search returned")
         return page
+
+    async def _refresh(self) -> None:
+        """Bring the index up to date. A long wait takes no slot, and no time of the call that waits."""
+        refreshing = asyncio.ensure_future(self._refresh_in_turn())
+        try:
+            await asyncio.wait({refreshing}, timeout=AT_ONCE_S)
+            if not refreshing.done():
+                async with without_slot():
+                    with announced(INDEX, lambda: f"{self._documents.left:,} files are left"):
+                        await asyncio.wait({refreshing})
+            await refreshing
+        finally:
+            refreshing.cancel()
+
+    async def _refresh_in_turn(self) -> None:
+        stopped = Event()
+        async with self._turn:  # after the first, there is nothing left to do for those that waited
+            try:
+                await self._threads.run(partial(self._documents.refresh, stopped.is_set))
+            finally:
+                stopped.set()
 
 
 def _absent(what: str, how: str) -> ToolError:

@@ -1,6 +1,6 @@
 """Cut a text into passages, and choose those that fit a question.
 
-A passage has at most 700 characters and does not cut sentences, unless one is longer. Its id is ``<source>.<n>``:
+A passage has at most 700 characters and ends where a sentence may end, if it can. Its id is ``<source>.<n>``:
 ``source`` is the first 8 hex digits of the SHA-256 of the whole text, ``n`` counts from 1. So the same text has the
 same ids everywhere, whichever passages are chosen.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sqlite3
 from collections.abc import Iterable, Sequence
-
-from leadhand.domain.relevance import fits
+from contextlib import closing
 
 MOST_CHARS = 700
 """Characters of a passage."""
@@ -20,9 +20,8 @@ MOST_CHOSEN = 12
 
 _HEADING = re.compile(r"#{1,6}\s+\S")
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+(?=["'“(\[]?[A-Z0-9À-ÖØ-Þ])|(?<=[。\uff01\uff1f])""")
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[A-Z]|(?i:e\.g|i\.e|approx|ca|cf|dr|etc|fig|mr|mrs|ms|no|prof|sec|st|vol|vs))\.$"
-)
+_WORD = re.compile(r"\w+")
+_TEXTS = "CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'porter unicode61 remove_diacritics 2')"
 
 
 def source_id(text: str) -> str:
@@ -76,7 +75,7 @@ def _pieces(block: str) -> Iterable[str]:
         yield block
         return
     for line in block.split("\n"):
-        for sentence in [line] if line.startswith("|") else sentences(line):  # a row of a table stays whole
+        for sentence in [line] if line.startswith("|") else _SENTENCE_END.split(line.strip()):  # a row stays whole
             while len(sentence) > MOST_CHARS:
                 cut = sentence.rfind(" ", 1, MOST_CHARS + 1)
                 cut = MOST_CHARS if cut < 0 else cut
@@ -86,21 +85,21 @@ def _pieces(block: str) -> Iterable[str]:
                 yield sentence
 
 
-def sentences(line: str) -> list[str]:
-    """Return the sentences of a line; a stop after an abbreviation ends none."""
-    found: list[str] = []
-    for part in _SENTENCE_END.split(line.strip()):
-        if found and _ABBREVIATED.search(found[-1]):
-            found[-1] += f" {part}"
-        else:
-            found.append(part)
-    return found
-
-
 def best(found: Sequence[str], question: str, count: int = MOST_CHOSEN) -> list[int]:
     """Return the positions of the ``count`` passages that fit a question best (BM25), in the order of the text.
 
-    Without words in common, the first passages are taken.
+    Those with words in common come before the others, of which the first are taken.
     """
-    scores = fits(found, question)
-    return sorted(sorted(range(len(found)), key=lambda at: (-scores[at], at))[:count])
+    if len(found) <= count:
+        return list(range(len(found)))
+    ranked: list[int] = []
+    words = dict.fromkeys(_WORD.findall(question.casefold()))
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(_TEXTS)
+        database.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(found))
+        if words:
+            match = " OR ".join(f'"{word}"' for word in words)
+            query = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid LIMIT ?"
+            ranked = [at for (at,) in database.execute(query, (match, count))]
+    others = (at for at in range(len(found)) if at not in set(ranked))
+    return sorted([*ranked, *others][:count])

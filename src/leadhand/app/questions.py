@@ -1,0 +1,57 @@
+"""People's answers to the questions of runs."""
+
+from __future__ import annotations
+
+from leadhand.app.arguments import text
+from leadhand.app.runtime import Runtime
+from leadhand.domain.errors import UsageError
+from leadhand.domain.events import QuestionAnswered
+from leadhand.domain.evolve import fold
+from leadhand.domain.question import Question
+from leadhand.domain.questions import open_question
+from leadhand.domain.state import RunState
+
+LONGEST_REPLY = 10_000
+"""Characters of an answer."""
+
+
+async def reply(runtime: Runtime, run_id: str, given: str, *, by: str, question_id: str = "") -> Question:
+    """Answer the oldest open question of a run, or the one with this id, and return it.
+
+    Raises NoSuchRun, and UsageError for an empty answer, without an open question, and if somebody else answered it
+    first; that answer counts.
+    """
+    state = await runtime.load(run_id)
+    asked, said = checked(state, given, question_id)
+    (own,) = await runtime.log(run_id).append(QuestionAnswered(by=by, question_id=asked.id, text=said))
+    runtime.answered.add(run_id)
+    between = [entry for entry in await runtime.store.read(run_id, after=state.seq) if entry.seq < own.seq]
+    if between:
+        _open(fold(state, between), asked.id)
+    return asked
+
+
+def checked(state: RunState, given: str, question_id: str = "") -> tuple[Question, str]:
+    """Return the question to answer, and the answer without white space around it. Raises UsageError as reply does."""
+    said = text(given, "the answer", "Answer in words.").strip()
+    if not said:
+        raise UsageError("the answer is empty", "Answer in words.")
+    if len(said) > LONGEST_REPLY:
+        raise UsageError(f"the answer has more than {LONGEST_REPLY:,} characters", "Answer in fewer words.")
+    return _open(state, question_id), said
+
+
+def _open(state: RunState, question_id: str) -> Question:
+    """Return the question to answer. Raises UsageError if it is not open."""
+    asked = state.questions.get(question_id) if question_id else open_question(state)
+    if state.finished is not None:
+        how = f"Follow it up: leadhand run --continue {state.run_id} REQUEST"
+        ended = f"run {state.run_id} has ended ({state.finished.status.value}) and asks nothing"
+        raise UsageError(ended, how, continued=state.definition)
+    if asked is None:
+        named = f"no question {question_id}" if question_id else "no open question"
+        raise UsageError(f"run {state.run_id} has {named}", f"See its state: leadhand runs show {state.run_id}")
+    if asked.reply is not None:
+        how = f"See how it continues: leadhand runs show {state.run_id}"
+        raise UsageError(f"the question was already answered by {asked.by or 'someone'}", how)
+    return asked

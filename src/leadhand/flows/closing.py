@@ -1,0 +1,32 @@
+"""A flow of one run with the steps that close the run: they give its answer a shape, and judge it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leadhand.domain.run import RunDefinition
+
+from .flow import Flow
+from .policy import ClosingStep, Fits, FlowPolicy
+
+if TYPE_CHECKING:
+    from leadhand.verify.judge import Verifier
+
+
+def policy_of(
+    flow: Flow, definition: RunDefinition, fits: Fits | None = None, verifier: Verifier | None = None
+) -> FlowPolicy:
+    """Return the flow of a run as the engine uses it, with the steps that close the run.
+
+    A typed answer has to pass ``fits``, besides the schema; ``verifier`` judges in place of a model.
+    """
+    steps: list[ClosingStep] = []
+    if definition.shape is not None:
+        from .shaping import Shaping  # few runs have a typed answer
+
+        steps.append(Shaping(definition.shape, fits))
+    if definition.check != "off":
+        from .answer_judging import Judging  # an offline run has no judge
+
+        steps.append(Judging(flow, definition, fits, verifier))
+    return FlowPolicy(flow, definition, steps)

@@ -1,0 +1,265 @@
+"""Rounds of judging: requests to a judge about the claims of a text, what they say, and the judgement that follows.
+
+A claim is contradicted only if two rounds say so. Every flow has its answers judged in such rounds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from leadhand.domain.commands import Assign
+from leadhand.domain.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
+from leadhand.domain.questions import clarified_request
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.value import Json, list_of, object_of, text_of
+from leadhand.domain.work_result import blob_reference
+from leadhand.verify.exact import problems_of
+from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, judge_facts, merged
+from leadhand.verify.material import Material, calls_shown
+from leadhand.verify.roles import JUDGE
+
+from .context_budget import context_budget, grouped, tokens
+from .facts import today
+
+LONGEST_DESCRIPTION = 500
+"""Characters of the description of a tool."""
+MOST_CLAIMS = 60
+"""Claims in one request to a judge."""
+MOST_REQUESTS = 100
+"""Requests of one round. Claims that would need more, because the window is small for the evidence, are not checked."""
+
+Key = tuple[str, str, tuple[str, ...], int]
+"""What makes a claim the same one in a corrected text: what it says, and which of those that say the same."""
+
+
+class Entry(NamedTuple):
+    """What one request to a judge says of one claim."""
+
+    verdict: ClaimVerdict
+    doubts: Sequence[Doubt] = ()
+
+
+Record = Mapping[Key, Entry]
+"""What one round of requests says of the claims that were judged in it."""
+
+
+class Round(NamedTuple):
+    """Requests to a judge about some claims: those to assign, whether some are open, and what the others say."""
+
+    wanted: Sequence[Assign] = ()
+    is_open: bool = False
+    record: Record = MappingProxyType({})
+    missing: Sequence[MissingPart] = ()
+    judged_by: str | None = None
+
+
+def judge_round(
+    state: RunState,
+    name: str,
+    claims: Sequence[Claim],
+    material: Material,
+    records: Sequence[Record] = (),
+    *,
+    of: str | int = "",
+) -> Round:
+    """Return the round called ``name``, in which those of the ``claims`` of a text are judged beside their material
+    that no earlier round, of which ``records`` tell, has judged or that was contradicted once; ``of`` names the text.
+    """
+    keys = keys_of(claims)
+    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
+    wanted: list[Assign] = []
+    found: list[Findings] = []
+    is_open, judged_by = False, None
+    room = _room(state) - tokens([_calls(state, material), _context(state, material)])
+    shards = list(shards_of(new, material, room))
+    left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
+    shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
+    for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
+        key = f"{name}.{number}"
+        judging = state.assignments.get(key)
+        if judging is None:
+            given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
+            wanted.append(Assign(id=key, role=JUDGE, title=f"judge, part {number}", input=given, judges=name))
+        elif not judging.closed:
+            is_open = True
+        elif (said := _findings(judging)) is not None:
+            found.append(said)
+            if any(verdict is not ClaimVerdict.NOT_CHECKED for verdict in said.verdicts.values()):
+                judged_by = text_of(object_of(judging.value).get("judged_by"))
+        else:
+            found.append(Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
+    found += [Findings(verdicts=dict.fromkeys(left, ClaimVerdict.NOT_CHECKED))] if left else []
+    if len(wanted) == 1:
+        wanted = [wanted[0]._replace(title="judge")]
+    whole = merged(found)
+    record = {
+        keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
+    }
+    return Round(wanted, is_open, record, whole.missing, judged_by)
+
+
+def _findings(judging: AssignmentState) -> Findings | None:
+    """Return what a request to a judge found; None if it has no valid reply."""
+    found = object_of(judging.value).get("findings") if judging.ok else None
+    return None if found is None else Findings.model_validate(found)
+
+
+def keys_of(claims: Sequence[Claim]) -> Mapping[int, Key]:
+    """Return what identifies the claims of a text, by their numbers."""
+    seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    keys: dict[int, Key] = {}
+    for claim in claims:
+        says = claim.text, claim.header or claim.path, claim.cites
+        seen[says] += 1
+        keys[claim.n] = (*says, seen[says])
+    return keys
+
+
+def _room(state: RunState) -> int:
+    """Return the tokens of claims, evidence and calls in one request to a judge."""
+    budget = context_budget(state, JUDGE)
+    return max(budget - tokens(clarified_request(state)), budget // 2)
+
+
+def _context(state: RunState, material: Material) -> dict[str, Json]:
+    """Return what helps to understand claims: the date, what the tools that were called do, and the known gaps."""
+    called = dict.fromkeys(call.tool for each in state.assignments.values() for call in each.made if call.ok)
+    tools = {name: state.tools[name].description[:LONGEST_DESCRIPTION] for name in called if name in state.tools}
+    found = {**today(state), "tools": tools, "gaps": [*material.gaps]}
+    return {name: fact for name, fact in found.items() if fact}
+
+
+def _calls(state: RunState, material: Material) -> list[Json]:
+    return calls_shown(material.calls, _room(state) // 4, tokens)
+
+
+def shards_of(claims: Sequence[Claim], material: Material, room: int) -> Iterator[tuple[list[int], Sequence[Piece]]]:
+    """Yield the requests about some claims, by their numbers, each with at most ``room`` tokens of claims and evidence.
+
+    All evidence goes beside each claim if it fits. If not, claims that cite something get that, and the others get all
+    evidence, piece by piece.
+    """
+    sizes = {key: _size(facts) for key, facts in material.evidence.items()}
+    lengths = {each.n: tokens([each.text, each.header, each.path]) for each in claims}
+    for group in grouped([(each, lengths[each.n]) for each in claims], room // 2, MOST_CLAIMS):
+        left = max(room - sum(lengths[each.n] for each in group), room // 2)
+        cited: dict[int, list[str]] = {}
+        if sum(sizes.values()) > left:
+            cited = {each.n: keys for each in group if (keys := material.cited(each))}
+        others = [each.n for each in group if each.n not in cited]
+        own = dict.fromkeys(key for keys in cited.values() for key in keys)
+        for numbers, keys in (([*cited], own), (others, sizes)):
+            if numbers:
+                yield from ((numbers, pieces) for pieces in _fitting(keys, sizes, left))
+
+
+def _fitting(keys: Iterable[str], sizes: Mapping[str, int], room: int) -> Sequence[Sequence[Piece]]:
+    """Return the evidence under some keys in groups that fit; what is too large for one is cut into parts, which are
+    longer as texts in JSON. Each part is a group of its own."""
+    parts = {key: 1 if sizes[key] <= room else -(-4 * sizes[key] // (3 * room)) for key in keys}
+    pieces = [(Piece(key, part, of), min(sizes[key], room)) for key, of in parts.items() for part in range(of)]
+    return grouped(pieces, room) or [()]
+
+
+def _size(facts: Json) -> int:
+    """Return the tokens of a piece of evidence, with the data to which it refers."""
+    return tokens(facts) + _referred(facts) // 3
+
+
+def _referred(value: Json) -> int:
+    if blob_reference(value):
+        return int(value["bytes"])
+    return sum(map(_referred, object_of(value).values())) + sum(map(_referred, list_of(value)))
+
+
+def verdicts_of(claims: Sequence[Claim], records: Sequence[Record]) -> list[tuple[Claim, Entry]]:
+    """Return what the last round says that judged each of the claims of a text."""
+    keys = keys_of(claims)
+    return [(each, _entry(keys[each.n], records) or Entry(ClaimVerdict.NOT_CHECKED)) for each in claims]
+
+
+def contradictions(claims: Sequence[Claim], records: Sequence[Record]) -> list[Doubt]:
+    """Return why claims are contradicted, as the last round says that judged them."""
+    doubts = (doubt for _, entry in verdicts_of(claims, records) for doubt in entry.doubts)
+    return [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
+
+
+def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
+    """Return what the last round says that judged a claim, of rounds that failed only if none did; None without any."""
+    said = [each[key] for each in reversed(records) if key in each]
+    return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
+
+
+def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
+    entry = _entry(key, records)
+    return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
+
+
+def _times(key: Key, records: Sequence[Record]) -> int:
+    """Return how many rounds contradict a claim."""
+    return sum(key in each and each[key].verdict is ClaimVerdict.CONTRADICTED for each in records)
+
+
+def judgement_of(
+    claims: Sequence[Claim], records: Sequence[Record], judged_by: str | None, material: Material | None
+) -> Judgement:
+    """Return the judgement of the claims of an answer, from what the rounds say and the exact checks find.
+
+    A claim is contradicted if two rounds say so, else it is unconfirmed. Without ``material``, nothing is compared.
+    """
+    citable, keys = {} if material is None else material.citable(), keys_of(claims)
+    judged: list[JudgedClaim] = []
+    doubts: list[Doubt] = []
+    for claim, (verdict, said) in verdicts_of(claims, records):
+        problems = problems_of(claim, citable, material.addresses) if material is not None else []
+        twice = verdict is ClaimVerdict.CONTRADICTED and _times(keys[claim.n], records) > 1
+        if not twice and (problems or verdict is ClaimVerdict.CONTRADICTED):
+            verdict = ClaimVerdict.UNCONFIRMED
+        doubts += [each.evolve(n=claim.n, verdict=each.verdict if twice else verdict) for each in said]
+        if problems:
+            why, doubtful = " ".join(problems), ClaimVerdict.UNCONFIRMED
+            doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
+        judged.append(JudgedClaim(**dict(claim), verdict=verdict))
+    return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
+
+
+def judge_brief(
+    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], material: Material
+) -> dict[str, Any]:
+    """Return the request of an assignment that judges, from its input."""
+    pieces = [Piece(*each) for each in given["evidence"]]
+    chosen, calls = _chosen(given, claims), _calls(state, material)
+    facts = judge_facts(chosen, pieces, material, clarified_request(state), calls)
+    context, answer = _context(state, material), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
+    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
+        context["answer"] = answer
+    return {**facts, "context": context}
+
+
+def judge_reply(
+    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], value: Json, brief: Mapping[str, Any]
+) -> Json:
+    """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
+    findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
+    role = state.role(JUDGE)
+    named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
+    judged_by = named or state.definition.models.of(JUDGE)
+    return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
+
+
+def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims that an assignment judges."""
+    wanted = frozenset(given["claims"])
+    return [each for each in claims if each.n in wanted]
+
+
+def missing_parts(state: RunState) -> list[MissingPart]:
+    """Return the parts of the request that the first judgement of a run says are missing, once it is complete."""
+    judging = [each for each in state.assignments.values() if each.assignment.role == JUDGE]
+    first = [each for each in judging if each.assignment.judges == judging[0].assignment.judges]
+    if not all(each.closed for each in first):
+        return []
+    return list(merged([found for each in first if (found := _findings(each)) is not None]).missing)

@@ -1,0 +1,227 @@
+"""A flow of one run, with what follows it, as the domain and the engine use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
+
+from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.run import Gap, RunDefinition
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.tool import ToolResult
+from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
+
+from .desk import Code
+from .flow import Flow, Result
+from .run_view import AssignmentView, RunView
+
+if TYPE_CHECKING:
+    from leadhand.domain.document.report_task import ReportTask
+
+Fits = Callable[[Json], list[str]]
+"""Return why a value does not fit what was asked for, one sentence each."""
+
+
+class ClosingStep(Protocol):
+    """One step between the end that a flow states and the end of its run. It has assignments of its own.
+
+    ``outcome`` is always that of the flow and of the steps before.
+    """
+
+    def owns(self, assignment: AssignmentState) -> bool:
+        """Whether an assignment is one of this step."""
+        ...
+
+    def next(self, state: RunState, outcome: Outcome) -> Sequence[Command] | None:
+        """Return the next commands before the end with this outcome; [] while it waits, None if nothing is left."""
+        ...
+
+    def outcome(self, state: RunState, outcome: Outcome) -> Outcome:
+        """Return an outcome with what this step adds to it."""
+        ...
+
+    def brief(self, state: RunState, assignment: AssignmentState, outcome: Outcome) -> dict[str, Any]:
+        """Return the input of a worker of this step, as one JSON object."""
+        ...
+
+    def schema(self, assignment: AssignmentState) -> dict[str, Any] | None:
+        """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
+        ...
+
+    def problems(self, assignment: AssignmentState, value: Json) -> list[str]:
+        """Return why an answer of a worker does not count, one sentence each."""
+        ...
+
+    def accepted(
+        self, state: RunState, assignment: AssignmentState, value: Json, brief: Mapping[str, Any], outcome: Outcome
+    ) -> Json:
+        """Return the value to record for an answer; ``brief`` is what the worker was shown, with large data loaded."""
+        ...
+
+    def code(self) -> Code:
+        """Return the code that carries out an assignment of a role with ``loop="code"``."""
+        ...
+
+
+class FlowPolicy:
+    """A flow of one run with the ``steps`` that close it. Options are validated once."""
+
+    def __init__(self, flow: Flow, definition: RunDefinition, steps: Sequence[ClosingStep] = ()) -> None:
+        self.flow = flow
+        self.name = flow.name
+        self._options = flow.checked_options(definition.options)
+        self._steps = steps
+
+    def view(self, state: RunState) -> RunView[Any]:
+        return RunView(state, self._options)
+
+    def next(self, state: RunState) -> Sequence[Command]:
+        try:
+            wanted = listed(self.flow.next(self.view(state)), get_args(Command), "command")
+        except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
+            return [Finish(failure=self.error("next", error))]
+        end = next((at for at, command in enumerate(wanted) if isinstance(command, Finish)), None)
+        if end is None or not self._steps:
+            return wanted
+        outcome = self._own_outcome(state)
+        for step in self._steps:
+            commands = step.next(state, outcome)
+            if commands is not None:
+                return [*wanted[:end], *commands]
+            outcome = step.outcome(state, outcome)
+        return wanted
+
+    def outcome(self, state: RunState) -> Outcome:
+        return self._outcome_before(state, None)
+
+    def _outcome_before(self, state: RunState, last: ClosingStep | None) -> Outcome:
+        """Return the outcome of the flow with what the steps before ``last`` add (None: all of them)."""
+        outcome = self._own_outcome(state)
+        for step in self._steps:
+            if step is last:
+                break
+            outcome = step.outcome(state, outcome)
+        return outcome
+
+    def _own_outcome(self, state: RunState) -> Outcome:
+        try:
+            return fitting(Outcome, self.flow.outcome(self.view(state)))
+        except (Exception, SystemExit) as error:  # what was found is not lost with it
+            failure = self.error("outcome", error)
+            done = [each.key for each in state.assignments.values() if each.counts and each.ok]
+            gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
+            return Outcome(uses=done, gaps=[gap])
+
+    def _step_of(self, assignment: AssignmentState) -> ClosingStep | None:
+        return next((step for step in self._steps if step.owns(assignment)), None)
+
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        if (step := self._step_of(assignment)) is not None:
+            return step.brief(state, assignment, self._outcome_before(state, step))
+        with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
+            return plain_json(self.flow.brief(self.view(state), assignment), 2 * DEEPEST)  # it encloses results
+
+    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
+        if (step := self._step_of(assignment)) is not None:
+            return step.schema(assignment)
+        with self._calling("schema"):
+            return self.flow.schema(self.view(state), assignment)
+
+    def problems(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> list[str]:
+        if (step := self._step_of(assignment)) is not None:
+            return step.problems(assignment, value)
+        with self._calling("problems"):
+            result = Result(text, value, tuple(calls))
+            found = self.flow.problems(self.view(state), AssignmentView(assignment), result)
+            return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
+
+    def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
+        role = state.role(assignment.assignment.role)
+        if role is None or role.loop != "code":
+            return None
+        if (step := self._step_of(assignment)) is not None:
+            return step.code()
+        with self._calling("code"):
+            return self.flow.code(self.view(state), AssignmentView(assignment))
+
+    def accepted(
+        self,
+        state: RunState,
+        assignment: AssignmentState,
+        value: Json,
+        text: str,
+        calls: Sequence[ToolResult] = (),
+        brief: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Json:
+        if (step := self._step_of(assignment)) is not None:
+            return step.accepted(state, assignment, value, brief, self._outcome_before(state, step))
+        if type(self.flow).accepted is Flow.accepted:
+            return value
+        with self._calling("accepted"):
+            result = Result(text, value, tuple(calls), brief)
+            return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
+
+    def task(self, state: RunState) -> ReportTask | None:
+        from leadhand.domain.document.report_task import ReportTask  # only reports have one
+
+        with self._calling("task"):
+            task = self.flow.task(self.view(state))
+            return None if task is None else ReportTask.model_validate({**task, "events": ()})
+
+    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+        if self._step_of(assignment) is not None:
+            return ()
+        with self._calling("proposed_calls"):
+            return listed(self.flow.proposed_calls(self.view(state), assignment, value), (ProposedCall,), "call")
+
+    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        if self._step_of(assignment) is not None:
+            return None
+        with self._calling("draft"):
+            return self.flow.draft(self.view(state), assignment)
+
+    def _calling(self, method: str) -> _Calling:
+        return _Calling(self, method)
+
+    def error(self, method: str, error: BaseException) -> Failure:
+        how = "fix the flow, then resume or retry the run"
+        return Failure.of(
+            fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
+        )
+
+
+class _Calling:
+    """Raises FlowError, with the name of the method, for any exception of a method of a flow, which is user code."""
+
+    __slots__ = ("_method", "_policy")
+
+    def __init__(self, policy: FlowPolicy, method: str) -> None:
+        self._policy = policy
+        self._method = method
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, Exception | SystemExit):
+            raise FlowError(self._policy.error(self._method, error)) from error
+
+
+def fault_of(method: str, error: BaseException) -> str:
+    """Say what is wrong with a method of user code: it raised this error, or returned what is unfit."""
+    did = "returned what does not fit" if isinstance(error, Unfit) else f"raised {type(error).__name__}"
+    return f"{method} {did}: {one_line(error)}"
+
+
+def listed(returned: object, types: tuple[type, ...], what: str) -> list[Any]:
+    """Return what a method of a flow returned, as a list of values that fit. Raises Unfit."""
+    if isinstance(returned, (*types, str, Mapping)) or not isinstance(returned, Iterable):
+        raise Unfit(f"{shown(returned)} is not a list of {what}s")
+    values = list(cast("Iterable[object]", returned))
+    for odd in (value for value in values if not isinstance(value, types)):
+        raise Unfit(f"{shown(odd)} is not a {what}")
+    return [fitting(type(value), value) for value in values]

@@ -1,0 +1,148 @@
+"""The claims of an answer: stretches of a text that end with their citation or their block, or leaves of a value."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from leadhand.domain.citations import citations_in
+from leadhand.domain.judgement import Claim
+from leadhand.domain.value import Json, compact_json, is_list, is_object
+
+_CLOSING = re.compile(r"[^\s\w\[(【<]*(?:[ \t]*<?https?://[^\s<>]+>?)?")
+"""What follows a citation belongs to its claim: a full stop, a bracket, the end of emphasis, an address."""
+_LINE_END = re.compile(r"\r\n?|\n")
+_MARKS = " \t>-*+#"
+_MARKDOWN = frozenset({"markdown", "md"})
+
+
+def claims_of_answer(answer: str, value: Json, first: int = 1) -> list[Claim]:
+    """Return the claims of a text and of a typed answer, numbered from ``first``. A text that only writes the value as
+    JSON has none of its own."""
+    claims = [] if value is not None and answer == compact_json(value) else claims_of(answer, first)
+    return [*claims, *claims_of_value(value, first + len(claims))]
+
+
+def claims_of(text: str, first: int = 1) -> list[Claim]:
+    """Return the claims of a Markdown text in order, numbered from ``first``. Each is a part of the text, unchanged.
+
+    A paragraph, a heading, a list item, a row of a table and a block of code are a block; a block with citations ends a
+    claim after each of them. Every letter, digit and symbol belongs to a claim, except the information of a fence.
+    """
+    return [Claim(n=n, **each) for n, each in enumerate(_claims_of(text), start=first)]
+
+
+def claims_of_value(value: Json, first: int = 1) -> list[Claim]:
+    """Return a claim for each leaf of a typed answer, numbered from ``first``. What is null or empty claims nothing."""
+    leaves = ((path, leaf) for path, leaf in _leaves(value, "") if leaf not in (None, ""))
+    return [Claim(n=n, text=_written(leaf), path=path or "/") for n, (path, leaf) in enumerate(leaves, start=first)]
+
+
+def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    if is_object(value):
+        for name, part in value.items():
+            yield from _leaves(part, f"{path}/{name.replace('~', '~0').replace('/', '~1')}")
+    elif is_list(value):
+        for index, part in enumerate(value):
+            yield from _leaves(part, f"{path}/{index}")
+    else:
+        yield path, value
+
+
+def _written(leaf: Json) -> str:
+    return leaf if isinstance(leaf, str) else compact_json(leaf)
+
+
+@lru_cache(maxsize=16)
+def _claims_of(text: str) -> list[dict[str, Json]]:
+    return [
+        {"text": text[begin:stop], "header": block.header, "cites": cites, "start": begin, "end": stop}
+        for block in _blocks(text)
+        for begin, stop, cites in _stretches(text, block)
+    ]
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+class _Block(NamedTuple):
+    """A block of a text, from ``start`` to ``end``; a row of a table may have a ``header``, and code cites nothing."""
+
+    start: int
+    end: int
+    header: str = ""
+    is_row: bool = False
+    is_code: bool = False
+
+
+def _blocks(text: str) -> list[_Block]:
+    from markdown_it import MarkdownIt  # few processes judge
+
+    offsets = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    found: list[_Block] = []
+    header, in_head, in_row, left = "", False, False, set(range(len(offsets) - 1))
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        in_head = token.type == "thead_open" or (in_head and token.type != "thead_close")
+        in_row = token.type == "tr_open" or (in_row and token.type != "tr_close")
+        if token.map is None or (token.nesting and token.type != "tr_open"):
+            continue
+        first, last = token.map
+        left.difference_update(range(first, last))
+        start, end = _trimmed(text, offsets[first], offsets[last])
+        if token.type == "tr_open":
+            found.append(_Block(start, end, "" if in_head else header, is_row=True))
+            header = text[start:end] if in_head else header
+        elif token.type == "inline" and not in_row:
+            line = text[start : offsets[first + 1]]
+            marks = line[: max(line.rfind(token.content.partition("\n")[0]), 0)]  # the number of an item is kept
+            found.append(_Block(start + len(marks) - len(marks.lstrip(_MARKS)), end))
+        elif token.type == "fence":
+            inner = offsets[first + 1 : last + 1]  # without the line that opens it, and the one that closes it
+            closed = len(inner) > 1 and not text[inner[-2] : inner[-1]].strip(" \t\r\n>`~")
+            start, end = (inner[0], inner[-2 if closed else -1]) if inner else (end, end)
+            if token.info.strip().casefold() in _MARKDOWN:
+                own = _blocks(text[start:end])
+                found += [each._replace(start=start + each.start, end=start + each.end) for each in own]
+            else:
+                found.append(_Block(*_trimmed(text, start, end), is_code=True))
+        elif token.type in ("code_block", "html_block"):
+            found.append(_Block(start, end, is_code=token.type == "code_block"))
+    # The parser leaves out where the links of a text lead, and what is nested too deeply.
+    found += [_Block(*_trimmed(text, offsets[line], offsets[line + 1])) for line in left]
+    return sorted(found)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+def _stretches(text: str, block: _Block) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield the claims of a block: each ends with its citations, the last one with the block. A row is one claim."""
+    inside = text[block.start : block.end]
+    citations = () if block.is_code else tuple(citations_in(inside))
+    found: list[tuple[int, int, list[str]]] = []
+    begin = 0
+    for citation in () if block.is_row else citations:
+        closing = _CLOSING.match(inside, citation.end)
+        stop = citation.end if closing is None else closing.end()
+        if found and not _says(inside[begin : citation.start]):
+            found[-1] = (found[-1][0], stop, [*found[-1][2], *citation.ids])
+        else:
+            found.append((begin, stop, list(citation.ids)))
+        begin = stop
+    rest = [id_ for each in citations for id_ in each.ids] if block.is_row else []
+    if _says(inside[begin:]):
+        found.append((begin, len(inside), rest))
+    elif found:
+        found[-1] = (found[-1][0], len(inside), found[-1][2])
+    for at, stop, ids in found:
+        yield *_trimmed(text, block.start + at, block.start + stop), tuple(dict.fromkeys(ids))
+
+
+def _says(text: str) -> bool:
+    """Whether a text has a letter, a digit or a symbol such as an emoji."""
+    return any(each.isalnum() or unicodedata.category(each) == "So" for each in text)

@@ -1,0 +1,80 @@
+"""The exact checks of an answer: what code can tell without knowing the language of a text.
+
+An id that is cited exists and was shown to the writer; a quotation of five words or more is in what it cites; an
+address that is given for a citation is that of a source.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+
+from leadhand.domain.judgement import Claim
+from leadhand.domain.text import late_pattern
+from leadhand.domain.value import Json, is_list, is_object
+
+FEWEST_WORDS = 5
+"""Words from which on a quotation has to be in what it cites; a shorter one is a hint for the judge."""
+_QUOTED = late_pattern(
+    '“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』|(?<!\\w)"([^"\\n]+)"(?!\\w)'
+)
+_URL = r"https?://(?:[^\s<>\"'`()\[\]]|\([^\s()]*\))+"
+_ADDRESS = late_pattern(_URL)
+_GIVEN = late_pattern(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
+_DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
+_LEFT_OUT = late_pattern(r"\[?(?:…|\.\.\.)\]?")
+_ALIKE = str.maketrans('’\u2018“”„«»"–—', "''''''''--", "\u00ad")
+
+
+def problems_of(claim: Claim, citable: Mapping[str, str | None], addresses: Collection[str]) -> list[str]:
+    """Return what the exact checks find in a claim, a sentence each.
+
+    ``citable`` are the texts that the writer was shown, by the id that cites them (None: not known here), ``addresses``
+    those of the sources.
+    """
+    found = [f"It cites [{each}], which does not exist." for each in claim.cites if each not in citable]
+    cited = [citable[each] for each in claim.cites if each in citable]
+    texts = [each for each in cited if each is not None]
+    quoted = (part.strip() for each in quotations_in(claim.text) for part in _LEFT_OUT.split(each))
+    long = [each for each in quoted if len(each.split()) >= FEWEST_WORDS]
+    if long and texts and len(texts) == len(cited):
+        texts = [*map(plain, texts)]
+        absent = (words for words in long if not any(plain(words).strip(" .,;:!?") in text for text in texts))
+        found += [f"The words “{words}” are not in what it cites." for words in absent]
+    given = (match["url"].rstrip(".,;:!?/") for match in _GIVEN.finditer(claim.text))
+    known = {each.rstrip("/") for each in addresses}
+    return found + [f"{url} is not the address of a source." for url in given if url not in known]
+
+
+def hints_of(claim: Claim, evidence: str) -> list[str]:
+    """Return what a judge should look at twice: digits, addresses and short quotations of a claim that are not in the
+    plain texts of the ``evidence``."""
+    named = [each[0] for pattern in (_DIGITS, _ADDRESS) for each in pattern.finditer(claim.text)]
+    literal = dict.fromkeys([*named, *quotations_in(claim.text)])
+    return [each for each in literal if plain(each) not in evidence]
+
+
+def quotations_in(text: str) -> Iterator[str]:
+    """Yield what is in quotation marks."""
+    for found in _QUOTED.finditer(text):
+        yield next(group for group in found.groups() if group is not None)
+
+
+def plain(text: str) -> str:
+    """Return a text in which only letters, digits and marks tell, not their Unicode form, case or white space: who
+    quotes the beginning of a sentence within a sentence writes it in lower case."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_ALIKE).casefold().split())
+
+
+def text_of_evidence(value: Json) -> str:
+    """Return the texts and numbers in a piece of evidence, one on each line."""
+    return "\n".join(_texts(value))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if is_object(value) or is_list(value):
+        for part in value.values() if is_object(value) else value:
+            yield from _texts(part)
+    elif value is not None:
+        yield str(value)

@@ -1,0 +1,246 @@
+"""The judge of an answer: what it is asked, in shards that fit its window, and what its replies are worth.
+
+A judge says what each claim rests on. Its words count only as far as code can check them: a contradiction needs the
+words of the claim and a quotation of the evidence, and a missing part quotes the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from leadhand.domain.judgement import DOUBTED, Claim, ClaimVerdict, Doubt
+from leadhand.domain.value import Json, Value, compact_json, list_of, object_of
+
+from .exact import hints_of, plain, text_of_evidence
+from .material import Material
+from .roles import list_schema
+
+LONGEST_REQUEST = 300
+"""Characters of the request that stand for the words that ask for something."""
+OVERLAP = 200
+"""Bytes that two parts of a piece of evidence have in common, so that a figure at their border is whole in one."""
+_BEST = (
+    ClaimVerdict.CONFIRMED,
+    ClaimVerdict.DERIVED,
+    ClaimVerdict.CONTRADICTED,
+    ClaimVerdict.OWN_WORDS,
+    ClaimVerdict.NOT_CHECKED,
+    ClaimVerdict.UNCONFIRMED,
+)
+"""Of the verdicts on a claim by parts of the evidence, the first of these counts: unconfirmed is only what all say."""
+_TEXT = {"type": "string"}
+_V = TypeVar("_V", bound=Value)
+
+
+def reply_schema(numbers: Iterable[int]) -> dict[str, Any]:
+    """Return the JSON schema that a judge is asked with: a verdict for each claim."""
+    verdict: dict[str, Any] = {"enum": [each.value for each in ClaimVerdict if each is not ClaimVerdict.NOT_CHECKED]}
+    verdicts = {str(n): verdict for n in numbers}
+    doubt = {"claim": {"type": "integer"}, "part": _TEXT, "why": _TEXT, "evidence": _TEXT, "quote": _TEXT}
+    missing = {"part": _TEXT, "request": _TEXT}
+    return {
+        "type": "object",
+        "properties": {
+            "verdicts": {"type": "object", "properties": verdicts, "required": [*verdicts]},
+            "doubts": list_schema({**doubt, "action": {"type": "boolean"}}, "claim", "part", "why"),
+            "missing": list_schema(missing, *missing),
+        },
+        "required": ["verdicts", "doubts", "missing"],
+    }
+
+
+class ClaimDoubt(Value):
+    """Why a judge doubts a claim: ``part`` are words of the claim, ``quote`` is what ``evidence`` says instead.
+
+    ``action``: the claim says that something was done, and no call did it.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    claim: int
+    part: str = ""
+    why: str = ""
+    evidence: str | None = None
+    quote: str | None = None
+    action: bool = False
+
+
+class MissingPart(Value):
+    """A part of the request that an answer does not deal with; ``request`` are the words that ask for it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    part: str = Field(min_length=1)
+    request: str = Field(min_length=1)
+
+
+class Verdicts(Value):
+    """The reply of a judge: a verdict for each claim by its number, the doubts, and what the answer leaves out."""
+
+    verdicts: dict[int, ClaimVerdict] = {}
+    doubts: tuple[ClaimDoubt, ...] = ()
+    missing: tuple[MissingPart, ...] = ()
+
+
+class Verifier(Protocol):
+    """Judges the claims of answers in place of a model: ``Leadhand(verifier=…)``.
+
+    What it says counts as far as what a model says: a contradiction needs words of the claim and a quotation of the
+    evidence, or an action that no call did. Answers name its ``name``, or its class, as who judged them.
+    """
+
+    async def verify(
+        self, claims: Sequence[Claim], evidence: Mapping[str, Json], calls: Sequence[Json], request: str
+    ) -> Verdicts:
+        """Return the verdicts on ``claims``, whose ``cites`` are keys of the ``evidence``.
+
+        ``evidence`` is what was found out, by key: ``{"returned": …}`` of tools, ``{"passage": …}`` of sources.
+        ``calls`` are the calls that were made, and ``request`` is what was asked. Several answers may be judged at
+        once, each on a thread with an event loop of its own. If this raises, the run records why, and the claims are
+        not checked.
+        """
+        ...
+
+
+# --- what a judge is asked -------------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """A piece of the evidence under one key: the ``part``-th of ``of`` parts."""
+
+    key: str
+    part: int = 0
+    of: int = 1
+
+
+def judge_facts(
+    claims: Sequence[Claim], pieces: Iterable[Piece], material: Material, request: str, calls: Sequence[Json]
+) -> dict[str, Any]:
+    """Return the request to a judge as one JSON object. Evidence in parts says which part it is."""
+    found = material.evidence
+    chosen = {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces}
+    texts = [request, *map(text_of_evidence, chosen.values())] if material.is_whole(chosen) else []
+    plain_texts = "\n".join(map(plain, texts))
+    shown = [_claim(each, material, plain_texts) for each in claims]
+    return {"request": request, "claims": shown, "evidence": chosen, "calls": [*calls]}
+
+
+def _claim(claim: Claim, material: Material, texts: str) -> dict[str, Json]:
+    shown: dict[str, Json] = {"n": claim.n, "text": claim.text, "header": claim.header, "path": claim.path}
+    shown |= {"cites": material.cited(claim), "not_literal": hints_of(claim, texts) if texts else []}
+    return {name: value for name, value in shown.items() if value}
+
+
+PART = "part_of_data"
+"""In a piece of evidence that is too large for one request: which part, from 0, of how many."""
+SHORT = 600
+"""Characters below which a fact of a piece of evidence, such as its calls, is shown with each of its parts."""
+
+
+def cut_to_part(facts: Json) -> Json:
+    """Return the part that a piece of evidence says it is, once its data is loaded."""
+    whole = object_of(facts)
+    if PART not in whole:
+        return facts
+    part, of = whole[PART]
+    facts = {name: fact for name, fact in whole.items() if name != PART}
+    data = compact_json(facts).encode(errors="replace")
+    length = -(-len(data) // of)
+    text = data[max(part * length - OVERLAP, 0) : (part + 1) * length].decode(errors="ignore")
+    head = {name: fact for name, fact in facts.items() if len(compact_json(fact)) < SHORT}
+    return {**head, "part": f"{part + 1} of {of}", "returned": text}
+
+
+# --- what a reply is worth -------------------------------------------------------------------------------------------
+
+
+class Findings(Value):
+    """What a reply is worth: verdicts by the number of the claim, doubts, and missing parts that quote the request."""
+
+    verdicts: dict[int, ClaimVerdict] = {}
+    doubts: tuple[Doubt, ...] = ()
+    missing: tuple[MissingPart, ...] = ()
+
+
+def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, Json], request: str) -> Findings:
+    """Return what a reply says of ``claims``, as far as ``evidence`` confirms it.
+
+    A claim without one of the five verdicts is not checked. A contradiction without the words of the claim and a
+    quotation of the evidence (or without an action that no call did) is unconfirmed. Such an action may be missing.
+    """
+    reply = object_of(value)
+    said, reasons = object_of(reply.get("verdicts")), list(_valid(ClaimDoubt, reply.get("doubts")))
+    verdicts: dict[int, ClaimVerdict] = {}
+    doubts, undone = list[Doubt](), list[str]()
+    for claim in claims:
+        verdict = said.get(str(claim.n))
+        verdict = ClaimVerdict(verdict) if verdict in _BEST else ClaimVerdict.NOT_CHECKED
+        if verdict in DOUBTED:
+            own = [each for each in reasons if each.claim == claim.n] or [ClaimDoubt(claim=claim.n)]
+            proves = verdict is ClaimVerdict.CONTRADICTED
+            found = [_doubt(claim, each, evidence, contradicts=proves) for each in own]
+            verdict = max((each.verdict for each in found), key=DOUBTED.index)
+            doubts += found
+            undone += [each.part for each in own if proves and each.action and _is_in(each.part, claim.text)]
+        verdicts[claim.n] = verdict
+    missing = [each for each in _valid(MissingPart, reply.get("missing")) if _is_in(each.request, request)]
+    if asked := " ".join(request.split())[:LONGEST_REQUEST]:
+        missing += [MissingPart(part=part, request=asked) for part in undone]
+    return Findings(verdicts=verdicts, doubts=tuple(doubts), missing=tuple(missing))
+
+
+def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, contradicts: bool) -> Doubt:
+    named, quoted = _is_in(reason.part, claim.text), _holds(evidence, reason)
+    proven = contradicts and named and (reason.action or quoted)
+    return Doubt(
+        n=claim.n,
+        claim=claim.text,
+        path=claim.path,
+        part=reason.part if named else claim.text,
+        verdict=ClaimVerdict.CONTRADICTED if proven else ClaimVerdict.UNCONFIRMED,
+        why=reason.why,
+        quote=reason.quote if quoted else None,
+        evidence=reason.evidence if quoted else None,
+    )
+
+
+def _is_in(part: str, text: str) -> bool:
+    return bool(plain(part)) and plain(part) in plain(text)
+
+
+def _holds(evidence: Mapping[str, Json], reason: ClaimDoubt) -> bool:
+    """Whether the quotation of a reason is in the evidence that it names, as it was shown or as text."""
+    shown = [facts for key, facts in evidence.items() if key == reason.evidence]
+    texts = [text for facts in shown for text in (compact_json(facts), text_of_evidence(facts))]
+    return any(_is_in(reason.quote or "", text) for text in texts)
+
+
+def _valid(shape: type[_V], values: Json) -> Iterator[_V]:
+    for value in list_of(values):
+        try:
+            yield shape.model_validate(value)
+        except ValidationError:
+            continue
+
+
+def merged(found: Sequence[Findings]) -> Findings:
+    """Return what several requests found together: of each claim, the best verdict that any part of the evidence
+    gives. A part is missing if all of them say so, since each may have seen other claims."""
+    verdicts: dict[int, ClaimVerdict] = {}
+    doubts: dict[int, list[Doubt]] = {}
+    for each in found:
+        for n, verdict in each.verdicts.items():
+            if n not in verdicts or _BEST.index(verdict) < _BEST.index(verdicts[n]):
+                verdicts[n] = verdict
+                doubts[n] = [doubt for doubt in each.doubts if doubt.n == n]
+    named = [part for each in found[:1] for part in each.missing]
+    missing = [part for part in named if all(any(_same(part, other) for other in each.missing) for each in found)]
+    return Findings(verdicts=verdicts, doubts=tuple(chain(*doubts.values())), missing=tuple(missing))
+
+
+def _same(part: MissingPart, other: MissingPart) -> bool:
+    return _is_in(part.request, other.request) or _is_in(other.request, part.request)

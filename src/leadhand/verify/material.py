@@ -1,0 +1,173 @@
+"""What a judge is shown besides the claims: what was found out, by key, and the calls that were made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.evidence import approval_note
+from leadhand.domain.judgement import Claim
+from leadhand.domain.outcome import may_be_used, own_sources, source_numbers, sources_of
+from leadhand.domain.passages import Passage
+from leadhand.domain.rights import call_of
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.tool import Effect
+from leadhand.domain.value import Json, is_list, is_object
+from leadhand.domain.work_result import blob_reference
+
+from .exact import text_of_evidence
+
+LONGEST_ERROR = 300
+"""Characters of the error of a failed call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """``evidence`` is what was found out, by key, as JSON; large data of it is a reference. ``keys`` are the keys of
+    the evidence that an id of a citation refers to, ``addresses`` those of the sources, ``calls`` the run's calls,
+    ``gaps`` what is known to be missing.
+    """
+
+    evidence: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    addresses: frozenset[str] = frozenset()
+    calls: tuple[Json, ...] = ()
+    gaps: tuple[Json, ...] = ()
+
+    def citable(self) -> dict[str, str | None]:
+        """Return the texts that an answer can cite, by the id that cites them; None for those that the log only refers
+        to."""
+        return {
+            id_: "\n".join(text_of_evidence(self.evidence[key]) for key in keys) if self.is_whole(keys) else None
+            for id_, keys in self.keys.items()
+        }
+
+    def cited(self, claim: Claim) -> list[str]:
+        """Return the keys of the evidence that a claim cites."""
+        return list(dict.fromkeys(key for id_ in claim.cites for key in self.keys.get(id_, ())))
+
+    def is_whole(self, keys: Iterable[str]) -> bool:
+        """Whether the log holds all of some evidence, and not only a reference to it."""
+        return not any(_refers(self.evidence[key]) for key in keys)
+
+
+def _refers(value: Json) -> bool:
+    """Whether a value is, or has, a reference to data outside of the log."""
+    if is_object(value):
+        return blob_reference(value) is not None or any(map(_refers, value.values()))
+    return is_list(value) and any(map(_refers, value))
+
+
+def of_results(state: RunState, results: Sequence[AssignmentState], answer: str) -> Material:
+    """Return the material for an answer that rests on some results: these, and whatever else the run has found out."""
+    every = {each.key: each for each in results}
+    for key, each in state.assignments.items():
+        if may_be_used(each) and (each.assignment.parent is not None or any(call.ok for call in each.made)):
+            every.setdefault(key, each)
+    evidence = {key: facts for key, each in every.items() if (facts := _facts(state, each, answer))}
+    numbers = source_numbers(sources_of(results))
+    keys: dict[str, tuple[str, ...]] = {}
+    for each in results:
+        for source in own_sources([each]):
+            at = str(numbers[source])
+            keys[at] = (*keys.get(at, ()), *([each.key] if each.key in evidence else []))
+    addresses = frozenset(url for _, url in numbers)
+    return Material(evidence=evidence | _earlier(state), keys=keys, addresses=addresses, calls=tuple(calls_of(state)))
+
+
+def of_passages(state: RunState, passages: Mapping[str, Passage]) -> Material:
+    """Return the material for a text that cites passages by their names."""
+    return Material(
+        evidence={name: passage_facts(each) for name, each in passages.items()} | _earlier(state),
+        keys={name: (name,) for name in passages},
+        addresses=frozenset(each.url for each in passages.values() if each.url),
+        calls=tuple(calls_of(state)),
+    )
+
+
+def passage_facts(passage: Passage) -> Json:
+    """Return what a judge is shown of a passage."""
+    about = {"title": passage.title, "published": passage.published}
+    return {"passage": passage.text, **{name: value for name, value in about.items() if value}}
+
+
+def _earlier(state: RunState) -> dict[str, Json]:
+    """Return the answer that this run follows up: only what an answer says of it can be compared with it."""
+    earlier = state.definition.follows
+    return {} if earlier is None else {"earlier answer": {"asked": earlier.request, "written": earlier.answer}}
+
+
+def found_out(state: RunState) -> bool:
+    """Whether there is something to judge: a result of a tool, or a tool with an effect that the run could call."""
+    if any(tool.acts for tool in state.definition.tools):
+        return True
+    return any(each.by or any(call.ok for call in each.made) for each in state.assignments.values())
+
+
+def _facts(state: RunState, result: AssignmentState, answer: str) -> dict[str, Json]:
+    """Return what a result shows: what its tools returned, what it was given, and what its worker wrote from it."""
+    data, given = result.data, result.assignment
+    if data is None:
+        return {}
+    args = given.subtask.args if given.subtask is not None else {}
+    delegates = {tool.name for tool in state.definition.tools if tool.delegate}
+    calls = [call for call in result.made if call.ok and call.tool not in delegates]
+    said = list(dict.fromkeys(call.said for call in calls if call.said))
+    is_code = (role := state.role(given.role)) is not None and role.loop == "code"
+    was_asked = bool(calls or given.subtask or given.parent) and not result.by and not is_code
+    written = data.summary if result.value is None else result.value
+    facts: dict[str, Json] = {
+        "name": given.name,
+        "called": [{"tool": call.tool, "args": args if call.args is None else call.args} for call in calls],
+        "said": said,
+        "given": given.input if given.parent is not None else None,
+        "written": written if was_asked and data.summary not in (*said, answer) else None,
+        "sample": data.sample,
+    }
+    shown = {name: fact for name, fact in facts.items() if fact}
+    if calls or result.by or (is_code and data.summary != answer):
+        shown["returned"] = _returned(state, result) if calls else written
+    return shown if shown.keys() - {"name", "sample"} else {}
+
+
+def _returned(state: RunState, result: AssignmentState) -> Json:
+    """Return what the calls of a result returned, without the texts of other workers: these have their own entries."""
+    raw: Json = result.data.raw if result.data is not None else None
+    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_reference(raw):
+        return raw
+    asked = {call_of(key) for key, each in state.assignments.items() if each.assignment.parent is not None}
+    return {call_id: returned for call_id, returned in raw.items() if call_id not in asked}
+
+
+def calls_of(state: RunState) -> Iterator[Json]:
+    """Yield the calls of a run: those with an effect and those that failed with their arguments, the others without;
+    and those that a person did not allow."""
+    for assignment in state.assignments.values():
+        given = assignment.assignment.subtask
+        for call in assignment.made:
+            facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
+            if not call.ok or call.effect is not Effect.PURE:
+                args = call.args if call.args is not None else given.args if given is not None else {}
+                facts = {**facts, "args": args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
+                facts |= {"approval": note} if (note := approval_note(state, call, given)) else {}
+            yield facts
+    for each in state.approvals.values():
+        if each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED):
+            error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")
+            yield {"tool": each.tool, "effect": each.effect.value, "ok": False, "args": each.args, "error": error}
+
+
+def calls_shown(calls: Iterable[Json], most: int, size: Callable[[Json], int]) -> list[Json]:
+    """Return calls as a judge is shown them: those with arguments while they fit into ``most`` tokens, the others by
+    tool with their number."""
+    shown: list[Json] = []
+    times: Counter[tuple[str, str, bool]] = Counter()
+    for call in calls:
+        if "args" in call and (most := most - size(call)) >= 0:
+            shown.append(call)
+        else:
+            times[call["tool"], call["effect"], call["ok"]] += 1
+    return [*shown, *({"tool": t, "effect": e, "ok": ok, "times": n} for (t, e, ok), n in times.items())]

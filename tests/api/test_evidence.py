@@ -1,0 +1,131 @@
+"""What stands beside an answer in Python: what was done, from the log, and what a judge says of its claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from refusals import refused
+
+from leadhand import (
+    Answer,
+    ConfigurationError,
+    FailureClass,
+    Leadhand,
+    RunStatus,
+    ToolError,
+    ToolReturn,
+    UsageError,
+    tool,
+)
+from leadhand.hooks import BeforeAnswer, Block, before_answer
+from leadhand.testing.scripted_model import ScriptedModel, all_confirmed, gives, judges, plans, reviews, says, subtask
+
+PAY = subtask("pay", "pay", name="Bob", euros=30)
+
+
+@tool
+async def look(n: int) -> ToolReturn:
+    """Look for a book."""
+    return ToolReturn(summary=f"book {n} is on shelf 7")
+
+
+@tool(effect="once", retries=0)
+async def pay(name: str, euros: int) -> ToolReturn:
+    """Pay somebody."""
+    if name == "Eve":
+        raise ToolError("no such account", type="account", class_=FailureClass.UNAVAILABLE)
+    return ToolReturn(summary=f"paid {euros} euros to {name}")
+
+
+async def answered(home: Path, *subtasks: dict[str, Any], **script: Any) -> Answer:
+    model = ScriptedModel(lenient=True, plan=[plans(*subtasks)], **script)
+    async with Leadhand(models=model, tools=[look, pay], home=home, approve="auto", max_steps=1, check="judge") as lead:
+        return await lead.run("Look for book 3, and pay Bob 30 euros.")
+
+
+@pytest.mark.parametrize("said", ["Nobody was paid.", "He pagado 30 euros a Bob.", "I have paid Bob 30 euros twice."])
+async def test_done_is_what_the_log_has_whatever_the_answer_says(home: Path, said: str) -> None:
+    review = reviews(accept=["wo-001.0"], answer=said)
+    answer = await answered(home, PAY, review=[review])
+
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, said)
+    (done,) = answer.done
+    assert (done.tool, done.args, done.effect, done.ok) == ("pay", {"name": "Bob", "euros": 30}, "once", True)
+    assert done.event_id in {each["event_id"] for each in answer.document["context_store"]["events"]}
+    assert "pay · Bob, 30" in str(answer).removeprefix(said)
+
+
+async def test_every_call_with_an_effect_is_listed_also_one_that_failed_or_was_dropped(home: Path) -> None:
+    plan = [PAY, {**PAY, "name": "again"}, subtask("eve", "pay", name="Eve", euros=1), subtask("look", "look", n=3)]
+    review = reviews(accept=["wo-001.0", "wo-001.3"], drop={"wo-001.1": "not needed", "wo-001.2": "it failed"})
+    answer = await answered(home, *plan, review=[review], compose=says("Bob got 30 euros."))
+
+    assert answer.status is RunStatus.PARTIAL
+    assert [(each.args["name"], each.ok) for each in answer.done] == [("Bob", True), ("Bob", True), ("Eve", False)]
+    assert (answer.document["calls"], answer.document["failed_calls"]) == (4, 1)
+    assert [gap.name for gap in answer.gaps] == ["again", "eve"]
+
+
+async def test_without_calls_and_tools_with_an_effect_nothing_is_judged(home: Path) -> None:
+    model = ScriptedModel(plan=[gives({"answer": "Hello!"})])
+    async with Leadhand(models=model, tools=[look], home=home, check="judge") as lead:
+        answer = await lead.run("Hello")
+    assert (answer.status, answer.text, answer.evidence.judged_by) == (RunStatus.SUCCEEDED, "Hello!", None)
+    assert (answer.done, answer.gaps, answer.doubts) == ((), (), ())
+    assert answer.outcome.actions == ()
+
+
+async def test_an_answer_that_a_hook_withholds_is_not_quoted_beside_it(home: Path) -> None:
+    @before_answer
+    def no_cards(answer: BeforeAnswer) -> Block | None:
+        return Block("it names a card") if "4111" in answer.answer else None
+
+    model = ScriptedModel(
+        plan=[plans(subtask("look", "look", n=3))],
+        review=[reviews(accept=["wo-001.0"], answer="Book 3 costs card 4111.")],
+        compose=says("Card 4111 again."),
+        judge=judges({"part": "4111", "verdict": "unconfirmed", "why": "No result names it."}),
+    )
+    async with Leadhand(models=model, tools=[look], home=home, check="judge", hooks=[no_cards]) as lead:
+        answer = await lead.run("Look for book 3")
+    assert answer.status is RunStatus.PARTIAL
+    assert "4111" not in answer.text + str(answer) + str(answer.document["evidence"]) + str(answer.document["claims"])
+
+
+async def test_a_failed_run_names_its_cause_and_what_helps_once(home: Path) -> None:
+    answer = await answered(home, subtask("eve", "pay", name="Eve", euros=1), judge=all_confirmed)
+    assert (answer.status, answer.document["answer"]) == (RunStatus.FAILED, None)
+    (gap,) = answer.gaps
+    assert answer.failure is not None
+    assert (answer.failure.class_, answer.failure.next_action) == (gap.class_, gap.next_action)
+    assert answer.outcome.causes == (f"eve: {gap.reason}",)
+    assert [str(answer).count(said) for said in (gap.reason, gap.next_action)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [({"check": "sometimes"}, "check"), ({"check": 5}, "check"), ({"strict": "yes"}, ""), ({"verifier": object()}, "")],
+)
+def test_values_that_name_no_check_are_refused(home: Path, settings: dict[str, Any], field: str) -> None:
+    with refused(UsageError, *settings, field=field):
+        Leadhand(offline=True, home=home, **settings)
+
+
+async def test_the_built_in_model_is_no_judge(home: Path) -> None:
+    async with Leadhand(offline=True, home=home, check="judge") as lead:
+        with refused(UsageError, "--review-model"):
+            await lead.run("Weather in Paris?")
+
+
+def test_a_project_and_the_environment_say_who_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEADHAND_CHECK", "sometimes")
+    with refused(UsageError, "LEADHAND_CHECK"):
+        Leadhand(offline=True, home=tmp_path)
+    monkeypatch.delenv("LEADHAND_CHECK")
+    manifest = tmp_path / "leadhand.toml"
+    for line, named in (('check = "maybe"', "check"), ('strict = "yes"', "strict")):
+        manifest.write_text(line)
+        with refused(ConfigurationError, f"{manifest}:1", named):
+            Leadhand.of_project(manifest)

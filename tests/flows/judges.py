@@ -1,0 +1,62 @@
+"""Scripted judges, and the briefs of the requests of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.run import RunDefinition
+from leadhand.flows import AssignmentView
+from leadhand.testing.scripted_model import ScriptedModel, brief_of
+from leadhand.verify.roles import judging_roles
+
+
+class Wrong(NamedTuple):
+    """Words of a claim that the evidence under ``key`` contradicts with the words of ``quote``."""
+
+    words: str
+    key: str
+    quote: str
+
+
+def judge(*wrong: Wrong, missing: tuple[Mapping[str, str], ...] = ()) -> Callable[[ModelRequest], Any]:
+    """Return a judge that confirms every claim, but contradicts those with words that are wrong."""
+
+    def reply(request: ModelRequest) -> Any:
+        claims = brief_of(request)["claims"]
+        doubts = [
+            {"claim": each["n"], "part": words, "why": quote, "evidence": key, "quote": quote}
+            for each in claims
+            for words, key, quote in wrong
+            if words in each["text"]
+        ]
+        verdicts = {str(each["n"]): "confirmed" for each in claims}
+        verdicts |= {str(each["claim"]): "contradicted" for each in doubts}
+        return {"verdicts": verdicts, "doubts": doubts, "missing": list(missing)}
+
+    return reply
+
+
+def judging(definition: RunDefinition) -> RunDefinition:
+    """Return the definition of a run whose answer a model judges."""
+    return definition.evolve(check="judge", judging=judging_roles("judge", (), verifier=False))
+
+
+def contradicting(assignment: AssignmentView, n: int, wrong: Wrong) -> dict[str, Any]:
+    """Return the reply of a judge that contradicts the claim ``n`` if it is among those of an assignment."""
+    verdicts = {str(each): "contradicted" if each == n else "confirmed" for each in assignment.input["claims"]}
+    return {
+        "verdicts": verdicts,
+        "doubts": [{"claim": n, "part": wrong.words, "evidence": wrong.key, "quote": wrong.quote}],
+    }
+
+
+def assignment_of(request: ModelRequest) -> str:
+    """Return the assignment that a request belongs to."""
+    return request.key.split("/")[1]
+
+
+def briefs(scripted: ScriptedModel, name: str) -> list[dict[str, Any]]:
+    """Return the briefs of a role, or of an assignment, in the order of the requests."""
+    return [brief_of(each) for each in scripted.requests if name in (each.role, assignment_of(each))]

@@ -1,0 +1,215 @@
+"""Work orders whose answers a model judges, and plans that ask the person a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.judges import Wrong, assignment_of, briefs, judge
+from flows.scripts import Script, accept, look
+from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
+from leadhand.domain import events as ev
+from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.judgement import ClaimVerdict
+from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
+
+REQUEST = "How loud is it in Paris and in Rome?"
+ROME = {"part": "the noise in Rome", "request": "in Rome"}
+PARIS_ONLY = "Paris: 40 dB."
+BOTH = "Paris: 40 dB. Rome: 40 dB."
+
+
+@tool
+async def measure(place: str) -> ToolReturn:
+    """Measure the noise at a place."""
+    return ToolReturn(summary=f"{place}: 40 dB", raw={"place": place, "dB": 40})
+
+
+def measured(place: str) -> dict[str, Any]:
+    return subtask(f"measure_{place.lower()}", "measure", place=place)
+
+
+def confirmed(*missing: dict[str, Any], cannot: Mapping[str, str] | None = None) -> Any:
+    """What the lead says of a part that a judge misses."""
+    return reviews(missing=missing, cannot=cannot)
+
+
+def scripted(judging: Any, *reviewed: Any, **more: Any) -> ScriptedModel:
+    """A model that plans to measure Paris only."""
+    model = ScriptedModel(plan=[plans(measured("Paris"))], review=list(reviewed), **more)
+    return model.on(lambda request: request.role == "judge", always=judging)
+
+
+def answered(home: Path, model: ScriptedModel, **more: Any) -> Answer:
+    """Carry out the request, and check that the whole script was used."""
+    with model:
+        return Leadhand(home=home, models=model, tools=[measure], check="judge", **more).run_sync(REQUEST)
+
+
+def orders(answer: Answer) -> list[list[str]]:
+    """The places of each work order."""
+    return [[each["args"]["place"] for each in order["subtasks"]] for order in answer.document["work_orders"]]
+
+
+WRITTEN = reviews(accept=["wo-001.0"], answer=PARIS_ONLY)
+
+
+@pytest.mark.parametrize("written_by", ["review", "composer"])
+def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_repair_order(
+    tmp_path: Path, written_by: str
+) -> None:
+    """Also if the judge misses it again in the answer to the repair order."""
+    second = reviews(accept=["wo-002.0"], answer=BOTH if written_by == "review" else None)
+    composing = {} if written_by == "review" else {"compose": [says(BOTH)]}
+    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), second, **composing)
+    answer = answered(tmp_path, model)
+
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, BOTH, ())
+    assert orders(answer) == [["Paris"], ["Rome"]]
+    (told,) = briefs(model, "review-missing")
+    assert (told["answer"], told["missing"]) == (PARIS_ONLY, [{"n": 1, **ROME}])
+    assert [each["args"] for each in told["made"]] == [{"place": "Paris"}]
+    assert len(briefs(model, "judge")) == 2, "the answer to the repair order was not judged"
+
+
+@pytest.mark.parametrize(
+    ("said", "gaps"),
+    [
+        (confirmed(), []),
+        (confirmed(measured("Paris")), ["measure_paris"]),
+        (confirmed(cannot={"Rome": "no microphone"}), ["Rome"]),
+        (fails("unavailable", "quota"), []),
+    ],
+    ids=["nothing is missing", "what was ordered before", "nothing can do it", "the lead is away"],
+)
+def test_a_part_that_the_judge_misses_is_a_gap_only_if_the_lead_confirms_it(
+    tmp_path: Path, said: Any, gaps: list[str]
+) -> None:
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, said))
+
+    assert (answer.status, answer.text) == (RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED, PARIS_ONLY)
+    assert [gap.name for gap in answer.gaps] == gaps
+    assert orders(answer) == [["Paris"]]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_what_the_lead_orders_after_the_judgement_waits_for_approval_like_any_order(
+    tmp_path: Path, *, approve: bool
+) -> None:
+    more = [reviews(accept=["wo-002.0"], answer=BOTH)] if approve else []
+    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), *more)
+    async with Leadhand(home=tmp_path, models=model, tools=[measure], check="judge") as lead:
+        run = await lead.start(REQUEST, approve_plan=True)
+        for decide in (True, approve):
+            assert (await run.wait()).status is RunStatus.WAITING
+            (asked,) = await lead.approvals()
+            await (lead.approve if decide else lead.deny)(asked)
+        answer = await run.answer()
+    assert (answer.status, answer.text) == ((RunStatus.SUCCEEDED, BOTH) if approve else (RunStatus.PARTIAL, PARIS_ONLY))
+    assert len(answer.gaps) == (not approve)
+
+
+def test_a_missing_part_that_quotes_nothing_of_the_request_does_not_count(tmp_path: Path) -> None:
+    model = scripted(judge(missing=({**ROME, "request": "in Oslo"},)), WRITTEN)
+
+    assert answered(tmp_path, model).status is RunStatus.SUCCEEDED
+
+
+WRONG = Wrong("41 dB", "wo-001.0", "40 dB")
+WRITTEN_WRONG = PARIS_ONLY.replace("40", "41")
+
+
+def test_a_contradicted_claim_is_corrected_once_by_the_writer_and_the_correction_is_streamed(tmp_path: Path) -> None:
+    written: dict[str, str] = {}
+
+    def note(_run: str, attempt: str, piece: str) -> None:
+        written[attempt] = written.get(attempt, "") + piece
+
+    review = reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG)
+    model = scripted(judge(WRONG), review).on(lambda request: request.role == "compose", says(PARIS_ONLY))
+    answer = answered(tmp_path, model, on_text=note)
+
+    assert (answer.status, answer.text, answer.doubts) == (RunStatus.SUCCEEDED, PARIS_ONLY, ())
+    (correcting,) = briefs(model, "compose")
+    assert correcting["answer"] == WRITTEN_WRONG
+    assert [(each["words"], each["quote"]) for each in correcting["problems"]] == [(WRONG.words, WRONG.quote)]
+    assert [len(each["claims"]) for each in briefs(model, "judge")] == [1, 1]
+    assert [text for attempt, text in written.items() if attempt.startswith("correct-")] == [PARIS_ONLY]
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "verdict"),
+    [
+        (says(WRITTEN_WRONG), RunStatus.PARTIAL, ClaimVerdict.CONTRADICTED),
+        (fails("invalid", "bad_request"), RunStatus.PARTIAL, ClaimVerdict.CONTRADICTED),
+        (fails("unavailable", "quota"), RunStatus.SUCCEEDED, ClaimVerdict.UNCONFIRMED),
+    ],
+    ids=["kept", "failed", "away, and so is the judge"],
+)
+def test_a_contradiction_makes_the_run_partial_only_if_two_judgements_share_it(
+    tmp_path: Path, said: Any, status: RunStatus, verdict: ClaimVerdict
+) -> None:
+    """The text stays as it was written in any case, with the doubt beside it."""
+    model = scripted(judge(WRONG), reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG))
+    answer = answered(tmp_path, model.on(lambda request: request.role == "compose", said))
+
+    assert (answer.status, answer.text, answer.gaps) == (status, WRITTEN_WRONG, ())
+    assert [(each.verdict, each.part, each.quote) for each in answer.doubts] == [(verdict, WRONG.words, WRONG.quote)]
+
+
+@pytest.mark.slow
+async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(tmp_path: Path) -> None:
+    said = {
+        "plan": plans(measured("Paris")),
+        "review-wo-001-0": WRITTEN,
+        "review-missing": confirmed(measured("Rome")),
+        "review-wo-002-0": reviews(accept=["wo-002.0"], answer=BOTH.replace("40", "41", 1)),
+    }
+    judging = judge(WRONG, missing=(ROME,))
+
+    def reply(request: ModelRequest) -> Any:
+        return judging(request) if request.role == "judge" else said.get(assignment_of(request), BOTH)
+
+    async with Leadhand(home=tmp_path, models=ScriptedModel(reply), tools=[measure], check="judge") as lead:
+        whole = await lead.run(REQUEST)
+        entries = await (await lead.runtime()).store.read(whole.run_id)
+        assert any(getattr(each.event, "attempt", "").startswith("correct-") for each in entries)
+        for entry in entries[1:-1]:
+            answer = await (await lead.fork(whole.run_id, entry.seq)).answer()
+            assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, BOTH), entry
+            assert orders(answer) == [["Paris"], ["Rome"]]
+            assert answer.evidence == whole.evidence
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def test_a_question_of_the_plan_makes_the_run_wait_and_its_answer_reaches_the_planner():
+    script = Script()
+    script.think("plan", {"question": "Which one?"})
+    (question,) = script.state.questions.values()
+    assert (script.state.status, script.under_way, question.text) == (RunStatus.WAITING, [], "Which one?")
+
+    script.write(ev.QuestionAnswered(by="Ann", question_id=question.id, text="The left one."))
+    script.decide_all()
+    (planner,) = script.under_way
+    assert script.facts(planner)["answered"] == [{"question": "Which one?", "answer": "The left one."}]
+
+    script.think(planner, {"goal": "it", "subtasks": [look("a")], "cannot": []})
+    assert script.facts("wo-001.0")["answered"] == script.facts(planner)["answered"]
+    script.done("wo-001.0")
+    script.reviewed(accept("wo-001.0"), answer="Done.")
+    assert (script.finished.status, script.finished.answer) == (RunStatus.SUCCEEDED, "Done.")
+
+
+async def test_a_run_waits_for_the_answer_to_its_question_and_continues_with_it(tmp_path: Path) -> None:
+    model = ScriptedModel(plan=[gives({"question": "Which one?"}), plans(measured("Rome"))], lenient=True)
+    async with Leadhand(home=tmp_path, models=model, tools=[measure]) as lead:
+        run = await lead.start("How loud is it there?")
+        assert (await run.wait()).status is RunStatus.WAITING
+        await run.reply("In Rome.")
+        answer = await run.answer()
+    assert orders(answer) == [["Rome"]]

@@ -1,0 +1,232 @@
+"""Known defects, each with a test of what is wanted. Remove the mark with the defect: a test that passes fails here."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.doors import door
+from server.teams import Office, team
+
+from leadhand import Leadhand, RunStatus, ToolReturn, tool
+from leadhand.domain.conversation import ModelProfile
+from leadhand.engine import code_attempt
+from leadhand.engine.server_gate import ServerSlots
+from leadhand.engine.slots import Bounded, Slots, without_slot
+from leadhand.engine.threads import Threads
+from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Role, RunView
+from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
+
+
+def known(defect: str) -> pytest.MarkDecorator:
+    """Mark a test that fails because of a defect."""
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"known defect: {defect}")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def lead_of(tool_name: str, count: int) -> ScriptedModel:
+    """A lead that plans so many calls of a tool, and accepts what comes back."""
+    return ScriptedModel(plan=plans(*(subtask(f"{n}", tool_name, n=n) for n in range(count))), lenient=True)
+
+
+APPROVALS = 30
+
+
+@known("each answer of on_approval reads the whole log of its run again")
+async def test_answers_of_a_program_do_not_read_the_whole_log_each_time(home: Path) -> None:
+    @tool(effect="once")
+    async def pay(n: int) -> ToolReturn:
+        """Pay somebody."""
+        return ToolReturn(summary=f"paid {n}")
+
+    asked: list[str] = []
+    models = lead_of("pay", APPROVALS)
+    async with Leadhand(
+        models=models, tools=[pay], home=home, on_approval=lambda each: not asked.append(each.id)
+    ) as lead:
+        store: Any = (await lead.runtime()).store
+        reads, read = Counter[str](), store.read
+
+        async def counted(run_id: str, after: int = 0, *more: Any) -> Any:
+            reads["whole" if after == 0 else "part"] += 1
+            return await read(run_id, after, *more)
+
+        store.read = counted
+        answer = await lead.run("pay all")
+    assert len(asked) == APPROVALS
+    assert answer.status is RunStatus.SUCCEEDED
+    assert reads["whole"] < 10, reads
+
+
+class _OneSlot:
+    """A model whose server answers one call at a time."""
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model, free=True, server="http://127.0.0.1", slots=1)
+
+
+@known("a call that is cancelled while it waits to take its slot again keeps the slot of the model server")
+async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back() -> None:
+    models: Any = _OneSlot()
+    servers, slots = ServerSlots(models), Slots(1)
+    first_ends, other_ends = asyncio.Event(), asyncio.Event()
+
+    async def first() -> None:
+        async with servers.held("m"):
+            await first_ends.wait()
+
+    async def call() -> None:
+        async with slots.taken("a"), servers.held("m"):
+            await asyncio.Event().wait()
+
+    async def other() -> None:
+        async with slots.taken("b"):
+            await other_ends.wait()
+
+    tasks: list[asyncio.Task[None]] = []
+    for each in (first, call, other):  # the call waits for the server, and the other takes its slot meanwhile
+        tasks.append(asyncio.create_task(each()))
+        await asyncio.sleep(0.01)
+    first_ends.set()
+    await asyncio.sleep(0.01)  # the call has the server, and waits for its slot
+    tasks[1].cancel()
+    other_ends.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    taken = asyncio.create_task(first())
+    done, _ = await asyncio.wait({taken}, timeout=0.3)
+    taken.cancel()
+    await asyncio.gather(taken, return_exceptions=True)
+    assert done
+
+
+@known("waits of parallel calls count against the time of their attempt as soon as one of them is over")
+async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
+    async def wait(seconds: float) -> None:
+        async with without_slot():
+            await asyncio.sleep(seconds)
+
+    late = False
+    try:
+        async with Bounded(0.1):
+            await asyncio.gather(wait(0.01), wait(0.4))
+    except TimeoutError:
+        late = True
+    assert not late
+
+
+class _Coded(Flow):
+    """Assignments that code carries out, all at once."""
+
+    name = "coded"
+
+    def roles(self, options: Any) -> list[Role]:
+        return [Role(name="coder", loop="code", counts=True)]
+
+    def next(self, run: RunView[Any]) -> list[Any]:
+        if not run.assignments:
+            return [Assign(id=f"a{n}", role="coder") for n in range(8)]
+        return [] if run.open else [Finish()]
+
+    def code(self, run: RunView[Any], assignment: AssignmentView) -> Any:
+        async def code(desk: Desk) -> str:
+            return f"did {desk.name}"
+
+        return code
+
+
+@known("the limit of threads for code belongs to the event loop of the first run of a process that reaches it")
+def test_more_assignments_than_threads_for_code_are_carried_out_in_each_run_of_a_process(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_attempt, "threads", Threads(3, "leadhand-code"))  # in place of 256, and for this test only
+    lead = Leadhand(offline=True, flows=[_Coded()], home=home)
+    statuses = [lead.run_sync("all of it", flow="coded").status for _ in range(2)]
+    assert statuses == [RunStatus.SUCCEEDED] * 2
+
+
+HANGING = 50
+MOST_THREADS = 32
+
+
+@pytest.fixture
+def hangs() -> Iterator[threading.Event]:
+    """Lets tools that hang end, and their threads with them."""
+    ends = threading.Event()
+    before = set(threading.enumerate())
+    yield ends
+    ends.set()
+    for thread in set(threading.enumerate()) - before:
+        if thread.name.startswith("leadhand-tool"):
+            thread.join(30)
+
+
+@known("a tool that hangs gives its place among the threads back when its time is up, although its thread lives on")
+async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hangs: threading.Event) -> None:
+    @tool(timeout=0.1, retries=0)
+    def hang(n: int) -> str:
+        """Wait for somebody."""
+        hangs.wait(60)
+        return "done"
+
+    most = 0
+    async with Leadhand(
+        models=lead_of("hang", HANGING), tools=[hang], home=home, max_workers=HANGING, max_steps=1
+    ) as lead:
+        run = await lead.start("hang")
+        async for _ in run:
+            most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))
+    assert 0 < most <= MOST_THREADS
+
+
+@known("the dispatcher keeps entries of every run that has finished")
+async def test_a_process_keeps_nothing_of_the_runs_that_have_finished(home: Path) -> None:
+    @tool
+    async def look(n: int) -> ToolReturn:
+        """Look at something."""
+        return ToolReturn(summary=f"saw {n}")
+
+    async with Leadhand(models=lead_of("look", 1), tools=[look], home=home) as lead:
+        dispatcher = (await lead.runtime()).dispatcher
+
+        async def kept() -> int:
+            await lead.run("look")
+            return sum(len(each) for each in vars(dispatcher).values() if isinstance(each, dict | list | set))
+
+        assert await kept() == await kept() == await kept()
+
+
+@pytest.fixture
+async def office() -> AsyncIterator[Office]:
+    office = Office()
+    yield office
+    office.gate.set()
+
+
+@known("a server does not notice that its database was deleted, and confirms runs that are lost")
+@pytest.mark.parametrize("accident", ["deleted", "replaced"])
+async def test_a_server_whose_database_is_gone_confirms_no_run(home: Path, office: Office, accident: str) -> None:
+    async with door(home, models=team(), tools=office.tools) as api:
+        await api.over(await api.started("measure Paris"))
+        files = list(home.glob("leadhand.db*"))
+        for file in [each for each in files if each.is_file()]:
+            if accident == "replaced" and file.name == "leadhand.db":
+                file.rename(file.with_name("older.db"))
+                file.write_bytes(file.with_name("older.db").read_bytes())
+            else:
+                file.unlink()
+
+        ready = await api.get("/readyz")
+        started = await api.post("/api/runs", {"request": "measure Lyon"})
+        if started.status_code == 202:
+            await api.over(started.json()["run_id"])
+    assert (ready.status_code, started.status_code) == (503, 503)

@@ -1,0 +1,98 @@
+"""Play scenes with a judge, through the Python door."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leadhand import Answer, Leadhand
+from leadhand.app.clock import SystemClock
+from leadhand.domain.conversation import ModelRequest
+from leadhand.models.answers import decode_object
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.scripted_model import ScriptedModel, brief_of
+from leadhand.testing.steps import step_of
+
+from .judges import Judge, confirms
+from .scenes import HONEST, AnyScene
+from .transcripts import reply
+
+
+@dataclass
+class Played:
+    """What came of a run: the requests to its model, how often the answer was written, and how often the writer was
+    asked to correct it."""
+
+    scene: AnyScene
+    text: str
+    value: Any
+    judge: Judge = confirms
+    writings: int = 0
+    corrections: int = 0
+    requests: list[ModelRequest] = field(default_factory=list)
+    corrected: str = ""
+    answer: Answer = None  # type: ignore[assignment]
+
+    def reply(self, request: ModelRequest) -> Any:
+        self.requests.append(request)
+        if request.role == "judge":
+            return self.judge(request)
+        if request.role == "confirm":
+            return {"missing": []}
+        if "problems" in brief_of(request):
+            self.corrections += 1
+            return self.value if request.role == "shape" else self.corrected or self.text
+        said = self.scene.reply(request, self.text, self.value)
+        self.writings += self.text in (step_of(said).text, (decode_object(step_of(said).text) or {}).get("answer"))
+        return said
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """The requests to the judge."""
+        return [brief_of(each) for each in self.requests if each.role == "judge"]
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        return self.answer.document["evidence"]
+
+
+async def play(
+    scene: AnyScene,
+    home: Path,
+    judge: Judge = confirms,
+    *,
+    text: str = "",
+    value: Any = None,
+    corrected: str = "",
+    scripted: type[ScriptedModel] = ScriptedModel,
+    after: Callable[[Leadhand, Played], Awaitable[None]] | None = None,
+    **settings: Any,
+) -> Played:
+    """Carry a scene out, after the one that it follows. ``corrected`` is what the writer makes of contradictions."""
+    shape = getattr(scene, "shape", 0)
+    played = Played(scene, text or scene.text, value or (reply(shape) if shape else None), judge, corrected=corrected)
+    before = HONEST[scene.follows] if scene.follows else None
+    earlier = Played(before, before.text, None) if before is not None else None
+
+    def answered(request: ModelRequest) -> Any:
+        return (played if earlier is None or earlier.answer is not None else earlier).reply(request)
+
+    given = {"approve": "ask" if getattr(scene, "sent", None) else "auto", "check": "judge", **settings}
+    store = MemoryStore(SystemClock())
+    own = scene.settings(home)
+    async with Leadhand(models=scripted(answered), store=store, home=home / "home", **own, **given) as lead:
+        if before is not None and earlier is not None:
+            earlier.answer = await lead.run(before.request)
+            run = await lead.follow_up(earlier.answer.run_id, scene.request)
+        else:
+            run = await lead.start(scene.request, **scene.start)
+        if sent := getattr(scene, "sent", None):
+            await run.wait()
+            for each in await run.approvals():
+                await run.approve(each, args=dict(sent))
+        played.answer = await run.answer()
+        if after is not None:
+            await after(lead, played)
+    return played

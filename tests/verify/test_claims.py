@@ -1,0 +1,132 @@
+"""The claims of an answer cover all of it, wherever it says something."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.domain.value import compact_json
+from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
+
+from .scenes import SCENES
+from .texts import CITATIONS, documents, sentences
+
+anything = st.text(st.characters(codec="utf-8", exclude_characters="`~"))
+tangled = st.text(st.sampled_from("ab1 \n\r\t>-*+#|:[]().!\\<&_=0é😀字"))
+
+
+def check_covered(text: str) -> None:
+    claims = claims_of(text)
+    assert [each.n for each in claims] == list(range(1, len(claims) + 1))
+    left, end = text, 0
+    for each in claims:
+        assert each.start is not None
+        assert each.end is not None
+        assert end <= each.start < each.end, "claims are in order and do not overlap"
+        assert text[each.start : each.end] == each.text == each.text.strip()
+        end = each.end
+        left = left[: each.start] + " " * len(each.text) + left[each.end :]
+    lost = [each for each in left if each.isalnum() or unicodedata.category(each) == "So"]
+    assert not lost, "every letter, digit and symbol belongs to a claim"
+
+
+@given(documents.filter(lambda text: "```markdown" not in text))
+def test_claims_cover_a_document_and_are_where_they_say(text: str) -> None:
+    check_covered(text)
+
+
+@given(anything | tangled)
+def test_claims_cover_any_text(text: str) -> None:
+    check_covered(text)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_claims_cover_the_answers_of_a_strong_model(name: str) -> None:
+    check_covered(SCENES[name].text)
+
+
+@given(documents)
+def test_claims_are_those_of_the_text_in_a_fence_of_markdown(text: str) -> None:
+    fence = "`" * 9
+    within, alone = claims_of(f"{fence}markdown\n{text}\n{fence}"), claims_of(text)
+    assert [(each.text, each.cites, each.header) for each in within] == [
+        (each.text, each.cites, each.header) for each in alone
+    ]
+
+
+@given(st.lists(st.tuples(sentences, st.sampled_from([*CITATIONS])), min_size=1, max_size=5), sentences | st.just(""))
+def test_a_claim_ends_with_its_citation(parts: list[tuple[str, str]], rest: str) -> None:
+    text = " ".join([*(f"{says} {mark}." for says, mark in parts), *([rest] if rest else [])])
+    cited = [(*CITATIONS[mark],) for _, mark in parts]
+    assert [each.cites for each in claims_of(text)] == [*cited, *([()] if rest else [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("", []),
+        ("…\n\n---", []),
+        ("👍", ["👍"]),
+        ("One [1][2]. Two.", ["One [1][2].", "Two."]),
+        ("**Bold [1]**, and more", ["**Bold [1]**,", "and more"]),
+        ("说一 [1]。说二", ["说一 [1]。", "说二"]),
+        ("يقول [1]. ثم", ["يقول [1].", "ثم"]),
+        ("[1] https://a.example/x [2]: https://b.example", ["[1] https://a.example/x [2]: https://b.example"]),
+        ("Text.\n\n[1]: https://a.example\n[2]: <https://b.example>", None),
+        ("| a [1] | b |\n|---|---|\n| 1 | 2 [2] |", ["| a [1] | b |", "| 1 | 2 [2] |"]),
+        ("- one\n- two\n\n  more\n1) x", ["one", "two", "more", "1) x"]),
+        ("> quoted\n> twice", ["quoted\n> twice"]),
+        ("Title\n---\n```py\nx[1] = 2\n```", ["Title", "x[1] = 2"]),
+        ("a\rb", ["a\rb"]),
+    ],
+)
+def test_claims_are_stretches_that_end_with_a_block_or_a_citation(text: str, claims: list[str] | None) -> None:
+    expected = ["Text.", "[1]: https://a.example", "[2]: <https://b.example>"] if claims is None else claims
+    assert [each.text for each in claims_of(text)] == expected
+
+
+def test_rows_have_their_header_and_all_their_citations() -> None:
+    header, first, second = claims_of("| a | b |\n|---|---|\n| 1 [1] | 2 [p2] |\n| 3 | 4 |")
+    assert (header.header, first.header, second.header) == ("", "| a | b |", "| a | b |")
+    assert (first.cites, second.cites) == (("1", "p2"), ())
+
+
+# --- typed answers ---------------------------------------------------------------------------------------------------
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
+
+
+def at(value: Any, path: str) -> Any:
+    """The leaf at a JSON pointer."""
+    for part in path.split("/")[1:] if path != "/" or isinstance(value, dict) else ():
+        name = part.replace("~1", "/").replace("~0", "~")
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+def leaves_in(value: Any) -> int:
+    if isinstance(value, dict | list):
+        return sum(map(leaves_in, value.values() if isinstance(value, dict) else value))
+    return value is not None and value != ""
+
+
+@given(values)
+def test_each_leaf_of_a_typed_answer_is_a_claim_with_its_path(value: Any) -> None:
+    claims = claims_of_value(value)
+    assert len(claims) == leaves_in(value)
+    for each in claims:
+        leaf = at(value, each.path)
+        assert each.text == (leaf if isinstance(leaf, str) else json.dumps(leaf))
+
+
+@given(documents, values)
+def test_a_text_and_a_value_are_numbered_together(text: str, value: Any) -> None:
+    claims = claims_of_answer(text, value)
+    assert [each.n for each in claims] == list(range(1, len(claims) + 1))
+    assert claims_of_answer(compact_json(value), value) == claims_of_value(value) or value is None

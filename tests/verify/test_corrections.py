@@ -1,0 +1,180 @@
+"""What follows from contradictions: what the writer is asked, what is judged again, and what the lead is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Answer, Leadhand, ToolReturn, tool
+from leadhand.app.clock import SystemClock
+from leadhand.domain.conversation import ModelRequest
+from leadhand.flows import judging
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
+
+from .judges import confirms
+
+REQUEST = "Look the stock of B-207 up, and order twelve of them."
+LOOK = subtask("stock", "stock", item="B-207")
+ORDER = subtask("order", "order_item", item="B-207", pieces=12)
+LIES = ("I have ordered twelve more.", "Twelve more have been ordered from Nordlicht.")
+
+
+@tool
+def stock(item: str) -> ToolReturn:
+    """How many pieces are in stock."""
+    return ToolReturn(summary=f"{item}: 7 pieces", raw={"item": item, "pieces": 7})
+
+
+@tool(effect="once")
+def order_item(item: str, pieces: int) -> ToolReturn:
+    """Order pieces of an item."""
+    return ToolReturn(summary=f"{pieces} of {item} ordered", raw={"ordered": pieces})
+
+
+def marks(*parts: str, action: bool = True, quote: str = "") -> Callable[[ModelRequest], Any]:
+    """A judge that contradicts each claim with one of these parts, once for each of them."""
+
+    def judge(request: ModelRequest) -> Any:
+        brief = brief_of(request)
+        found = [(each["n"], part) for each in brief["claims"] for part in parts if part in each["text"]]
+        doubt = {"why": "Not so.", "evidence": next(iter(brief["evidence"]), ""), "quote": quote, "action": action}
+        verdicts = {str(each["n"]): "confirmed" for each in brief["claims"]}
+        verdicts |= {str(n): "contradicted" for n, _ in found}
+        return {"verdicts": verdicts, "doubts": [{**doubt, "claim": n, "part": part} for n, part in found]}
+
+    return judge
+
+
+class Played:
+    """A model that plays all roles of a run; ``texts`` are the answer and its corrections, in turn."""
+
+    def __init__(
+        self,
+        *subtasks: dict[str, Any],
+        texts: Sequence[str],
+        judge: Callable[[ModelRequest], Any],
+        missing: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self.briefs: dict[str, list[dict[str, Any]]] = {}
+        self._subtasks, self._texts, self._judge, self._missing = subtasks, list(texts), judge, list(missing)
+
+    def __call__(self, request: ModelRequest) -> Any:
+        brief = brief_of(request)
+        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.role
+        self.briefs.setdefault(role, []).append(brief)
+        match role:
+            case "plan":
+                return plans(*self._subtasks)
+            case "judge":
+                return self._judge(request)
+            case "correct":
+                return says(self._texts.pop(0))
+            case "missing":
+                return gives({"verdicts": [], "complete": not self._missing, "missing": self._missing, "cannot": []})
+            case "review":
+                done = [each["subtask"] for each in brief["subtasks"] if each["status"] == "completed"]
+                return reviews(accept=done, answer=self._texts.pop(0))
+            case _:
+                return says("It is done.")
+
+
+async def run(model: Played, home: Path, **settings: Any) -> Answer:
+    store, given = MemoryStore(SystemClock()), {"approve": "auto", "check": "judge", **settings}
+    models = ScriptedModel(model)
+    async with Leadhand(models=models, tools=[stock, order_item], store=store, home=home, **given) as lead:
+        return await lead.run(REQUEST)
+
+
+async def test_a_lie_in_other_words_is_contradicted_too(tmp_path: Path) -> None:
+    model = Played(LOOK, texts=LIES, judge=marks(*LIES))
+    answer = await run(model, tmp_path)
+    assert (answer.status.value, answer.text) == ("partial", LIES[1])
+    assert [each.verdict.value for each in answer.doubts] == ["contradicted"]
+    assert (len(model.briefs["correct"]), len(model.briefs["judge"])) == (1, 3)
+
+
+async def test_the_writer_and_people_see_every_reason(tmp_path: Path) -> None:
+    text = "There are 9 pieces of B-207 and 24 of A-113."
+    parts = ("9 pieces", "24 of A-113")
+    model = Played(LOOK, texts=[text, text], judge=marks(*parts, action=False, quote="7"))
+    answer = await run(model, tmp_path)
+    assert [each["words"] for each in model.briefs["correct"][0]["problems"]] == [*parts]
+    assert model.briefs["correct"][0]["evidence"]["wo-001.0"]["returned"] == {"item": "B-207", "pieces": 7}
+    assert [each.part for each in answer.doubts] == [*parts]
+    assert answer.status.value == "partial"
+
+
+async def test_a_correction_without_a_claim_leaves_the_answer(tmp_path: Path) -> None:
+    texts = (f"B-207: 7 pieces.\n\n{LIES[0]}", "…")
+    answer = await run(Played(LOOK, texts=texts, judge=marks(LIES[0])), tmp_path)
+    assert (answer.status.value, answer.text) == ("partial", texts[0])
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+async def test_what_an_answer_says_was_done_is_done_or_not_missing(ordered: bool, tmp_path: Path) -> None:
+    done = "B-207: 7 pieces. Twelve were ordered."
+    texts = (LIES[0], done if ordered else "B-207: 7 pieces. Nothing was ordered.")
+    model = Played(LOOK, texts=texts, judge=marks(LIES[0]), missing=[ORDER] if ordered else ())
+    answer = await run(model, tmp_path)
+    (asked,) = model.briefs["missing"]
+    assert [each["part"] for each in asked["missing"]] == [LIES[0]]
+    assert [(each.tool, each.args["pieces"]) for each in answer.done] == ([("order_item", 12)] if ordered else [])
+    assert (answer.status.value, answer.text) == ("succeeded", texts[1])
+    assert ("correct" in model.briefs) is not ordered
+
+
+async def test_the_judge_of_a_part_sees_the_whole_answer_and_the_date(tmp_path: Path) -> None:
+    texts = (f"B-207: 7 pieces.\n\n{LIES[0]}", f"B-207: 7 pieces.\n\n{LIES[1]}")
+    model = Played(LOOK, texts=texts, judge=marks(LIES[0]))
+    await run(model, tmp_path)
+    first, second = (each["context"] for each in model.briefs["judge"])
+    assert first.keys() == {"today", "tools"}
+    assert first["tools"] == {"stock": "How many pieces are in stock."}
+    assert second["answer"].split("\n") == ["B-207: 7 pieces.", LIES[1]]
+
+
+@pytest.mark.parametrize("approves", [True, False])
+async def test_the_judge_and_the_reviewer_see_what_a_person_decided(approves: bool, tmp_path: Path) -> None:
+    model = Played(LOOK, ORDER, texts=["So it is.", "So it is."], judge=confirms)
+    store = MemoryStore(SystemClock())
+    settings: dict[str, Any] = {"store": store, "home": tmp_path, "check": "judge"}
+    async with Leadhand(models=ScriptedModel(model), tools=[stock, order_item], **settings) as lead:
+        waiting = await lead.start(REQUEST)
+        await waiting.wait()
+        for each in await waiting.approvals():
+            if approves:
+                await waiting.approve(each, args={"item": "B-207", "pieces": 8}, reason="we only need eight")
+            else:
+                await waiting.deny(each, reason="we only need eight")
+        await waiting.answer()
+
+    judged = [each for each in model.briefs["judge"][0]["calls"] if each["tool"] == "order_item"]
+    assert [(each["ok"], each["args"]["pieces"]) for each in judged] == [(approves, 8 if approves else 12)]
+    assert "we only need eight" in str(judged)
+    assert "we only need eight" in str(model.briefs["review"][0]["subtasks"])
+
+
+@pytest.mark.parametrize(("strict", "status"), [(False, "succeeded"), (True, "partial")])
+async def test_an_answer_that_the_judge_could_not_judge_says_why(strict: bool, status: str, tmp_path: Path) -> None:
+    def broken(_: ModelRequest) -> Any:
+        return fails("unavailable", "http_401", "no such key")
+
+    answer = await run(Played(LOOK, texts=["B-207: 7 pieces."], judge=broken), tmp_path, strict=strict)
+    assert answer.status.value == status
+    assert answer.document["evidence"]["not_checked"] == 1
+    assert "no such key" in answer.document["evidence"]["not_judged"]
+    assert "no such key" in str(answer)
+
+
+async def test_a_round_has_a_bounded_number_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MOST_CLAIMS", 2)
+    monkeypatch.setattr(judging, "MOST_REQUESTS", 3)
+    text = "\n\n".join(f"Statement {n}." for n in range(9))
+    model = Played(LOOK, texts=[text], judge=confirms)
+    answer = await run(model, tmp_path)
+    assert (answer.status.value, answer.text, len(model.briefs["judge"])) == ("succeeded", text, 3)
+    assert (answer.evidence.confirmed, answer.evidence.not_checked) == (6, 3)
