@@ -16,6 +16,7 @@ from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 
 from .judges import confirms
+from .small import Small
 
 REQUEST = "Look the stock of B-207 up, and order twelve of them."
 LOOK = subtask("stock", "stock", item="B-207")
@@ -178,3 +179,20 @@ async def test_a_round_has_a_bounded_number_of_requests(tmp_path: Path, monkeypa
     answer = await run(model, tmp_path)
     assert (answer.status.value, answer.text, len(model.briefs["judge"])) == ("succeeded", text, 3)
     assert (answer.evidence.confirmed, answer.evidence.not_checked) == (6, 3)
+
+
+async def test_descriptions_and_gaps_leave_room_for_claims_and_evidence(tmp_path: Path) -> None:
+    model = Played(LOOK, texts=["B-207: 7 pieces."], judge=confirms)
+    store = MemoryStore(SystemClock())
+
+    @tool(name="stock", description="x" * 10_000)
+    def wordy(item: str) -> ToolReturn:
+        return ToolReturn(summary=f"{item}: 7 pieces", raw={"item": item, "pieces": 7})
+
+    settings: dict[str, Any] = {"store": store, "home": tmp_path, "check": "judge", "model": "small"}
+    async with Leadhand(models=Small(model), tools=[wordy], **settings) as lead:
+        answer = await lead.run(REQUEST)
+    (asked,) = model.briefs["judge"]
+    assert asked["context"].keys() == {"today"}
+    assert asked["evidence"]["wo-001.0"]["returned"]["pieces"] == 7
+    assert answer.evidence.confirmed == 1

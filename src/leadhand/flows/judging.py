@@ -21,7 +21,7 @@ from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, j
 from leadhand.verify.material import Material, calls_shown
 from leadhand.verify.roles import JUDGE
 
-from .context_budget import context_budget, grouped, tokens
+from .context_budget import context_budget, fitting, grouped, tokens
 from .facts import today
 
 LONGEST_DESCRIPTION = 500
@@ -127,8 +127,9 @@ def _room(state: RunState) -> int:
 def _context(state: RunState, material: Material) -> dict[str, Json]:
     """Return what helps to understand claims: the date, what the tools that were called do, and the known gaps."""
     called = dict.fromkeys(call.tool for each in state.assignments.values() for call in each.made if call.ok)
-    tools = {name: state.tools[name].description[:LONGEST_DESCRIPTION] for name in called if name in state.tools}
-    found = {**today(state), "tools": tools, "gaps": [*material.gaps]}
+    tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
+    share = _room(state) // 8
+    found = {**today(state), "tools": dict(fitting(tools, share)), "gaps": fitting(material.gaps, share)}
     return {name: fact for name, fact in found.items() if fact}
 
 
