@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,6 @@ from real_model.reports import DOCUMENTS, SECTIONS, TOPIC, Clippings, FixedPlan,
 from real_model.servers import MODEL, ModelServer
 
 CODES = {"succeeded": (0,), "partial": (3, 5), "failed": (1, 5)}
-MARKS = ("*(not confirmed by its source)*", "*(no source)*")
-_CITATION = re.compile(r"\[p[^\]]*\]")
-_FIGURE = re.compile(r"\d+")
 
 
 @pytest.fixture(autouse=True)
@@ -29,23 +26,23 @@ def _no_web(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_report(document: dict[str, Any]) -> None:
-    """Check that a report calls nothing supported that no passage has, and nothing approved that nobody approved."""
-    task, answer = document["task"], document["answer"]
+    """Check that a report confirms nothing that cites what does not exist, approves nothing that nobody approved."""
+    task, evidence = document["task"], document["evidence"]
     passages = task["passages"]
     for passage in passages.values():
         assert passage["text"].split() == DOCUMENTS[passage["url"].removeprefix("document:")].split()
     assert {source["url"] for source in document["sources"]} <= {passage["url"] for passage in passages.values()}
-    for each in task["statements"]:
-        if each["status"] == "supported":
-            texts = " ".join(passages[name]["text"] for name in each["passages"])
-            assert texts, each
-            assert set(_FIGURE.findall(_CITATION.sub("", each["text"]))) <= set(_FIGURE.findall(texts)), each
-    unsupported = [each for each in task["statements"] if each["status"] == "unsupported"]
-    assert sum(map(answer.count, MARKS)) >= len(unsupported)
+    verdicts = Counter(each["verdict"] for each in document["claims"])
+    assert all(verdicts[verdict] == evidence[verdict] for verdict in ("confirmed", "unconfirmed", "contradicted"))
+    for each in document["claims"]:
+        if not passages.keys() >= {*each.get("cites", ())}:
+            assert each["verdict"] in ("unconfirmed", "contradicted"), each
+    doubted = {each["n"] for each in evidence["doubts"]}
+    assert doubted == {each["n"] for each in document["claims"] if each["verdict"] in ("unconfirmed", "contradicted")}
     assert task["revisions"] <= 1
     if document["status"] == "succeeded":
-        assert task["feedback"] == {"verdict": "APPROVED", "findings": [], "unreviewed": []}
-        assert not unsupported
+        assert task["feedback"]["verdict"] == "APPROVED"
+        assert not verdicts["contradicted"]
     for line in task["research"]:
         if line["status"] == "completed" and not line["findings"]:
             assert any(gap["reason"].startswith("no source answers it") for gap in document["gaps"])
