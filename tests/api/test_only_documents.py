@@ -51,6 +51,7 @@ async def definition_of(lead: Leadhand, run_id: str) -> RunDefinition:
     return (await lead.get(run_id)).state.definition
 
 
+@pytest.mark.slow
 async def test_searches_wait_for_the_index_and_none_fails(
     home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

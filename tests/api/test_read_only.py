@@ -284,7 +284,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("story", [work_order, own_flow, report], ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", [work_order, own_flow, pytest.param(report, marks=pytest.mark.slow)])
 async def test_nothing_that_a_door_hands_out_can_be_used_to_change_a_run(tmp_path: Path, story: Any) -> None:
     expected = await story(tmp_path / "quiet", Vandal(idle=True))
     vandal = Vandal(idle=False)

@@ -76,6 +76,7 @@ async def test_invalid_arguments_are_refused_and_stay_in_the_field(
     assert office.calls == {"Bob 1": 1}
 
 
+@pytest.mark.slow
 async def test_a_denied_call_is_not_made_and_the_answer_gives_the_reason(
     served: Served, ann: Visitor, office: Office
 ) -> None:

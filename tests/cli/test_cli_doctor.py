@@ -128,6 +128,7 @@ def test_a_key_that_nothing_here_can_use_is_a_warning(leadhand: Any, monkeypatch
     assert [each for each in ("ANTHROPIC_API_KEY", "uv add", "leadhand[anthropic]") if each not in found] == []
 
 
+@pytest.mark.slow
 def test_the_address_of_a_provider_with_its_own_protocol_is_tried(
     leadhand: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

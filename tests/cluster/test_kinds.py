@@ -69,6 +69,7 @@ async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> N
     assert not any(FailureClass.LOST in each.failures for each in state.assignments.values())
 
 
+@pytest.mark.slow
 async def test_a_killed_server_leaves_its_runs_to_a_host(cluster: Cluster) -> None:
     command = ("serve", "--offline", "--port", "0", "--flows", FLOWS)
     async with cluster.process(*command, name="server") as server:

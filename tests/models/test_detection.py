@@ -233,6 +233,7 @@ class TestProbe:
         assert await first_model("no address") is None
 
 
+@pytest.mark.slow
 def test_choosing_a_model_imports_no_http_client() -> None:
     program = (
         "import asyncio, sys\n"

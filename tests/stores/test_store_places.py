@@ -155,6 +155,7 @@ async def has(held: list[int], count: int, *, first: int | None = None) -> bool:
     return len(held) == count and first in (None, held[0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 async def test_a_suspended_holder_on_one_machine_keeps_its_places(sqlite_url: str):
     """Its calls may still be going on, and nobody can tell."""

@@ -15,6 +15,7 @@ from leadhand.verify.exact import hints_of, plain, problems_of, quotations_in
 
 from .runs import play
 from .scenes import HONEST, INCOMPLETE, SCENES
+from .small import sampled
 from .texts import CITATIONS, QUOTATIONS, documents, reworded
 
 PASSAGE = "The operator now replaces the spokes every 4,000 kilometres. Ein “Dreirad” kostet 7.400 Euro, immer noch."
@@ -88,7 +89,7 @@ def test_no_word_outside_of_quotations_changes_an_exact_check(
 WRONG = "\n\nSo it is [99].\n\nSome say “these six words are not anywhere” [1].\n\nSee [1](https://wrong.example/page)."
 
 
-@pytest.mark.parametrize("name", [*HONEST, *INCOMPLETE])
+@pytest.mark.parametrize("name", sampled([*HONEST, *INCOMPLETE], 3))
 async def test_no_word_of_an_answer_changes_its_status_or_its_exact_checks(name: str, tmp_path: Path) -> None:
     scene = SCENES[name]
     assert reworded(scene.text) != scene.text or name == "translation", "the translation is all quotation"
