@@ -21,7 +21,7 @@ import msgspec
 from pydantic import BaseModel
 from world import carry_out
 
-from leadhand.domain.events import Entry
+from leadhand.core.events import Entry
 from leadhand.stores.opening import open_store
 
 COUNT = 300

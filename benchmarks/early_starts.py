@@ -19,8 +19,8 @@ from typing import Any
 from aiohttp import web
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.domain.commands import Command
-from leadhand.domain.run import Role
+from leadhand.core.commands import Command
+from leadhand.core.run import Role
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.testing.faults import request_of

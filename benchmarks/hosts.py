@@ -29,7 +29,7 @@ from scale import server
 
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
-from leadhand.domain.events import AttemptStarted, RunClaimed
+from leadhand.core.events import AttemptStarted, RunClaimed
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role
 
 SECONDS = 5.0

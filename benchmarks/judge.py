@@ -25,8 +25,8 @@ from benchmarks.judging.asking import Asked, Replies, ask
 from benchmarks.judging.cases import FILES, Draft, read
 from benchmarks.judging.scores import scores_of, table
 
-from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
-from leadhand.domain.limits import usd
+from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.core.limits import usd
 from leadhand.verify.judge import Verifier
 
 

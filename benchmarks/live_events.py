@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from leadhand.domain.events import AnyEvent, PauseRequested, RunPaused, RunStarted, ToolCallBegan, ToolCallReturned
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.core.events import AnyEvent, PauseRequested, RunPaused, RunStarted, ToolCallBegan, ToolCallReturned
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.stores.opening import open_store
 
 KB = 1_024

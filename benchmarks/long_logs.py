@@ -19,7 +19,7 @@ from typing import Any
 from world import ScriptedLead, piece
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.domain.events import (
+from leadhand.core.events import (
     AnyEvent,
     AttemptReturned,
     AttemptScheduled,
@@ -30,11 +30,11 @@ from leadhand.domain.events import (
     ToolCallReturned,
     WorkOrderIssued,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Subtask, WorkOrder
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.core.limits import Limits
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.tool import Source
+from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine import snapshots
 from leadhand.flows.work_order.roles import roles
 from leadhand.stores.opening import open_store

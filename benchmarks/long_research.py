@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.limits import Usage
 
 TURNS = 500
 SHOWN = (10, 100, 500)

@@ -26,7 +26,7 @@ import psycopg
 from world import carry_out
 
 from leadhand import Leadhand
-from leadhand.domain.events import PauseRequested
+from leadhand.core.events import PauseRequested
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role
 from leadhand.stores.opening import open_store
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from leadhand.app.clock import SystemClock, new_run_id
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.events import RunStarted
+from leadhand.core.evolve import start
+from leadhand.core.limits import Limits, Usage
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolReturn
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.events import RunStarted
-from leadhand.domain.evolve import start
-from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolReturn
 from leadhand.engine.controller import Controller
 from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog

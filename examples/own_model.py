@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 
 from leadhand import Leadhand
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
+from leadhand.core.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 
 

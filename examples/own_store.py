@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
-from leadhand.domain.allowance import Account
-from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo
-from leadhand.domain.run_filter import listed
+from leadhand.core.allowance import Account
+from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.listing import HostLine, RunListing, RunRecord, StoreInfo
+from leadhand.core.run_filter import listed
 
 
 class JsonLinesStore:

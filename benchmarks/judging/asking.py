@@ -12,12 +12,12 @@ from typing import Any
 
 from leadhand import Leadhand
 from leadhand.app.clock import SystemClock
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import AttemptReturned, AttemptSettled, ModelCallReturned
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.judgement import Claim
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.value import Json, compact_json
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import AttemptReturned, AttemptSettled, ModelCallReturned
+from leadhand.core.ids import assignment_of
+from leadhand.core.judgement import Claim
+from leadhand.core.state import AssignmentState
+from leadhand.core.value import Json, compact_json
 from leadhand.flows import Assign, AssignmentView, Finish, Flow, Role, RunView
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.judgement import Claim
-from leadhand.domain.passages import Passage
+from leadhand.core.errors import UsageError
+from leadhand.core.judgement import Claim
+from leadhand.core.passages import Passage
 from leadhand.verify.claims import claims_of, claims_of_value
 from leadhand.verify.material import Material, passage_facts
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, tool
-from leadhand.domain.conversation import ModelProfile
+from leadhand.core.conversation import ModelProfile
 from leadhand.models.openai.adapter import OpenAICompatible
 
 MODELS = {"asking": "openai_compatible:stub-2"}

@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.approvals import OpenApproval
-    from leadhand.domain.approval import Approval
-    from leadhand.domain.errors import (
+    from leadhand.core.approval import Approval
+    from leadhand.core.errors import (
         ConfigurationError,
         FailureClass,
         LeadhandError,
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
-    from leadhand.domain.events import Entry
-    from leadhand.domain.judgement import Claim
-    from leadhand.domain.run import RunStatus
-    from leadhand.domain.tool import Effect, Source, ToolReturn
+    from leadhand.core.events import Entry
+    from leadhand.core.judgement import Claim
+    from leadhand.core.run import RunStatus
+    from leadhand.core.tool import Effect, Source, ToolReturn
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "leadhand.api": ("Leadhand",),
-    "leadhand.domain.approval": ("Approval",),
-    "leadhand.domain.errors": (
+    "leadhand.core.approval": ("Approval",),
+    "leadhand.core.errors": (
         "ConfigurationError",
         "FailureClass",
         "LeadhandError",
@@ -46,10 +46,10 @@ _WHERE = {
         "ToolError",
         "UsageError",
     ),
-    "leadhand.domain.events": ("Entry",),
-    "leadhand.domain.judgement": ("Claim",),
-    "leadhand.domain.run": ("RunStatus",),
-    "leadhand.domain.tool": ("Effect", "Source", "ToolReturn"),
+    "leadhand.core.events": ("Entry",),
+    "leadhand.core.judgement": ("Claim",),
+    "leadhand.core.run": ("RunStatus",),
+    "leadhand.core.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.ports": ("ToolContext",),
     "leadhand.app.approvals": ("OpenApproval",),
     "leadhand.runs": ("Answer", "Run"),

@@ -20,12 +20,12 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.domain.errors import UsageError
-from leadhand.domain.judgement import Check
-from leadhand.domain.limits import Limits
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run_filter import RunFilter
-from leadhand.domain.state import RunState
+from leadhand.core.errors import UsageError
+from leadhand.core.judgement import Check
+from leadhand.core.limits import Limits
+from leadhand.core.listing import RunListing
+from leadhand.core.run_filter import RunFilter
+from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
@@ -302,7 +302,7 @@ class Leadhand(Answering):
     ) -> list[RunListing]:
         """Return the runs in the database, newest first, which meet every filter: at most ``limit``, after ``before``.
 
-        See :class:`~leadhand.domain.run_filter.RunFilter` for the filters and orders. Raises NoSuchRun and UsageError.
+        See :class:`~leadhand.core.run_filter.RunFilter` for the filters and orders. Raises NoSuchRun and UsageError.
         """
         arguments.check_filters(limit, filters)
         return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from leadhand.domain.passages import Passage, passages_in
+from leadhand.core.passages import Passage, passages_in
 from leadhand.flows.report.agents import Agent, AgentResult, Task, TaskEvent
 from leadhand.flows.report.shapes import DraftFinding as Finding
 from leadhand.flows.report.shapes import Verdict

@@ -17,15 +17,15 @@ from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
-from leadhand.domain import events as ev
-from leadhand.domain.approval import ApprovalStatus, approval_id
-from leadhand.domain.decide import due
-from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import RunOwned, UsageError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json, shown
+from leadhand.core import events as ev
+from leadhand.core.approval import ApprovalStatus, approval_id
+from leadhand.core.decide import due
+from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.errors import RunOwned, UsageError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.value import Json, shown
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1

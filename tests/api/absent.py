@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import FailureClass, Leadhand
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import Failure
-from leadhand.domain.events import AttemptSettled
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.errors import Failure
+from leadhand.core.events import AttemptSettled
+from leadhand.core.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.ports import ModelError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.limits import Usage
 
 
 class LeadOf:

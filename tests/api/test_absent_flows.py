@@ -14,8 +14,8 @@ from server.doors import door
 from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
 from leadhand.app import operator
 from leadhand.cli.app import main
-from leadhand.domain.events import CancelRequested
-from leadhand.domain.run import ENDED
+from leadhand.core.events import CancelRequested
+from leadhand.core.run import ENDED
 from leadhand.flows import Flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
 from leadhand.testing.scripted_model import ScriptedModel

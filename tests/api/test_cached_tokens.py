@@ -13,8 +13,8 @@ from aiohttp.test_utils import TestServer
 from leadhand import Leadhand
 from leadhand.app.html_export import page
 from leadhand.cli.terminal.messages import spending
-from leadhand.domain.events import ModelCallReturned
-from leadhand.domain.view.projection import Projection
+from leadhand.core.events import ModelCallReturned
+from leadhand.core.view.projection import Projection
 from leadhand.models.prices import known_profile
 
 MODEL = "openai:gpt-4o-mini"

@@ -8,7 +8,7 @@ from typing import Any
 
 from leadhand import Leadhand, tool
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ModelRequest, ToolMessage
 from leadhand.hooks import BeforeTool, Change, before_tool
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, says, subtask
 

@@ -15,8 +15,8 @@ import pytest
 from pydantic import BaseModel
 
 from leadhand import Answer, Leadhand, Run, tool
-from leadhand.domain import events as ev
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core import events as ev
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Outcome, Role, RunView
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives

@@ -19,7 +19,7 @@ from leadhand import (
     UsageError,
     tool,
 )
-from leadhand.domain.events import RunClaimed, SkipRequested
+from leadhand.core.events import RunClaimed, SkipRequested
 
 
 class Shop:

@@ -13,11 +13,11 @@ import pytest
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app import follow_ups
 from leadhand.app.upkeep import delete_runs
-from leadhand.domain.asks import WriteArtifact
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.limits import Usage
-from leadhand.domain.run import RunDefinition
+from leadhand.core.asks import WriteArtifact
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.limits import Usage
+from leadhand.core.run import RunDefinition
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 
 LIE = "The tower is 9,999 m high."

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.domain.asks import WriteArtifact
-from leadhand.domain.tool import Source
+from leadhand.core.asks import WriteArtifact
+from leadhand.core.tool import Source
 from leadhand.hooks import (
     AfterModel,
     AfterTool,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leadhand import Leadhand
-from leadhand.domain.run import RunStatus
+from leadhand.core.run import RunStatus
 
 SCRIPT = """
 import asyncio, sys

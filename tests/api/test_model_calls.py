@@ -10,7 +10,7 @@ from api.test_code_roles import Coded, Facts
 
 from leadhand import Leadhand
 from leadhand.app.model_calls import model_call
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 from leadhand.flows import Desk
 from leadhand.testing.scripted_model import ScriptedModel, gives, says
 

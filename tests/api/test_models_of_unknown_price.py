@@ -10,10 +10,10 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.document.run_document import run_line
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.document.run_document import run_line
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 from leadhand.ports import ModelError
 

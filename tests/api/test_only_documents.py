@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError
-from leadhand.domain.run import RunDefinition
+from leadhand.core.run import RunDefinition
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 from leadhand.tools.decorator import Tool
 from leadhand.tools.web import bundled, library, web_fetch, web_search

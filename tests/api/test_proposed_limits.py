@@ -11,7 +11,7 @@ from api.test_spending import answering, counting
 
 from leadhand import Answer, FailureClass, Leadhand, ToolError, tool
 from leadhand.app.new_limits import _with_held_back, proposed_limits
-from leadhand.domain.state import RunState
+from leadhand.core.state import RunState
 from leadhand.testing.model_server import ScriptedServer
 
 

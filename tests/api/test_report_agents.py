@@ -17,7 +17,7 @@ import leadhand
 from leadhand import ConfigurationError, Leadhand, Run, RunStatus, UsageError
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.report_agents import bound_agents
-from leadhand.domain import events as ev
+from leadhand.core import events as ev
 from leadhand.report import Agent, AgentResult, Task, Verdict
 
 TOPIC = "Heat pumps in old houses"

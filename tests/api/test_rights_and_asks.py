@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.domain.conversation import (
+from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.core.conversation import (
     AssistantMessage,
     ModelProfile,
     ModelReply,
@@ -20,7 +20,7 @@ from leadhand.domain.conversation import (
     ToolCall,
     ToolMessage,
 )
-from leadhand.domain.limits import Usage
+from leadhand.core.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 
 Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, Leadhand, tool
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.testing.faults import completion
 from leadhand.testing.model_server import ScriptedServer, Seen, Served, status
 from leadhand.testing.steps import plans, says, subtask

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError
-from leadhand.domain.passages import message_of
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.core.passages import message_of
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search

@@ -12,8 +12,8 @@ from api.test_rights_and_asks import WORKER, asking, results, run, team
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.cli.app import main
-from leadhand.domain.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.domain.conversation import ModelRequest
+from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.core.conversation import ModelRequest
 from leadhand.flows import Assign, Call, Finish, Flow, Judge, OfflineRequest, Outcome, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel
 

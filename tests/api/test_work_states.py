@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, ToolError, ToolReturn, tool
-from leadhand.domain.view import Projection
+from leadhand.core.view import Projection
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
 
 

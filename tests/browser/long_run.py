@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from leadhand.domain.conversation import AssistantMessage, ToolCall
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import (
+from leadhand.core.conversation import AssistantMessage, ToolCall
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import (
     AnyEvent,
     AssignmentIssued,
     AttemptReturned,
@@ -23,11 +23,11 @@ from leadhand.domain.events import (
     ToolCallReturned,
     WorkOrderIssued,
 )
-from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import Gap, ModelChoice, RunDefinition, RunStatus
-from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.core.limits import Limits, Usage
+from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
+from leadhand.core.tool import Source
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from leadhand import ToolReturn, tool
-from leadhand.domain.asks import SetTodos, Todo, WriteArtifact
+from leadhand.core.asks import SetTodos, Todo, WriteArtifact
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 

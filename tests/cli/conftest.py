@@ -29,7 +29,7 @@ from processes import Process
 from leadhand.cli import background, dispatch
 from leadhand.cli.app import main
 from leadhand.cli.terminal import streams
-from leadhand.domain.errors import LeadhandError
+from leadhand.core.errors import LeadhandError
 from leadhand.stores.opening import open_store
 
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
 from leadhand.models.offline import OfflineModels
 
 POWER = '''

@@ -13,10 +13,10 @@ import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain import events as ev
-from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Assignment, OpenCall, Subtask, WorkOrder
+from leadhand.core import events as ev
+from leadhand.core.approval import Approval, args_hash
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.work_order import Assignment, OpenCall, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
 

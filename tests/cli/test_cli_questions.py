@@ -12,13 +12,13 @@ from cli.terminals import ESCAPES, MENU, Terminal, rest_of
 from leadhand.app.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card, requester
 from leadhand.cli.terminal.prompt import WENT_THROUGH
-from leadhand.domain.approval import Approval
-from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
-from leadhand.domain.evolve import replay
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import Effect
-from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.approval import Approval
+from leadhand.core.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
+from leadhand.core.evolve import replay
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.tool import Effect
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from cli.conftest import BROKEN
 from processes import run
 
 from leadhand.cli import background, parser
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 from leadhand.stores.sql_store import SqlContextStore
 
 STRANGE = r'''

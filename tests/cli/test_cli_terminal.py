@@ -13,7 +13,7 @@ from cli.terminals import ESCAPES, MENU, Terminal, rest_of
 from rich.console import Console
 
 from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
-from leadhand.domain.events import (
+from leadhand.core.events import (
     AnyEvent,
     AssignmentIssued,
     AttemptScheduled,
@@ -25,9 +25,9 @@ from leadhand.domain.events import (
     RunStarted,
     WorkOrderIssued,
 )
-from leadhand.domain.limits import Usage
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.limits import Usage
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from cli.test_cli_terminal import begun, drawn, failing, lanes_of, thinking
 from golden import check_golden, joined, normalized
 
 from leadhand.cli.terminal import approval_card, prompt
-from leadhand.domain import events as ev
+from leadhand.core import events as ev
 
 GOLDEN = Path(__file__).parent / "golden"
 CITIES = "Measure the noise in Lyon and in Oslo"

@@ -12,7 +12,7 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.cli.terminal.progress import PlainView, Progress
-from leadhand.domain.events import (
+from leadhand.core.events import (
     AnyEvent,
     AssignmentIssued,
     AttemptSettled,
@@ -24,9 +24,9 @@ from leadhand.domain.events import (
     RunWaiting,
     WorkOrderIssued,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.limits import Limits
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

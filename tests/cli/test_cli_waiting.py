@@ -16,9 +16,9 @@ from cli.test_cli_told import log_of
 from processes import Process
 
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import AnyEvent, AttemptLost, AttemptReturned, NoteEmitted, RunClaimed
-from leadhand.domain.work_result import WorkResult
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import AnyEvent, AttemptLost, AttemptReturned, NoteEmitted, RunClaimed
+from leadhand.core.work_result import WorkResult
 
 SCRIPT = Path(__file__).parent.parent / "crashes" / "model_server.py"
 TOOLS = """

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from domain.histories import definition
+from core.histories import definition
 
 from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
 from leadhand.cli.errors import exit_code
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import lasted, resume_command
-from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.state import RunState
 
 S = RunStatus
 

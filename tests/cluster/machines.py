@@ -20,9 +20,9 @@ from processes import start_async
 
 from cluster import pieces
 from leadhand import Leadhand
-from leadhand.domain.events import AttemptLost, AttemptReturned, AttemptStarted, Entry
-from leadhand.domain.evolve import replay
-from leadhand.domain.state import RunState
+from leadhand.core.events import AttemptLost, AttemptReturned, AttemptStarted, Entry
+from leadhand.core.evolve import replay
+from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 

@@ -13,8 +13,8 @@ import pytest
 from crashes.restarting import Server
 
 from cluster.machines import Cluster, Machine, finished_by, started_detached, until
-from leadhand.domain.events import AttemptLost, AttemptReturned, AttemptStarted, Entry, RunClaimed
-from leadhand.domain.run import RunStatus
+from leadhand.core.events import AttemptLost, AttemptReturned, AttemptStarted, Entry, RunClaimed
+from leadhand.core.run import RunStatus
 
 
 async def entries_of(cluster: Cluster, run_id: str) -> list[Entry]:

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from cluster.machines import FLOWS, Cluster, finished_by, until
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import FailureClass
+from leadhand.core.run import RunStatus
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
 CITIES = "Paris, Lyon, Nice, Rome, Oslo, Bern, Vienna and Graz"

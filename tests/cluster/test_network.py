@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import pytest
 
 from cluster.machines import FLOWS, Cluster, Machine, finished_by, until
-from leadhand.domain.events import AttemptLost
-from leadhand.domain.run import RunStatus
+from leadhand.core.events import AttemptLost
+from leadhand.core.run import RunStatus
 
 HERE, THERE = "10.213.77.1", "10.213.77.2"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cluster.machines import Cluster, until
-from leadhand.domain.limits import Concurrency, SharedLimit
-from leadhand.domain.run import RunStatus
+from leadhand.core.limits import Concurrency, SharedLimit
+from leadhand.core.run import RunStatus
 
 THREE = Concurrency(assignments=(SharedLimit(scope="the key `k`", most=3),))
 

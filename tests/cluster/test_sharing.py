@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from cluster.machines import Cluster, started_detached, until
-from leadhand.domain.events import AttemptStarted
-from leadhand.domain.run import RunStatus
+from leadhand.core.events import AttemptStarted
+from leadhand.core.run import RunStatus
 
 
 async def test_a_host_shares_the_work_of_a_run_with_its_driver(cluster: Cluster) -> None:

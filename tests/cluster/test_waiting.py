@@ -12,8 +12,8 @@ import pytest
 
 from cluster.machines import Cluster, started_detached, until
 from leadhand.app.host_waits import waiting_runs
-from leadhand.domain.evolve import replay
-from leadhand.domain.run import RunStatus
+from leadhand.core.evolve import replay
+from leadhand.core.run import RunStatus
 
 NEXT = str(Path(__file__).with_name("next_pieces.py"))
 

@@ -16,10 +16,10 @@ from typing import Any
 from processes import start_async
 
 import leadhand
-from leadhand.domain.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
-from leadhand.domain.evolve import replay
-from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
-from leadhand.domain.state import RunState
+from leadhand.core.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
+from leadhand.core.evolve import replay
+from leadhand.core.lifecycle import SETTLED, AssignmentStatus
+from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 

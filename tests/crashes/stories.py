@@ -14,16 +14,16 @@ from typing import Any
 from engine.fakes import FakeModels, FixedClock
 from engine.worlds import World, plan
 
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelRequest, ToolMessage
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
-from leadhand.domain.evolve import replay
-from leadhand.domain.judgement import Check
-from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import Effect, ToolReturn
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelRequest, ToolMessage
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
+from leadhand.core.evolve import replay
+from leadhand.core.judgement import Check
+from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.tool import Effect, ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.steps import results_of

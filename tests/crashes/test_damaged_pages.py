@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 
 from leadhand import StoreError
-from leadhand.domain.errors import UnreadableRun
+from leadhand.core.errors import UnreadableRun
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, reasons, started
 

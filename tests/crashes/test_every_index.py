@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashes.stories import Story, check_resumed, in_doubt, retell, tell
-from leadhand.domain.events import AssignmentIssued, AttemptSettled, ResultsJudged
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.events import AssignmentIssued, AttemptSettled, ResultsJudged
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 
 STORY = Story(
     subtasks=(

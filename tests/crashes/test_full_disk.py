@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
-from leadhand.domain.evolve import replay
-from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.core.evolve import replay
+from leadhand.core.lifecycle import AssignmentStatus
 from leadhand.stores import sqlite, work_order_file
 from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from crashes.killing import Theatre
-from leadhand.domain.errors import RunOwned, UsageError
-from leadhand.domain.events import ToolCallReturned
-from leadhand.domain.run import ENDED, RunStatus
+from leadhand.core.errors import RunOwned, UsageError
+from leadhand.core.events import ToolCallReturned
+from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import ContextStore
 
 PROCESSES = 4

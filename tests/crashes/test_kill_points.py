@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from crashes.killing import Theatre, check_resumed, left_by
-from leadhand.domain.approval import args_hash
-from leadhand.domain.events import ApprovalAnswered, ApprovalRequested
-from leadhand.domain.evolve import replay
-from leadhand.domain.run import RunStatus
+from leadhand.core.approval import args_hash
+from leadhand.core.events import ApprovalAnswered, ApprovalRequested
+from leadhand.core.evolve import replay
+from leadhand.core.run import RunStatus
 
 THREE = [("piece", 1), ("piece", 2), ("piece", 3)]
 BELOW = [("piece", 1), ("piece", -2), ("piece", 3)]

@@ -15,9 +15,9 @@ from processes import start_async
 from crashes.killing import PATIENCE_S, SOURCE
 from crashes.model_server import SUBTASKS
 from leadhand.api import Leadhand
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import NoteEmitted
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import NoteEmitted
+from leadhand.core.run import RunStatus
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.runs import Run
 

@@ -10,7 +10,7 @@ import pytest
 
 from crashes.killing import PATIENCE_S, Theatre
 from crashes.restarting import Server
-from leadhand.domain.events import ModelCallReturned, RunClaimed, ToolCallReturned
+from leadhand.core.events import ModelCallReturned, RunClaimed, ToolCallReturned
 
 COUNT = 24
 AMID = 6

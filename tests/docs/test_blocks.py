@@ -14,7 +14,7 @@ import pytest
 from documents import PAGES, ROOT, Block, blocks, named
 
 from leadhand.cli.parser import parse
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 from leadhand.testing.flow_contract import FlowContract
 
 PYTHON = [pytest.param(block, id=f"{named(page)}:{block.line}") for page in PAGES for block in blocks(page, "python")]

@@ -23,10 +23,10 @@ import leadhand
 from leadhand.cli.catalogue import COMMANDS
 from leadhand.cli.errors import Exit
 from leadhand.cli.parser import flags_of
-from leadhand.domain import errors
-from leadhand.domain.decide.attempts import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Limits
+from leadhand.core import errors
+from leadhand.core.decide.attempts import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Limits
 from leadhand.flows.work_order.reviewing import SHARD
 from leadhand.models.providers import PROVIDERS
 from leadhand.tools.services import SERVICES, ServiceUrls

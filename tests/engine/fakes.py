@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     ModelProfile,
     ModelReply,
@@ -16,8 +16,8 @@ from leadhand.domain.conversation import (
     ToolCall,
     ToolMessage,
 )
-from leadhand.domain.errors import Failure
-from leadhand.domain.limits import Usage
+from leadhand.core.errors import Failure
+from leadhand.core.limits import Usage
 from leadhand.ports import ModelError
 from leadhand.testing.steps import results_of, role_of
 

@@ -7,18 +7,18 @@ import re
 from typing import Any
 
 import pytest
-from domain.invariants import reserved_total
+from core.invariants import reserved_total
 
 from engine.fakes import FakeModels, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned
-from leadhand.domain.evolve import apply_entry, draft, replay
-from leadhand.domain.limits import Amount, Limits, Usage
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import ModelCallBegan, ModelCallReturned
+from leadhand.core.evolve import apply_entry, draft, replay
+from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_FORMS
 from leadhand.ports import FormRefused, ModelError
 
@@ -259,7 +259,7 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
 
 
 async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_have_cost(open_world: Any):
-    from leadhand.domain.events import CancelRequested
+    from leadhand.core.events import CancelRequested
 
     async def never(request: Any) -> None:
         if request.output is None:

@@ -10,9 +10,9 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import World, ask, plan
-from leadhand.domain.approval import args_hash
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import (
+from leadhand.core.approval import args_hash
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import (
     ApprovalAnswered,
     ApprovalRequested,
     AttemptParked,
@@ -20,9 +20,9 @@ from leadhand.domain.events import (
     ToolCallBegan,
     ToolCallReturned,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ApprovalPolicy, ToolReturn
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ApprovalPolicy, ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))

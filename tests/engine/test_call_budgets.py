@@ -10,12 +10,12 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.approval import args_hash
-from leadhand.domain.asks import Delegate
-from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.events import ApprovalAnswered, ToolCallReturned
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.approval import args_hash
+from leadhand.core.asks import Delegate
+from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.events import ApprovalAnswered, ToolCallReturned
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.engine.forking import fork
 from leadhand.tools.decorator import tool
 

@@ -10,13 +10,13 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.domain.asks import Delegate
-from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AssignmentIssued, AttemptParked, CallAnswered, ResultSupplied
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.asks import Delegate
+from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AssignmentIssued, AttemptParked, CallAnswered, ResultSupplied
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))

@@ -11,8 +11,8 @@ from refusals import refused
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import World, ask, plan
-from leadhand.domain.errors import FailureClass, UsageError
-from leadhand.domain.events import (
+from leadhand.core.errors import FailureClass, UsageError
+from leadhand.core.events import (
     AttemptLost,
     RequestDeclined,
     ResultSupplied,
@@ -22,9 +22,9 @@ from leadhand.domain.events import (
     ToolCallBegan,
     WorkOrderIssued,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.engine.forking import done_after, fork
 from leadhand.tools.decorator import tool
 

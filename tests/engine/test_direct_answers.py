@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from domain.histories import History, definition
+from core.histories import History, definition
 
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.commands import Finish, Settle
-from leadhand.domain.decide import decide
-from leadhand.domain.errors import HOOK_BLOCKED, Failure, FailureClass
-from leadhand.domain.events import QuestionAnswered
-from leadhand.domain.run import RunStatus
+from leadhand.core.commands import Finish, Settle
+from leadhand.core.decide import decide
+from leadhand.core.errors import HOOK_BLOCKED, Failure, FailureClass
+from leadhand.core.events import QuestionAnswered
+from leadhand.core.run import RunStatus
 from leadhand.engine.answer_guard import guarded
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.core.limits import Usage
 from leadhand.engine.elements import DraftText
 
 from .fakes import FakeModels, facts_of, kind_of

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain import events as ev
-from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.limits import Amount, Limits, Usage
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core import events as ev
+from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.tools.decorator import tool
 
 from .fakes import FakeModels, down, facts_of, kind_of

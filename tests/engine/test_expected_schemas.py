@@ -10,11 +10,11 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import UserMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AnswerRefused, ModelCallBegan
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import UserMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AnswerRefused, ModelCallBegan
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 
 SIZE = {
     "type": "object",

@@ -10,11 +10,11 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptScheduled, ToolCallBegan
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AttemptScheduled, ToolCallBegan
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
 
 DOWN = refusal("the line is dead", FailureClass.TRANSIENT)

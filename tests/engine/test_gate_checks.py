@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from refusals import refused
 
-from leadhand.domain.work_order import Check
-from leadhand.domain.work_result import ResultData
+from leadhand.core.work_order import Check
+from leadhand.core.work_result import ResultData
 from leadhand.engine.gate import Unresolved, pointed, resolved, schema_flaw, schema_problems, unmet
 
 DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}

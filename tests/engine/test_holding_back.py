@@ -12,13 +12,13 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
 from leadhand.app.settings import reserves
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import LimitsChanged, ProcessSlept, RetryRequested
-from leadhand.domain.judgement import Check, ClaimVerdict
-from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import LimitsChanged, ProcessSlept, RetryRequested
+from leadhand.core.judgement import Check, ClaimVerdict
+from leadhand.core.limits import Limits, Usage
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine.controller import Controller
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)

@@ -6,17 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from domain.invariants import reserved_total
+from core.invariants import reserved_total
 
 from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain.conversation import UserMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AnswerRefused, AttemptSettled, ModelCallReturned
-from leadhand.domain.limits import Amount, Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import UserMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AnswerRefused, AttemptSettled, ModelCallReturned
+from leadhand.core.limits import Amount, Limits
+from leadhand.core.run import RunStatus
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GOOD = plan(ask("a", "look", n=1))

@@ -10,10 +10,10 @@ import pytest
 from engine.fakes import FakeModels, composed, down, judged, kind_of
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.errors import FailureClass
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
 from leadhand.flows.work_order.results import subtasks
 from leadhand.testing.steps import results_of

@@ -14,11 +14,11 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down, kind_of
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ModelReply, ModelRequest
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import NoteEmitted
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelReply, ModelRequest
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import NoteEmitted
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_INTERRUPTED
 from leadhand.engine.server_gate import ServerGate
 from leadhand.ports import ModelError

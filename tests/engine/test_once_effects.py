@@ -11,13 +11,13 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.errors import Failure, FailureClass, Fenced
-from leadhand.domain.events import AttemptLost, CancelRequested
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import INDETERMINATE, RunState
-from leadhand.domain.tool import ApprovalPolicy
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.errors import Failure, FailureClass, Fenced
+from leadhand.core.events import AttemptLost, CancelRequested
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.state import INDETERMINATE, RunState
+from leadhand.core.tool import ApprovalPolicy
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.tools.decorator import tool
@@ -195,7 +195,7 @@ async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_n
 
 
 async def test_a_call_under_way_when_its_run_was_paused_is_not_made_again_by_the_resume(open_world: Any):
-    from leadhand.domain.events import PauseRequested, ResumeRequested
+    from leadhand.core.events import PauseRequested, ResumeRequested
 
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "hanging"))), [bench.hanging(effect="once", approval="auto")])

@@ -10,10 +10,10 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 from leadhand.engine import rate_control as pacing
 from leadhand.engine.rate_control import RateController
 from leadhand.testing.memory_store import MemoryStore

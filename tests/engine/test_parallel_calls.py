@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptParked, ToolCallBegan, ToolCallReturned
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
+from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.forking import fork
 from leadhand.tools.decorator import tool

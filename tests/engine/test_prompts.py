@@ -13,8 +13,8 @@ from flows.scripts import Script, accept, free, look
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.run import Role
-from leadhand.domain.work_order import Assignment
+from leadhand.core.run import Role
+from leadhand.core.work_order import Assignment
 from leadhand.flows.work_order import briefs, missing_parts
 from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles

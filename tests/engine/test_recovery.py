@@ -12,9 +12,9 @@ import pytest
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.errors import UsageError
-from leadhand.domain.events import (
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.errors import UsageError
+from leadhand.core.events import (
     AttemptSettled,
     Entry,
     ModelCallBegan,
@@ -23,8 +23,8 @@ from leadhand.domain.events import (
     ToolCallBegan,
     ToolCallReturned,
 )
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.testing.memory_store import MemoryStore
 
 THREE = plan(

@@ -14,9 +14,9 @@ from pydantic import Field
 from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.events import AnswerRefused, AttemptSettled, NoteEmitted, ToolCallReturned
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.events import AnswerRefused, AttemptSettled, NoteEmitted, ToolCallReturned
+from leadhand.core.tool import ToolReturn
 from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
 from leadhand.tools.decorator import tool
 

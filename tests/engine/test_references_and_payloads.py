@@ -11,11 +11,11 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptReturned, ModelCallBegan, ToolCallReturned
-from leadhand.domain.tool import ToolReturn
-from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AttemptReturned, ModelCallBegan, ToolCallReturned
+from leadhand.core.tool import ToolReturn
+from leadhand.core.work_result import BLOB_ABOVE, blob_reference
 from leadhand.engine.log import pack
 from leadhand.tools.decorator import tool
 

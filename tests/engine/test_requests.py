@@ -13,9 +13,9 @@ from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand import tool
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.work_order import Plan
-from leadhand.domain.work_result import Review
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.work_order import Plan
+from leadhand.core.work_result import Review
 from leadhand.models.openai.capabilities import Abilities
 from leadhand.models.openai.wire import chat_body, encode
 

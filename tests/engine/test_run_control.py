@@ -12,8 +12,8 @@ from engine.fakes import FakeModels, FixedClock
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.errors import FailureClass, Fenced, StoreError
-from leadhand.domain.events import (
+from leadhand.core.errors import FailureClass, Fenced, StoreError
+from leadhand.core.events import (
     AssignmentIssued,
     AttemptLost,
     AttemptReturned,
@@ -25,10 +25,10 @@ from leadhand.domain.events import (
     RunPaused,
     RunWaiting,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
-from leadhand.domain.work_result import WorkResult
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
+from leadhand.core.work_result import WorkResult
 from leadhand.flows.flow import Flow
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import tool

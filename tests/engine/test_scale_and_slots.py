@@ -14,10 +14,10 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation
 from leadhand.engine.slots import Bounded, Slots, TimeIsUp, without_slot

@@ -10,8 +10,8 @@ import pytest
 from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.domain.conversation import ModelRequest, ToolMessage
-from leadhand.domain.events import ConversationCompacted, ModelCallBegan
+from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.events import ConversationCompacted, ModelCallBegan
 from leadhand.engine.log import RunLog
 from leadhand.engine.sent_requests import NotRebuilt, is_as_sent, sent_request
 from leadhand.flows.flow import Flow

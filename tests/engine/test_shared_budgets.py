@@ -12,11 +12,11 @@ from engine.test_allowance import PRICED, a_moment, many
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.allowance import Account
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import CancelRequested, ModelCallBegan, RunStarted
-from leadhand.domain.limits import NANO, Limits, SharedBudget, Usage
-from leadhand.domain.run import RunStatus
+from leadhand.core.allowance import Account
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import CancelRequested, ModelCallBegan, RunStarted
+from leadhand.core.limits import NANO, Limits, SharedBudget, Usage
+from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
 
 ALL = SharedBudget(scope="all runs", nanousd=400_000)

@@ -14,8 +14,8 @@ from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import (
+from leadhand.core.errors import StoreError
+from leadhand.core.events import (
     AttemptStarted,
     CancelRequested,
     ModelCallBegan,
@@ -23,8 +23,8 @@ from leadhand.domain.events import (
     ToolCallBegan,
     ToolCallReturned,
 )
-from leadhand.domain.limits import Concurrency, Limits, SharedLimit
-from leadhand.domain.run import RunStatus
+from leadhand.core.limits import Concurrency, Limits, SharedLimit
+from leadhand.core.run import RunStatus
 from leadhand.engine import shared_limits, slots, wait_notes
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.stores.opening import open_store

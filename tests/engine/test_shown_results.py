@@ -9,10 +9,10 @@ import pytest
 
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
-from leadhand.domain.asks import Delegate
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, ToolCall, ToolMessage
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.tool import Source, ToolResult, ToolReturn
+from leadhand.core.asks import Delegate
+from leadhand.core.conversation import AssistantMessage, ModelRequest, ToolCall, ToolMessage
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.tool import Source, ToolResult, ToolReturn
 from leadhand.engine.conversation_turn import Turn, content_of
 from leadhand.tools.decorator import tool
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from domain.histories import History
-from domain.invariants import differences, parts
-from domain.moves import histories
+from core.histories import History
+from core.invariants import differences, parts
+from core.moves import histories
 from hypothesis import given
 from pydantic import TypeAdapter
 
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.decide import due
-from leadhand.domain.errors import StoreError
-from leadhand.domain.state import RunState
+from leadhand.core.decide import due
+from leadhand.core.errors import StoreError
+from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 
 STATE = TypeAdapter(RunState)

@@ -11,10 +11,10 @@ import pytest
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
-from leadhand.domain.errors import FailureClass, StoreError, ToolError
-from leadhand.domain.events import Entry, ToolCallBegan, ToolCallReturned
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.errors import FailureClass, StoreError, ToolError
+from leadhand.core.events import Entry, ToolCallBegan, ToolCallReturned
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.engine import tool_calls
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_cache import may_keep

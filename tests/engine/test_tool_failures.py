@@ -20,11 +20,11 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))

@@ -8,9 +8,9 @@ import pytest
 
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import ModelCallReturned, ToolCallReturned
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import ModelCallReturned, ToolCallReturned
+from leadhand.core.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))

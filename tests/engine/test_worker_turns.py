@@ -10,10 +10,10 @@ import pytest
 from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.domain.asks import SetTodos, Todo
-from leadhand.domain.conversation import ModelRequest, ToolMessage, UserMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import (
+from leadhand.core.asks import SetTodos, Todo
+from leadhand.core.conversation import ModelRequest, ToolMessage, UserMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import (
     AttemptReturned,
     AttemptScheduled,
     ConversationCompacted,
@@ -21,9 +21,9 @@ from leadhand.domain.events import (
     ToolCallBegan,
     ToolCallReturned,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.tool import Source, ToolReturn
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.tool import Source, ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import Tool, tool
 

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
-from domain.invariants import check_list, check_log
+from core.invariants import check_list, check_log
 
+from leadhand.core.approval import args_hash
+from leadhand.core.document.run_document import run_document
+from leadhand.core.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
+from leadhand.core.evolve import replay
+from leadhand.core.judgement import Check
+from leadhand.core.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.tool import ApprovalPolicy
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.approval import args_hash
-from leadhand.domain.document.run_document import run_document
-from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
-from leadhand.domain.evolve import replay
-from leadhand.domain.judgement import Check
-from leadhand.domain.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
-from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ApprovalPolicy
 from leadhand.engine.controller import Controller
 from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog

@@ -16,7 +16,7 @@ import processes
 import pytest
 
 from leadhand.app.toolsets import toolbox
-from leadhand.domain.run import Role, RunStatus
+from leadhand.core.run import Role, RunStatus
 from leadhand.flows import AssignmentView
 from leadhand.testing.flow_contract import FlowContract
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from processes import run
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import RunFinished
-from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import StoreError
+from leadhand.core.events import RunFinished
+from leadhand.core.limits import Limits, Usage
+from leadhand.core.run import RunStatus
 from leadhand.ports import ContextStore
 from leadhand.testing.store_contract import (
     OneStoreContract,
@@ -33,7 +33,7 @@ from leadhand.testing.store_contract import (
 )
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "own_store.py"
-PUBLIC = ("leadhand", "leadhand.ports", "leadhand.domain.")
+PUBLIC = ("leadhand", "leadhand.ports", "leadhand.core.")
 
 
 def example() -> Any:

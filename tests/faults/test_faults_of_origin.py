@@ -10,11 +10,11 @@ from engine.fakes import FakeModels, calls, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptSettled, AttemptStarted, ToolCallBegan
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.errors import FailureClass
+from leadhand.core.events import AttemptSettled, AttemptStarted, ToolCallBegan
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "there is no such thing"}))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.run import RunDefinition
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.run import RunDefinition
 from leadhand.flows import AssignmentView
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
 from leadhand.verify.roles import judging_roles

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain.histories import History, definition
+from core.histories import History, definition
 
-from leadhand.domain import events as ev
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.state import AttemptState
-from leadhand.domain.work_result import WorkResult
+from leadhand.core import events as ev
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.state import AttemptState
+from leadhand.core.work_result import WorkResult
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:

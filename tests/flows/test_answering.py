@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.scripts import Script, accept, drop, judged, look, replan, retry
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import FailureClass
+from leadhand.core.run import RunStatus
 
 
 def test_the_composer_is_shown_the_request_every_accepted_result_and_every_gap():

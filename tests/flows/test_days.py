@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.errors import ToolError
+from leadhand.core.errors import ToolError
 from leadhand.flows.offline.days import WEEKDAYS, day_phrase
 from leadhand.tools.weather import in_words, read_day
 

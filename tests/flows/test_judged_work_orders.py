@@ -11,9 +11,9 @@ import pytest
 from flows.judges import Wrong, assignment_of, briefs, judge
 from flows.scripts import Script, accept, look
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
-from leadhand.domain import events as ev
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.judgement import ClaimVerdict
+from leadhand.core import events as ev
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.judgement import ClaimVerdict
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
 
 REQUEST = "How loud is it in Paris and in Rome?"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from flows.scripts import Script, accept, drop, free, judged
-from leadhand.domain import events as ev
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.run import RunStatus
+from leadhand.core import events as ev
+from leadhand.core.errors import FailureClass
+from leadhand.core.run import RunStatus
 from leadhand.flows.work_order.answer_checks import draft, output_problems
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from domain.histories import History, definition
+from core.histories import History, definition
 from refusals import refused
 
 from flows.scripts import Script
-from leadhand.domain import events as ev
-from leadhand.domain.errors import FailureClass, UsageError
-from leadhand.domain.run import RunDefinition, RunStatus
-from leadhand.domain.tool import Source
-from leadhand.domain.work_result import ResultData, VerdictKind, WorkResult
+from leadhand.core import events as ev
+from leadhand.core.errors import FailureClass, UsageError
+from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.tool import Source
+from leadhand.core.work_result import ResultData, VerdictKind, WorkResult
 from leadhand.flows import Assign, AssignmentView, Finish, Flow, Judge, Outcome, Result, Review, Role, RunView, Verdict
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flows.scripts import Script, accept, look
-from leadhand.domain import events as ev
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.rights import tools_of
-from leadhand.domain.run import RunStatus
-from leadhand.domain.work_order import Plan
+from leadhand.core import events as ev
+from leadhand.core.errors import FailureClass
+from leadhand.core.rights import tools_of
+from leadhand.core.run import RunStatus
+from leadhand.core.work_order import Plan
 
 
 def test_a_run_begins_with_a_plan_and_nothing_else():

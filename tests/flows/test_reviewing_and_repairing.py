@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from domain import moves
+from core import moves
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flows.scripts import Script, accept, drop, free, judged, look, replan, retry
-from leadhand.domain import commands as do
-from leadhand.domain.decide import decide
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.run import RunStatus
-from leadhand.domain.work_order import Subtask
-from leadhand.domain.work_result import Review
+from leadhand.core import commands as do
+from leadhand.core.decide import decide
+from leadhand.core.errors import FailureClass
+from leadhand.core.run import RunStatus
+from leadhand.core.work_order import Subtask
+from leadhand.core.work_result import Review
 from leadhand.flows.work_order.answer_checks import output_problems
 from leadhand.flows.work_order.repair import repair_order
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.scripts import Script, accept, drop, judged, look, retry
-from leadhand.domain import events as ev
-from leadhand.domain.run import RunStatus
+from leadhand.core import events as ev
+from leadhand.core.run import RunStatus
 
 
 def order_of(count: int, *failed: int, late: int = 1) -> tuple[Script, list[str], list[str]]:

@@ -14,7 +14,7 @@ from server.doors import door
 from server.teams import Office, team
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.domain.conversation import ModelProfile
+from leadhand.core.conversation import ModelProfile
 from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from leadhand.domain.conversation import Message, ModelRequest, OutputSpec, SystemMessage, UserMessage
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.work_order import Plan
-from leadhand.domain.work_result import Review
+from leadhand.core.conversation import Message, ModelRequest, OutputSpec, SystemMessage, UserMessage
+from leadhand.core.tool import ToolSpec
+from leadhand.core.work_order import Plan
+from leadhand.core.work_result import Review
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.work_order import offline
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 
-from leadhand.domain.conversation import ModelReply, ModelRequest
-from leadhand.domain.errors import Failure
+from leadhand.core.conversation import ModelReply, ModelRequest
+from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import FormRefused, ModelError
 from leadhand.testing.model_server import (

@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelReply,
@@ -26,7 +26,7 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.tool import ToolSpec
+from leadhand.core.tool import ToolSpec
 from leadhand.ports import Models
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.models.server_settings import checked_base_url, is_loopback
 
 

@@ -13,8 +13,8 @@ from asking import GIVE_UP, WEATHER, asking, spec
 from native_servers import MODELS, SERVERS, Answer, AnthropicServer, Fault
 
 from leadhand import Leadhand
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, SystemMessage, ToolCall, ToolMessage
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.core.conversation import AssistantMessage, ModelRequest, SystemMessage, ToolCall, ToolMessage
+from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.models.pydantic_ai.cache_markers import MOST_REMEMBERED, CacheMarkers
 from leadhand.models.router import ModelRouter

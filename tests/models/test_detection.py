@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.models.detection import detect_model, first_model, ollama_url
 from leadhand.models.openai import adapter
 from leadhand.testing.model_server import ScriptedServer

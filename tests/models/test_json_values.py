@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.conversation import ToolCall
+from leadhand.core.conversation import ToolCall
 from leadhand.models.answers import decode_json
 
 

@@ -10,10 +10,10 @@ from asking import GIVE_UP, SHIPPED, WEATHER, asking, offer, planning, spec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.work_result import Review, VerdictKind
+from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.work_result import Review, VerdictKind
 from leadhand.flows.offline.rendering import render
 from leadhand.flows.work_order.offline import BYLINE
 from leadhand.flows.work_order.offline import SAMPLE_NOTE as SAMPLE

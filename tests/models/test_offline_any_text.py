@@ -21,8 +21,8 @@ from asking import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.ids import order_id
-from leadhand.domain.work_order import Plan, issue, order_problems
+from leadhand.core.ids import order_id
+from leadhand.core.work_order import Plan, issue, order_problems
 from leadhand.flows.offline.words import word_set
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]

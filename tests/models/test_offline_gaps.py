@@ -15,7 +15,7 @@ from asking import (
     planning,
 )
 
-from leadhand.domain.conversation import UserMessage
+from leadhand.core.conversation import UserMessage
 from leadhand.models.offline import OfflineModels
 
 

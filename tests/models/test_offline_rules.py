@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from asking import GIVE_UP, WEATHER, asking, offer, planning, spec
 
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, OutputSpec, ToolMessage
-from leadhand.domain.errors import FailureClass
+from leadhand.core.conversation import AssistantMessage, ModelRequest, OutputSpec, ToolMessage
+from leadhand.core.errors import FailureClass
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
 from leadhand.flows.offline.shaping import shape
 from leadhand.models.offline import OfflineModels

@@ -10,8 +10,8 @@ import pytest
 from http_client import PLAN, TALK, WORK, client
 
 from leadhand import Leadhand
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import Json
+from leadhand.core.limits import Usage
+from leadhand.core.value import Json
 from leadhand.models.openai.capabilities import Abilities
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import (

@@ -12,8 +12,8 @@ import pytest
 from asking import WEATHER, asking, planning, spec
 from hypothesis import settings
 
-from leadhand.domain.conversation import ModelReply
-from leadhand.domain.errors import Failure
+from leadhand.core.conversation import ModelReply
+from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 

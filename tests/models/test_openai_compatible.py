@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from http_client import KEY, MODEL, PLAN, TALK, WORK, client, failure_of
 
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import (

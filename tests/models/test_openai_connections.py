@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from asking import asking
 
-from leadhand.domain.errors import Failure
+from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.openai.connections import proxy_for
 from leadhand.ports import ModelError

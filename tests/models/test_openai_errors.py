@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.waits import retry_after
+from leadhand.core.waits import retry_after
 from leadhand.models.failures import error_message
 from leadhand.models.openai.errors import failure_of, parameter_named, status_inside
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from asking import asking, planning
 from http_client import client
 
-from leadhand.domain.errors import Failure
+from leadhand.core.errors import Failure
 from leadhand.models import failures
 from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai import connections, http

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_samples import MODEL, WORK, answer, read
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     ModelRequest,
     Opaque,

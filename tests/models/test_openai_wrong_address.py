@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asking import asking
 
-from leadhand.domain.errors import Failure
+from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, Served, status, web_page

@@ -11,7 +11,7 @@ import pytest
 from asking import asking
 from native_servers import MODELS, SERVERS, Answer
 
-from leadhand.domain.errors import Failure
+from leadhand.core.errors import Failure
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 

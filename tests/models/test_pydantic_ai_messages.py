@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelReply,
@@ -33,7 +33,7 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.limits import Usage
+from leadhand.core.limits import Usage
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
 from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of, reply_of

@@ -16,8 +16,8 @@ import pytest
 from aiohttp import web
 from asking import GIVE_UP, WEATHER, asking, spec
 
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.errors import FailureClass
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.errors import FailureClass
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 

@@ -12,7 +12,7 @@ from asking import asking
 from native_servers import MODELS, SERVERS, answered_by
 
 from leadhand import ConfigurationError, Leadhand, RunStatus
-from leadhand.domain.errors import FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, RETIRED

@@ -10,9 +10,9 @@ import pytest
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 from native_servers import MODELS, SERVERS, Answer, Fault, Script, Serving, answered_by
 
-from leadhand.domain.conversation import ModelReply, ModelRequest, ToolMessage
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import ModelReply, ModelRequest, ToolMessage
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
 from leadhand.models.offline import OfflineModels
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError

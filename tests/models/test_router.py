@@ -9,9 +9,9 @@ from asking import asking
 
 from leadhand.app.model_selection import NamedModels
 from leadhand.app.settings import settings
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import ConfigurationError, FailureClass
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.errors import ConfigurationError, FailureClass
+from leadhand.core.limits import Usage
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from asking import WEATHER, asking, planning, spec
 
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.work_order import Plan
-from leadhand.domain.work_result import Review
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.errors import FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.work_order import Plan
+from leadhand.core.work_result import Review
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import (
     ScriptedModel,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from leadhand.domain.conversation import ModelRequest, UserMessage
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.tool import ToolSpec
+from leadhand.core.conversation import ModelRequest, UserMessage
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.tool import ToolSpec
 from leadhand.models.openai import server_facts
 from leadhand.models.router import ModelRouter
 

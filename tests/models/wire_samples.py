@@ -6,7 +6,7 @@ from typing import Any
 
 from asking import GIVE_UP, WEATHER, asking, spec
 
-from leadhand.domain.conversation import ModelProfile, ModelRequest
+from leadhand.core.conversation import ModelProfile, ModelRequest
 from leadhand.models.answers import assumed_usage
 from leadhand.models.openai.answers import reply_of, usage_of
 from leadhand.models.openai.capabilities import Abilities

@@ -16,7 +16,7 @@ import pytest
 from leadhand import Leadhand, RunStatus, UsageError, tool
 from leadhand.app.manifest import load_project
 from leadhand.app.workers import generated_workers
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.testing.scripted_model import ScriptedModel, calls, calls_all, says
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"

@@ -8,7 +8,7 @@ import pytest
 
 from leadhand.app.config_files import find_manifest
 from leadhand.app.manifest import load_project
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 
 WORKER = "---\nname: {name}\n---\nDo it.\n"
 WHOLE = """name = "support"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from leadhand import Leadhand
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.limits import SharedLimit
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.limits import SharedLimit
 
 TOOLS = """
 from leadhand import tool

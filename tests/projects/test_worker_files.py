@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.app.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.worker import WorkerDefinition, WorkerLimits
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.tool import ToolSpec
+from leadhand.core.worker import WorkerDefinition, WorkerLimits
 from leadhand.engine.gate import schema_problems
 
 WHOLE = """---

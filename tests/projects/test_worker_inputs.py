@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, says
 
 GRADER = """---

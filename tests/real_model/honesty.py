@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.events import Entry, ModelCallBegan, ModelCallReturned, RunStarted, ToolCallReturned
+from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned, RunStarted, ToolCallReturned
 from leadhand.runs import Run
 from real_model.recorder import Recorder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadhand import Leadhand
-from leadhand.domain.events import ModelCallReturned, RunStarted
+from leadhand.core.events import ModelCallReturned, RunStarted
 from real_model.conftest import Record
 from real_model.flows import COLOURS, Ask
 from real_model.honesty import finished

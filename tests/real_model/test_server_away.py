@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leadhand import Leadhand
-from leadhand.domain.events import AttemptReturned, Entry, ModelCallBegan, NoteEmitted
+from leadhand.core.events import AttemptReturned, Entry, ModelCallBegan, NoteEmitted
 from leadhand.runs import Run
 from real_model.commands import leadhand
 from real_model.flows import Ask

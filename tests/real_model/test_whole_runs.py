@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadhand import Leadhand
-from leadhand.domain.events import ModelCallBegan
+from leadhand.core.events import ModelCallBegan
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 from real_model.conftest import Record
 from real_model.honesty import check_plans, finished

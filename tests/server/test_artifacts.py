@@ -6,7 +6,7 @@ from pathlib import Path
 
 from server.doors import Door, door
 
-from leadhand.domain.events import ArtifactWritten
+from leadhand.core.events import ArtifactWritten
 
 
 async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from server.streams import first, rest
 from server.teams import Author
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
-from leadhand.domain.access import Scope
+from leadhand.core.access import Scope
 from leadhand.engine.redaction import Redactor
 from leadhand.server.logs import reset_logging, set_up_logging
 from leadhand.testing.scripted_model import plans, subtask

@@ -19,7 +19,7 @@ from leadhand.app import listings
 from leadhand.app.approvals import find_approval
 from leadhand.app.resumer import Resumer
 from leadhand.app.runtime import Runtime
-from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.server import app
 
 

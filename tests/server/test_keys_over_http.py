@@ -9,8 +9,8 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.keys import LOCKED, Keys, keys_of
 
-from leadhand.domain.access import Scope
-from leadhand.domain.limits import NANO
+from leadhand.core.access import Scope
+from leadhand.core.limits import NANO
 
 
 @pytest.fixture

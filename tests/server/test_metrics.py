@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.runtime import Runtime
-from leadhand.domain.events import Entry, ModelCallReturned, SkipRequested, ToolCallReturned
-from leadhand.domain.evolve import evolve, replay
-from leadhand.domain.limits import Usage
+from leadhand.core.events import Entry, ModelCallReturned, SkipRequested, ToolCallReturned
+from leadhand.core.evolve import evolve, replay
+from leadhand.core.limits import Usage
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 
@@ -98,7 +98,7 @@ async def test_tokens_and_dollars_are_added_up_by_model(metrics: Metrics, open_w
 
 
 async def test_what_cannot_be_priced_is_counted_apart(metrics: Metrics, open_world: Any) -> None:
-    from leadhand.domain.conversation import ModelProfile
+    from leadhand.core.conversation import ModelProfile
 
     models = FakeModels(plan(ask("a", "look", n=1)), usage=Usage(), profile=ModelProfile(name="fake"))
     log = await log_of(open_world(models, [Bench().look]))

@@ -11,7 +11,7 @@ import pytest
 from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
 
-from leadhand.domain.errors import RESTORE, StoreError
+from leadhand.core.errors import RESTORE, StoreError
 from leadhand.server.problems import LARGEST_BODY
 from leadhand.server.wording import with_routes
 

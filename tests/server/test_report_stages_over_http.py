@@ -7,8 +7,8 @@ from typing import Any
 
 from server.doors import Door, door
 
-from leadhand.domain.events import RunStarted
-from leadhand.domain.run import RunDefinition
+from leadhand.core.events import RunStarted
+from leadhand.core.run import RunDefinition
 from leadhand.report import Agent, AgentResult, Task, Verdict
 
 

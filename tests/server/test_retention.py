@@ -11,9 +11,9 @@ from server.doors import Door
 from server.teams import Office
 
 from leadhand.app.retention import Retention, duration
-from leadhand.domain.errors import UsageError
-from leadhand.domain.events import RunReopened
-from leadhand.domain.listing import RunListing
+from leadhand.core.errors import UsageError
+from leadhand.core.events import RunReopened
+from leadhand.core.listing import RunListing
 from leadhand.server.upkeep import Upkeep
 
 

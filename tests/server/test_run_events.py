@@ -11,8 +11,8 @@ from server.doors import Door
 from server.keys import LOCKED, keys_of
 
 from leadhand import ToolReturn, tool
-from leadhand.domain.access import Scope
-from leadhand.domain.document.run_document import run_document
+from leadhand.core.access import Scope
+from leadhand.core.document.run_document import run_document
 from leadhand.flows.unjudged import judgement_of
 from leadhand.runs import Run
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, subtask

@@ -14,7 +14,7 @@ from server.doors import PATIENCE_S, Served
 from server.streams import first, numbers, rest, together
 from server.teams import Office
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 from leadhand.server import pages, serving, stream
 from leadhand.server.routes import events
 from leadhand.server.stream import EventStream

@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.domain.access import Scope
+from leadhand.core.access import Scope
 
 
 async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:

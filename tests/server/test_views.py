@@ -12,7 +12,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, Text, rest, together
 from server.teams import Author, Office
 
-from leadhand.domain.view import Projection, merge
+from leadhand.core.view import Projection, merge
 from leadhand.server import views
 from leadhand.server.views import LiveView
 

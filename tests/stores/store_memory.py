@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from leadhand.domain.errors import LeadhandError
+from leadhand.core.errors import LeadhandError
 from leadhand.stores.connection import Connection
 from leadhand.stores.migrations import MIGRATIONS, apply
 from leadhand.stores.sqlite import DIALECT, SqliteConnection, session

@@ -9,18 +9,18 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 
-from leadhand.domain import events
-from leadhand.domain.approval import Approval
-from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.domain.limits import Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.domain.question import Question
-from leadhand.domain.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
-from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.domain.work_order import Assignment, Check, OpenCall, ProposedSubtask, Subtask, Unsupported, WorkOrder
-from leadhand.domain.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
+from leadhand.core import events
+from leadhand.core.approval import Approval
+from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
+from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.question import Question
+from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
+from leadhand.core.work_order import Assignment, Check, OpenCall, ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
 FAILURE = Failure.model_validate(

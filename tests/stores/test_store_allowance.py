@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from refusals import refused
 from store_memory import memory, transact
 
-from leadhand.domain.allowance import LARGEST, METERED, Account, Budget
-from leadhand.domain.errors import Failure
-from leadhand.domain.events import AnyEvent, AttemptLost, AttemptParked, ModelCallBegan, ModelCallReturned, RunStarted
-from leadhand.domain.limits import Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.core.allowance import LARGEST, METERED, Account, Budget
+from leadhand.core.errors import Failure
+from leadhand.core.events import AnyEvent, AttemptLost, AttemptParked, ModelCallBegan, ModelCallReturned, RunStarted
+from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.ports import AllowanceRefused
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection

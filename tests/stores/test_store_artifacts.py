@@ -14,8 +14,8 @@ import pytest
 from refusals import refused
 
 from leadhand.app.clock import SystemClock
-from leadhand.domain.artifact import digest_of
-from leadhand.domain.errors import StoreError
+from leadhand.core.artifact import digest_of
+from leadhand.core.errors import StoreError
 from leadhand.ports import ArtifactStore, HasArtifacts
 from leadhand.stores.artifacts import FileArtifacts, artifacts_of
 from leadhand.stores.opening import open_store

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, tool
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.limits import Usage
 
 COUNT = 20
 LETTER = 20_000

@@ -22,12 +22,12 @@ from refusals import refused
 from store_memory import memory, transact
 from store_samples import SAMPLES, golden
 
-from leadhand.domain import events
-from leadhand.domain.errors import RESTORE, StoreError, UnreadableRun
-from leadhand.domain.events import EVENT_TYPES, AnyEvent
-from leadhand.domain.run import ModelChoice, Role, RunDefinition
-from leadhand.domain.value import DEEPEST
-from leadhand.domain.work_result import WorkResult
+from leadhand.core import events
+from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
+from leadhand.core.events import EVENT_TYPES, AnyEvent
+from leadhand.core.run import ModelChoice, Role, RunDefinition
+from leadhand.core.value import DEEPEST
+from leadhand.core.work_result import WorkResult
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack

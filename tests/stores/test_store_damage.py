@@ -15,9 +15,9 @@ import pytest
 from refusals import refused
 from stores.test_store_webhooks import webhook
 
-from leadhand.domain.errors import StoreError, UnreadableRun
-from leadhand.domain.events import RunFinished
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import StoreError, UnreadableRun
+from leadhand.core.events import RunFinished
+from leadhand.core.run import RunStatus
 from leadhand.stores.connection import Corrupt, ReadOnly
 from leadhand.stores.opening import database_at, open_store
 from leadhand.stores.schema import TABLES

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from store_processes import until
 
-from leadhand.domain.errors import NoSuchRun, StoreError
+from leadhand.core.errors import NoSuchRun, StoreError
 from leadhand.stores import followers
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import RunPaused, ToolCallBegan
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.events import RunPaused, ToolCallBegan
 from leadhand.stores import codec
 from leadhand.stores.large_values import pack, unpack
 from leadhand.stores.opening import open_store

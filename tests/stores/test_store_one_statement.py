@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 from store_processes import process
 
-from leadhand.domain.errors import AllowanceRefused, Fenced, NoSuchRun, UsageError
+from leadhand.core.errors import AllowanceRefused, Fenced, NoSuchRun, UsageError
 from leadhand.stores.connection import TRIES, Changed, Unavailable
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore

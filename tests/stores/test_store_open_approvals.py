@@ -11,17 +11,17 @@ from random import Random
 from typing import Any
 
 import pytest
-from domain import moves
-from domain.histories import History, Pick, definition
+from core import moves
+from core.histories import History, Pick, definition
 from hypothesis import given
 from hypothesis import strategies as st
 from store_memory import memory, transact
 
 from leadhand.app.approvals import open_approvals
 from leadhand.app.clock import SystemClock
-from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
-from leadhand.domain.commands import AskQuestion
-from leadhand.domain.events import (
+from leadhand.core.approval import Approval, ApprovalStatus, args_hash
+from leadhand.core.commands import AskQuestion
+from leadhand.core.events import (
     AnyEvent,
     ApprovalAnswered,
     ApprovalExpired,
@@ -29,13 +29,13 @@ from leadhand.domain.events import (
     EffectAnswered,
     RunFinished,
 )
-from leadhand.domain.evolve import evolve, start
-from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, QUESTION, OpenApproval, open_approvals_after
-from leadhand.domain.question import Question
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import Effect
+from leadhand.core.evolve import evolve, start
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.open_approvals import APPROVAL_EVENTS, QUESTION, OpenApproval, open_approvals_after
+from leadhand.core.question import Question
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.tool import Effect
 from leadhand.engine import snapshots
 from leadhand.engine.forking import fork
 from leadhand.stores.codec import encode

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import migrations, opening, schema
 from leadhand.stores.opening import database_at, network_file_system, open_store
 from leadhand.stores.sqlite import EXPLAINED, explained

@@ -11,7 +11,7 @@ from contextlib import aclosing
 import pytest
 from store_processes import process, until
 
-from leadhand.domain.limits import SharedLimit
+from leadhand.core.limits import SharedLimit
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.ports import PlaceStore
 from leadhand.stores.opening import open_store
@@ -20,8 +20,8 @@ THREE = SharedLimit(scope="the tool `x`", most=3)
 
 PREAMBLE = """
 import time
-from leadhand.domain.hosts import Announcement, HostKind
-from leadhand.domain.limits import SharedLimit
+from leadhand.core.hosts import Announcement, HostKind
+from leadhand.core.limits import SharedLimit
 from leadhand.engine.shared_limits import SharedLimits
 THREE = SharedLimit(scope="the tool `x`", most=3)
 """

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from store_processes import is_orphan, process, until
 
-from leadhand.domain.errors import Fenced, RunOwned
-from leadhand.domain.events import CancelRequested
+from leadhand.core.errors import Fenced, RunOwned
+from leadhand.core.events import CancelRequested
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, reasons, started
 
@@ -307,7 +307,7 @@ def test_two_threads_may_each_have_a_store(url: str) -> None:
 
 
 SPENDER = """
-from leadhand.domain.limits import Usage
+from leadhand.core.limits import Usage
 from leadhand.ports import AllowanceRefused
 
 async def spend(store, name, number):

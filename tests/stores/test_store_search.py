@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import RunFinished
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import StoreError
+from leadhand.core.events import RunFinished
+from leadhand.core.run import RunStatus
 from leadhand.stores import search_index
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore

@@ -15,9 +15,9 @@ import pytest
 from refusals import refused
 from store_processes import process
 
-from leadhand.domain.errors import NoSuchRun, RunOwned, UsageError
-from leadhand.domain.events import ArtifactWritten, RunFinished, RunReopened, RunStarted, ToolCallReturned
-from leadhand.domain.run import EarlierFile, RunStatus
+from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
+from leadhand.core.events import ArtifactWritten, RunFinished, RunReopened, RunStarted, ToolCallReturned
+from leadhand.core.run import EarlierFile, RunStatus
 from leadhand.engine.log import pack
 from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store

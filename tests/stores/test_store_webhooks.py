@@ -7,9 +7,9 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from leadhand.domain.events import RunFinished
-from leadhand.domain.run import RunStatus
-from leadhand.domain.webhooks import WEBHOOK_EVENTS, Webhook
+from leadhand.core.events import RunFinished
+from leadhand.core.run import RunStatus
+from leadhand.core.webhooks import WEBHOOK_EVENTS, Webhook
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import asks, started
 

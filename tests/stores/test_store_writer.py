@@ -21,8 +21,8 @@ import pytest
 from refusals import refused
 from store_processes import process, until
 
-from leadhand.domain.errors import NoSuchRun, RunOwned, StoreError
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import NoSuchRun, RunOwned, StoreError
+from leadhand.core.run import RunStatus
 from leadhand.stores import followers, sqlite
 from leadhand.stores.connection import TRIES, Connection
 from leadhand.stores.opening import open_store

@@ -10,7 +10,7 @@ from golden import check_golden, joined
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.directions import MAX_STEPS, directions_tool
 from leadhand.tools.routers import phrase

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.tools.web.fetching import MOST_BYTES, PageFetcher, is_public
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.errors import ToolError
-from leadhand.domain.passages import message_of
-from leadhand.domain.value import object_of
+from leadhand.core.errors import ToolError
+from leadhand.core.passages import message_of
+from leadhand.core.value import object_of
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ToolContext
 from leadhand.tools.web import documents as module

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from leadhand import Answer, Leadhand, ToolContext, ToolReturn, tool
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 from leadhand.testing.scripted_model import ScriptedModel, calls, plans, subtask
 from leadhand.tools.toolbox import Toolbox
 

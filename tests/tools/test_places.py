@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.places import resolve_ends, resolve_town
 from leadhand.tools.services import ServiceUrls

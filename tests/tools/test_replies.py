@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.waits import retry_after
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.waits import retry_after
 from leadhand.ports import WebReply
 from leadhand.tools.replies import failure, first_answer, text_of
 

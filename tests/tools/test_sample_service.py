@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leadhand.tools
-from leadhand.domain.errors import ToolError
+from leadhand.core.errors import ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.directions import directions_tool
 from leadhand.tools.gazetteer import sights_named, timezone_at, towns_beginning, towns_named

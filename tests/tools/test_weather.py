@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from golden import check_golden, joined
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.weather import weather_tool
 

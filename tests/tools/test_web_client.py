@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
 from leadhand.tools.services import SERVICES
 from leadhand.tools.weather import weather_tool

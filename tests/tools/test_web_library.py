@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.engine.redaction import Redactor
 from leadhand.tools.web import library
 from leadhand.tools.web.extraction import decoded, extracted

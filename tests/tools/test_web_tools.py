@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.errors import ToolError
-from leadhand.domain.passages import message_of
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.errors import ToolError
+from leadhand.core.passages import message_of
+from leadhand.core.tool import ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.spans import outermost
-from leadhand.domain.events import (
+from leadhand.core.events import (
     AttemptSettled,
     Entry,
     RunClaimed,
@@ -23,9 +23,9 @@ from leadhand.domain.events import (
     SubtaskResolved,
     ToolCallBegan,
 )
-from leadhand.domain.limits import Limits, Usage
-from leadhand.domain.state import RunState
-from leadhand.domain.work_result import ResultData
+from leadhand.core.limits import Limits, Usage
+from leadhand.core.state import RunState
+from leadhand.core.work_result import ResultData
 from leadhand.ports import ToolContext
 
 from .trees import Spans
@@ -163,7 +163,7 @@ async def test_a_run_that_fails_says_of_what(open_world: Any) -> None:
 
 
 async def test_a_type_of_failure_that_is_more_than_a_word_is_not_told(open_world: Any) -> None:
-    from leadhand.domain.errors import ToolError
+    from leadhand.core.errors import ToolError
 
     spans = Spans()
     broken = Bench().broken(ToolError("no", type="no room for Mr. Smith"), retries=0)

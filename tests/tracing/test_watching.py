@@ -13,8 +13,8 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 
 from leadhand import Leadhand, RunStatus
-from leadhand.domain.events import Entry
-from leadhand.domain.state import RunState
+from leadhand.core.events import Entry
+from leadhand.core.state import RunState
 
 
 class Watcher:

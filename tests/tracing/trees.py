@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from leadhand.app.runtime import Runtime
 from leadhand.app.spans import LogTracer, outermost
-from leadhand.domain.events import Entry
-from leadhand.domain.evolve import evolve, replay
+from leadhand.core.events import Entry
+from leadhand.core.evolve import evolve, replay
 
 
 class Spans:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand import Answer, Leadhand
 from leadhand.app.clock import SystemClock
-from leadhand.domain.conversation import ModelRequest
+from leadhand.core.conversation import ModelRequest
 from leadhand.models.answers import decode_object
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of

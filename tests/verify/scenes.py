@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from leadhand import tool
 from leadhand.app.manifest import load_project
-from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ModelRequest, ToolMessage
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 from leadhand.testing.scripted_model import brief_of
 

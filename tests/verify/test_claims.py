@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.value import compact_json
+from leadhand.core.value import compact_json
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 
 from .scenes import SCENES

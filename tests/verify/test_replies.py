@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.domain.judgement import DOUBTED, ClaimVerdict, Doubt
+from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt
 from leadhand.flows.context_budget import tokens
 from leadhand.flows.judging import MOST_CLAIMS, Entry, judgement_of, keys_of, shards_of
 from leadhand.verify.claims import claims_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand
-from leadhand.domain.judgement import Claim, ClaimVerdict
+from leadhand.core.judgement import Claim, ClaimVerdict
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 from leadhand.verify.judge import ClaimDoubt, Verdicts

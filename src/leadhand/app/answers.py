@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 from leadhand.app.typed_answers import Output, typed_value
-from leadhand.domain.run import CitedSource, Gap, RunStatus
+from leadhand.core.run import CitedSource, Gap, RunStatus
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from leadhand.domain.document.evidence import DoneCall, EvidencePart, OutcomePart
-    from leadhand.domain.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
-    from leadhand.domain.errors import Failure
-    from leadhand.domain.judgement import Doubt
+    from leadhand.core.document.evidence import DoneCall, EvidencePart, OutcomePart
+    from leadhand.core.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
+    from leadhand.core.errors import Failure
+    from leadhand.core.judgement import Doubt
 
     ValueT = TypeVar("ValueT", default=Any)
 else:
@@ -41,13 +41,13 @@ class Answer(Generic[ValueT]):
 
     @cached_property
     def _parts(self) -> RunDocument:
-        from leadhand.domain.document.shapes import RunDocument
+        from leadhand.core.document.shapes import RunDocument
 
         return RunDocument.model_validate(self.document)
 
     def __str__(self) -> str:
         from leadhand.app.beside import cause_lines, lines_beside
-        from leadhand.domain.document.evidence import causes_of
+        from leadhand.core.document.evidence import causes_of
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []
         how = [f"{self.outcome.headline}."] if self.status is not RunStatus.SUCCEEDED else []

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
-from leadhand.domain.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
-from leadhand.domain.errors import FailureClass, ToolError, UnreadableRun, UsageError
-from leadhand.domain.events import ApprovalAnswered, EffectAnswered
-from leadhand.domain.evolve import fold
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED
-from leadhand.domain.state import RunState
-from leadhand.domain.text import listed
-from leadhand.domain.value import Json
+from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
+from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
+from leadhand.core.events import ApprovalAnswered, EffectAnswered
+from leadhand.core.evolve import fold
+from leadhand.core.ids import assignment_of
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED
+from leadhand.core.state import RunState
+from leadhand.core.text import listed
+from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
 
 if TYPE_CHECKING:
-    from leadhand.domain.document.shapes import ApprovalCard
+    from leadhand.core.document.shapes import ApprovalCard
 
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
@@ -62,7 +62,7 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
-        from leadhand.domain.document.shapes import ApprovalCard  # most runs ask nobody
+        from leadhand.core.document.shapes import ApprovalCard  # most runs ask nobody
 
         approval = self.approval
         return ApprovalCard.model_validate(

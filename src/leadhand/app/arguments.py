@@ -11,13 +11,13 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any, Literal, cast
 
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.limits import Limits, SharedBudget, nanousd
-from leadhand.domain.run import HIGHEST_PRIORITY, RunStatus
-from leadhand.domain.run_filter import RunFilter, RunSort
-from leadhand.domain.text import check_names, line_problem
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json, Unfit, is_number, one_line, plain_json, shown
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.limits import Limits, SharedBudget, nanousd
+from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
+from leadhand.core.run_filter import RunFilter, RunSort
+from leadhand.core.text import check_names, line_problem
+from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.core.value import Json, Unfit, is_number, one_line, plain_json, shown
 from leadhand.ports import Models, Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 
@@ -347,7 +347,7 @@ def parse_tags(given: Iterable[str], where: str) -> dict[str, str]:
 Policy = Literal["ask", "auto", "never"]
 """The approval policies, by name."""
 TRAITS = ("tool", "toolset", "effect", "origin")
-"""What a rule can match; see :func:`~leadhand.domain.approval.policy_of`."""
+"""What a rule can match; see :func:`~leadhand.core.approval.policy_of`."""
 EXAMPLE = '"tool:send_*": "auto"'
 
 

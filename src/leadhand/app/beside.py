@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from leadhand.app.formatting import count, label, one_line, shortened
-from leadhand.domain.document.evidence import Cause, DoneCall, EvidencePart, failure_alone
-from leadhand.domain.errors import Failure
-from leadhand.domain.judgement import ClaimVerdict, Doubt
-from leadhand.domain.run import Gap
+from leadhand.core.document.evidence import Cause, DoneCall, EvidencePart, failure_alone
+from leadhand.core.errors import Failure
+from leadhand.core.judgement import ClaimVerdict, Doubt
+from leadhand.core.run import Gap
 
 VERDICTS = {
     ClaimVerdict.CONFIRMED: "confirmed",

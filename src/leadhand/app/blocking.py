@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
 from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
-from leadhand.domain.errors import LeadhandError, StoreError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import LeadhandError, StoreError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunStatus
 from leadhand.models.detection import keys_without_extra
 from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
 from leadhand.models.pydantic_ai.connection import command, is_installed

@@ -10,9 +10,9 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import field_names, is_list, is_object, json_problem, model_at, shown
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import field_names, is_list, is_object, json_problem, model_at, shown
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]

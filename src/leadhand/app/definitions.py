@@ -13,11 +13,11 @@ from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.domain.errors import UsageError
-from leadhand.domain.judgement import Check
-from leadhand.domain.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
-from leadhand.domain.state import RunState
-from leadhand.domain.text import did_you_mean
+from leadhand.core.errors import UsageError
+from leadhand.core.judgement import Check
+from leadhand.core.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.text import did_you_mean
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier

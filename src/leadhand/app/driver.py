@@ -6,8 +6,8 @@ import asyncio
 import logging
 
 from leadhand.app.runtime import Runtime
-from leadhand.domain.errors import Fenced
-from leadhand.domain.state import RunState
+from leadhand.core.errors import Fenced
+from leadhand.core.state import RunState
 from leadhand.engine.controller import OnState
 
 LOGGER = logging.getLogger("leadhand")

@@ -10,11 +10,11 @@ from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
 from leadhand.app.new_limits import proposed_limits
 from leadhand.app.runtime import Runtime
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.document.run_document import run_document
-from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import Entry
-from leadhand.domain.evolve import replay
+from leadhand.core.document.event_line import event_line
+from leadhand.core.document.run_document import run_document
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.events import Entry
+from leadhand.core.evolve import replay
 from leadhand.flows.unjudged import judgement_of
 
 Format = Literal["jsonl", "json", "md", "html"]

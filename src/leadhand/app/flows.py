@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field
 
 from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
-from leadhand.domain.commands import FlowError
-from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
-from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import RunState
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import Value, one_line, shown
+from leadhand.core.commands import FlowError
+from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.core.run import Role, RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import Value, one_line, shown
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
@@ -26,7 +26,7 @@ from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
-    from leadhand.domain.document.report_task import ReportTask
+    from leadhand.core.document.report_task import ReportTask
     from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")

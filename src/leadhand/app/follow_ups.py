@@ -14,9 +14,9 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import NEW_BUDGET, Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.typed_answers import Output
-from leadhand.domain.errors import UsageError
-from leadhand.domain.run import ENDED, ModelChoice, RunDefinition, RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.errors import UsageError
+from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
+from leadhand.core.state import RunState
 
 SETTINGS = {"lead": "plan", "compose": "compose", "review": "review", "worker": "work"}
 """The settings of models, and the roles of runs that they are for."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json
 
 LABEL_WIDTH = 60
 SHORT_ID = 12

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
-from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.host_waits import assignments_wait, driver_wait, orphan_wait
-from leadhand.domain.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunDefinition, RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.host_waits import assignments_wait, driver_wait, orphan_wait
+from leadhand.core.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.ports import ContextStore
 

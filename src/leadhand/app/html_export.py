@@ -12,8 +12,8 @@ from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
 from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.report_export import ReportPage
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.events import Entry
+from leadhand.core.document.event_line import event_line
+from leadhand.core.events import Entry
 
 LONGEST_EVENT = 2_000
 """Characters of an event that the page shows; the JSON export has all of it."""

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.settings import user
-from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
-from leadhand.domain.document.event_line import iso
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.text import listed
+from leadhand.core.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
+from leadhand.core.document.event_line import iso
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.text import listed
 from leadhand.ports import ContextStore, KeyStore
 
 MARK = "lh_"

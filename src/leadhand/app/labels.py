@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from leadhand.app.arguments import run_name, run_tags
 from leadhand.app.runtime import Runtime
-from leadhand.domain.events import RunLabelled
+from leadhand.core.events import RunLabelled
 
 
 async def label_run(

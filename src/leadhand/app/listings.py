@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from leadhand.domain.events import RunStarted
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunDefinition
+from leadhand.core.events import RunStarted
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunDefinition
 from leadhand.ports import ContextStore
 
 PAGE = 500

@@ -13,11 +13,11 @@ from pydantic import Field
 from leadhand.app.arguments import Policy
 from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.judgement import Check
-from leadhand.domain.tool_limits import MOST_AT_ONCE, ToolSettings
-from leadhand.domain.value import Value, shown
-from leadhand.domain.worker import WorkerDefinition
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.judgement import Check
+from leadhand.core.tool_limits import MOST_AT_ONCE, ToolSettings
+from leadhand.core.value import Value, shown
+from leadhand.core.worker import WorkerDefinition
 
 
 class ModelSettings(Value):

@@ -9,8 +9,8 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
 from leadhand.app.project_workers import workshop_of
 from leadhand.app.settings import Settings
+from leadhand.core.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.model_calls import ModelCalls

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leadhand.app.runtime import Runtime
-from leadhand.domain.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
-from leadhand.domain.errors import LeadhandError, UsageError
-from leadhand.domain.events import Entry, ModelCallBegan
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.limits import usd
+from leadhand.core.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
+from leadhand.core.errors import LeadhandError, UsageError
+from leadhand.core.events import Entry, ModelCallBegan
+from leadhand.core.ids import assignment_of
+from leadhand.core.limits import usd
 from leadhand.engine.sent_requests import NotRebuilt, answer_to, is_as_sent, sent_request
 
 

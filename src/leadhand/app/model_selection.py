@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from leadhand.app.installed import entry_points
 from leadhand.app.settings import Settings
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.limits import usd
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.limits import usd
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import AnswerCache, Models

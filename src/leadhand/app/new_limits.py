@@ -8,13 +8,13 @@ from typing import Any, TypedDict, cast
 
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import held_back, held_back_s, reserves
-from leadhand.domain.advice import Reached, limits_reached, next_action
-from leadhand.domain.decide.operator_requests import ran_out, retriable, turns_of
-from leadhand.domain.errors import RAN_OUT, Failure, UsageError
-from leadhand.domain.events import LimitsChanged
-from leadhand.domain.limits import Amount, usd
-from leadhand.domain.state import RunState
-from leadhand.domain.text import check_names
+from leadhand.core.advice import Reached, limits_reached, next_action
+from leadhand.core.decide.operator_requests import ran_out, retriable, turns_of
+from leadhand.core.errors import RAN_OUT, Failure, UsageError
+from leadhand.core.events import LimitsChanged
+from leadhand.core.limits import Amount, usd
+from leadhand.core.state import RunState
+from leadhand.core.text import check_names
 
 
 class NewLimits(TypedDict, total=False):

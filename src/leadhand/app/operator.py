@@ -17,23 +17,23 @@ from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
-from leadhand.domain import events as ev
-from leadhand.domain.approval import args_hash
-from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
-from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
-from leadhand.domain.events import ResultSupplied
-from leadhand.domain.evolve import fold, replay
-from leadhand.domain.evolve.orders import blocked_by
-from leadhand.domain.limits import Concurrency, Limits, SharedBudget
-from leadhand.domain.listing import RunListing
-from leadhand.domain.plan_approval import open_plan
-from leadhand.domain.rights import tools_of
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.text import listed
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json
-from leadhand.domain.work_result import BLOB_KEY
+from leadhand.core import events as ev
+from leadhand.core.approval import args_hash
+from leadhand.core.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
+from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
+from leadhand.core.events import ResultSupplied
+from leadhand.core.evolve import fold, replay
+from leadhand.core.evolve.orders import blocked_by
+from leadhand.core.limits import Concurrency, Limits, SharedBudget
+from leadhand.core.listing import RunListing
+from leadhand.core.plan_approval import open_plan
+from leadhand.core.rights import tools_of
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.text import listed
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import Json
+from leadhand.core.work_result import BLOB_KEY
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems

@@ -7,7 +7,7 @@ import logging
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 
 class Periodic(ABC):

@@ -8,7 +8,7 @@ from typing import Any
 from leadhand.app.arguments import shown
 from leadhand.app.manifest import Project
 from leadhand.app.source_files import all_agents, all_flows, all_hooks, all_rules, all_tools
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 
 
 def project_flags(project: Project) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from leadhand.app.flows import REPORT, WORKER
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.run import ALL_TOOLS, Role
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.tool_limits import flaw
-from leadhand.domain.value import compact_json, is_object
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.text import did_you_mean
+from leadhand.core.tool import ToolSpec
+from leadhand.core.tool_limits import flaw
+from leadhand.core.value import compact_json, is_object
 from leadhand.engine.gate import input_of
 from leadhand.ports import Workshop
 from leadhand.tools.toolbox import Toolbox

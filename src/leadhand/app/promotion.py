@@ -14,8 +14,8 @@ from leadhand.app.manifest import Project, load_project, relative_path
 from leadhand.app.project_workers import worker_roles
 from leadhand.app.worker_files import SUFFIX
 from leadhand.app.workers import WorkerDocument, generated_workers
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.text import did_you_mean
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.text import did_you_mean
 from leadhand.tools.toolbox import Toolbox
 
 FOLDER = "workers"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
-from leadhand.domain.errors import UsageError
-from leadhand.domain.events import QuestionAnswered
-from leadhand.domain.evolve import fold
-from leadhand.domain.question import Question
-from leadhand.domain.questions import open_question
-from leadhand.domain.state import RunState
+from leadhand.core.errors import UsageError
+from leadhand.core.events import QuestionAnswered
+from leadhand.core.evolve import fold
+from leadhand.core.question import Question
+from leadhand.core.questions import open_question
+from leadhand.core.state import RunState
 
 LONGEST_REPLY = 10_000
 """Characters of an answer."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.value import one_line, shown
+from leadhand.core.errors import UsageError
+from leadhand.core.value import one_line, shown
 from leadhand.tools.decorator import fingerprint
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 
 from leadhand.app.flows import REPORT
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
-from leadhand.domain.citations import citations_in
-from leadhand.domain.judgement import ClaimVerdict
-from leadhand.domain.passages import Passage
-from leadhand.domain.value import Json, is_object, text_of
+from leadhand.core.citations import citations_in
+from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.passages import Passage
+from leadhand.core.value import Json, is_object, text_of
 from leadhand.flows.report.rendering import Numbered, beginning, body, numbered, source_list
 
 SIGNS = {

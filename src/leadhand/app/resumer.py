@@ -14,11 +14,11 @@ from leadhand.app.driver import Driver
 from leadhand.app.host_waits import note_refusal
 from leadhand.app.listings import all_runs
 from leadhand.app.periodic import Periodic
-from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.decide import due
-from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.decide import due
+from leadhand.core.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunStatus
 from leadhand.ports import UpkeepStore
 
 LOGGER = logging.getLogger("leadhand")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
-from leadhand.domain.errors import UsageError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED
+from leadhand.core.errors import UsageError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED
 from leadhand.ports import ContextStore
 
 if TYPE_CHECKING:

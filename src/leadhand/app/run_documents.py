@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
-from leadhand.domain.document.report_task import ReportTask
-from leadhand.domain.document.run_document import run_document
-from leadhand.domain.document.shapes import RunDocument
-from leadhand.domain.listing import RunListing
-from leadhand.domain.state import RunState
+from leadhand.core.document.report_task import ReportTask
+from leadhand.core.document.run_document import run_document
+from leadhand.core.document.shapes import RunDocument
+from leadhand.core.listing import RunListing
+from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore

@@ -9,12 +9,12 @@ from typing import Any, cast
 from leadhand.app.arguments import Usual, adapter, flag, limits, name, number, text
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
-from leadhand.domain.errors import UsageError
-from leadhand.domain.limits import usd
-from leadhand.domain.run import EVERY_ROLE, LONGEST_INSTRUCTIONS, WILDCARDS, Role, RunDefinition
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import shown
+from leadhand.core.errors import UsageError
+from leadhand.core.limits import usd
+from leadhand.core.run import EVERY_ROLE, LONGEST_INSTRUCTIONS, WILDCARDS, Role, RunDefinition
+from leadhand.core.text import did_you_mean
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import shown
 from leadhand.flows.flow import Flow
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool

@@ -20,14 +20,14 @@ from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, neede
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
-from leadhand.domain.decide import decide, due
-from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
-from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.evolve import start
-from leadhand.domain.hosts import HostKind
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ModelChoice, RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.decide import decide, due
+from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
+from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.evolve import start
+from leadhand.core.hosts import HostKind
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ModelChoice, RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.controller import Controller, OnEntries, OnState
@@ -46,7 +46,7 @@ from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
-    from leadhand.domain.document.shapes import RunDocument
+    from leadhand.core.document.shapes import RunDocument
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""

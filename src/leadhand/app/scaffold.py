@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from leadhand.app.config_files import MANIFEST, unwritten
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 
 MANIFEST_TEXT = """\
 # The project: every command finds this file from here, and from the directories below.

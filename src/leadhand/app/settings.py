@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from leadhand.app.arguments import Usual, name, shown
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.frozen import FrozenDict
-from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
-from leadhand.domain.judgement import CHECKS, Check
-from leadhand.domain.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
-from leadhand.domain.tool import ApprovalPolicy
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.frozen import FrozenDict
+from leadhand.core.hosts import HEARTBEAT_LIMIT_S
+from leadhand.core.judgement import CHECKS, Check
+from leadhand.core.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
+from leadhand.core.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project

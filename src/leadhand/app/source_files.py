@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
-from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
-from leadhand.domain.text import did_you_mean
+from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.core.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
 from leadhand.ports.hooks import POINTS, Hook, checks

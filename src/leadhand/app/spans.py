@@ -34,14 +34,14 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import Entry
-from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.limits import usd
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.view import AssignmentSettled, AttemptStep, CallStep, is_interruption, steps
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import Entry
+from leadhand.core.evolve.attempts import INTERRUPTED, descendants
+from leadhand.core.ids import assignment_of
+from leadhand.core.limits import usd
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.view import AssignmentSettled, AttemptStep, CallStep, is_interruption, steps
 from leadhand.flows.work_order.roles import RoleName
 
 PROVIDERS = {

@@ -8,9 +8,9 @@ from typing import Any
 
 from leadhand.app.clock import SystemClock
 from leadhand.app.runtime import Runtime
-from leadhand.domain.events import AnyEvent, Entry
-from leadhand.domain.tool import ToolResult, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.core.events import AnyEvent, Entry
+from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.value import Json
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import Toolbox

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.installed import entry_points
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.lifecycle import SETTLED
-from leadhand.domain.run import RunDefinition
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolSpec
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.lifecycle import SETTLED
+from leadhand.core.run import RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox

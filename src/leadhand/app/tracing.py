@@ -13,8 +13,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from leadhand.domain.events import Entry
-from leadhand.domain.state import RunState
+from leadhand.core.events import Entry
+from leadhand.core.state import RunState
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

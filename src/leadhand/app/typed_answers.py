@@ -12,9 +12,9 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, ValidationError
 
 from leadhand.app.arguments import json_value
-from leadhand.domain.errors import UsageError
-from leadhand.domain.run import Role, output_schema
-from leadhand.domain.value import Json, compact_json, is_object, object_of, one_line
+from leadhand.core.errors import UsageError
+from leadhand.core.run import Role, output_schema
+from leadhand.core.value import Json, compact_json, is_object, object_of, one_line
 from leadhand.engine.gate import schema_flaw, schema_problems
 from leadhand.flows.shaping import SHAPE, Fits, shape_role
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leadhand.app.runtime import Runtime
-from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.ports import ContextStore, UpkeepStore
 
 

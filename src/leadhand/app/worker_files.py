@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from leadhand.app.config_files import Place, fault, read_text, validated
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import is_object
-from leadhand.domain.worker import WorkerDefinition
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import is_object
+from leadhand.core.worker import WorkerDefinition
 from leadhand.engine.gate import schema_flaw
 
 SUFFIX = ".worker"

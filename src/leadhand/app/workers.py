@@ -13,10 +13,10 @@ from leadhand.app.config_files import read_text
 from leadhand.app.manifest import Project, named_files, relative_path
 from leadhand.app.project_workers import check_worker_tools
 from leadhand.app.worker_files import IN_FILE, SUFFIX, load_worker_file
-from leadhand.domain.document.shapes import Document
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.value import Json
-from leadhand.domain.worker import WorkerLimits
+from leadhand.core.document.shapes import Document
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.value import Json
+from leadhand.core.worker import WorkerLimits
 from leadhand.tools.toolbox import Toolbox
 
 _MADE_BY = re.compile(r"---\n# Made by (.+) in \S+\n")

@@ -13,9 +13,9 @@ from pathlib import Path
 from leadhand.app.config_files import unwritten
 from leadhand.app.manifest import Project
 from leadhand.app.worker_files import SUFFIX, parse_worker, worker_text
-from leadhand.domain.artifact import confined
-from leadhand.domain.errors import FailureClass, ToolError, UsageError
-from leadhand.domain.worker import WorkerDefinition
+from leadhand.core.artifact import confined
+from leadhand.core.errors import FailureClass, ToolError, UsageError
+from leadhand.core.worker import WorkerDefinition
 
 LARGEST_ATTACHMENT = 1_000_000
 """Bytes of a file of the project that is attached to a call, at most."""

@@ -16,8 +16,8 @@ from leadhand.cli.errors import Exit
 from leadhand.cli.options import NO_PROJECT, Output, StoreFlags
 from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.domain.errors import LeadhandError
-from leadhand.domain.state import RunState
+from leadhand.core.errors import LeadhandError
+from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 
 START_TIMEOUT_S = 30.0

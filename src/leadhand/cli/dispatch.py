@@ -21,7 +21,7 @@ from leadhand.cli.terminal.streams import (
     show_warnings,
     write,
 )
-from leadhand.domain.errors import LeadhandError, UsageError
+from leadhand.core.errors import LeadhandError, UsageError
 
 
 def dispatch(arguments: Sequence[str]) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.run import RunStatus
+from leadhand.core.errors import FailureClass
+from leadhand.core.run import RunStatus
 
 if TYPE_CHECKING:
-    from leadhand.domain.state import RunState
+    from leadhand.core.state import RunState
 
 
 class Exit(IntEnum):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy
+from leadhand.core.errors import UsageError
+from leadhand.core.tool import ApprovalPolicy
 
 _E = TypeVar("_E", bound=StrEnum)
 

@@ -29,14 +29,14 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.document.evidence import waits_for
-from leadhand.domain.errors import LeadhandError
-from leadhand.domain.events import Entry
-from leadhand.domain.plan_approval import open_plan
-from leadhand.domain.questions import open_question
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.document.event_line import event_line
+from leadhand.core.document.evidence import waits_for
+from leadhand.core.errors import LeadhandError
+from leadhand.core.events import Entry
+from leadhand.core.plan_approval import open_plan
+from leadhand.core.questions import open_question
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 

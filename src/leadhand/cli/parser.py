@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 from leadhand.cli.catalogue import BY_WORDS, COMMANDS, GROUPS, Command, CommandFunction
 from leadhand.cli.options import NO_PROJECT, Flag
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 
 DESCRIPTION = (
     "Leadhand runs a request with one lead and as many workers as the job needs. It plans the request, runs the"

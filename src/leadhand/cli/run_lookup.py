@@ -9,10 +9,10 @@ from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
-from leadhand.domain.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
-from leadhand.domain.text import SHOWN, listed
+from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunStatus
+from leadhand.core.text import SHOWN, listed
 from leadhand.ports import ContextStore
 
 MENTIONED = "left_behind.txt"

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
-from leadhand.domain.events import AnyEvent, Entry
-from leadhand.domain.limits import CONCURRENCY
-from leadhand.domain.state import RunState
+from leadhand.core.events import AnyEvent, Entry
+from leadhand.core.limits import CONCURRENCY
+from leadhand.core.state import RunState
 from leadhand.engine.host import Host
 from leadhand.engine.slots import Slots
 from leadhand.ports import Clock, Job, Work

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.domain.commands import Policy
-from leadhand.domain.errors import Failure
-from leadhand.domain.events import AnyEvent, Entry, RunFinished
-from leadhand.domain.evolve import fold
-from leadhand.domain.outcome import concluded, withheld_answer
-from leadhand.domain.run import Gap, RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.commands import Policy
+from leadhand.core.errors import Failure
+from leadhand.core.events import AnyEvent, Entry, RunFinished
+from leadhand.core.evolve import fold
+from leadhand.core.outcome import concluded, withheld_answer
+from leadhand.core.run import Gap, RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine.hooks import Hooks
 
 

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from leadhand.domain.commands import FlowError
-from leadhand.domain.decide.attempts import TOO_LONG
-from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.domain.ordered_calls import unproven_call, written_call
-from leadhand.domain.text import is_blank
-from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json, compact_json, is_object, json_problem, object_of, text_of
-from leadhand.domain.work_order import Subtask, result_reference
-from leadhand.domain.work_result import BLOB_ABOVE, ResultData, WorkResult
+from leadhand.core.commands import FlowError
+from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
+from leadhand.core.ordered_calls import unproven_call, written_call
+from leadhand.core.text import is_blank
+from leadhand.core.tool import Source, ToolResult
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.work_order import Subtask, result_reference
+from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result

@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
-from leadhand.domain.approval import policy_of
-from leadhand.domain.conversation import ToolCall
-from leadhand.domain.errors import DENIED, Failure, FailureClass
-from leadhand.domain.evidence import made_call
-from leadhand.domain.evolve.calls import EXPIRED
-from leadhand.domain.ids import tool_call_id
-from leadhand.domain.state import CallAnswer
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.core.approval import policy_of
+from leadhand.core.conversation import ToolCall
+from leadhand.core.errors import DENIED, Failure, FailureClass
+from leadhand.core.evidence import made_call
+from leadhand.core.evolve.calls import EXPIRED
+from leadhand.core.ids import tool_call_id
+from leadhand.core.state import CallAnswer
+from leadhand.core.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.core.value import Json
 from leadhand.engine.conversation import SAME_RESULTS, Conversation
 from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
 from leadhand.engine.hooks import ToolDecision

@@ -18,16 +18,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.domain.commands import FlowError
-from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
-from leadhand.domain.document.progress_lines import lines_before
-from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
-from leadhand.domain.frozen import thawed
-from leadhand.domain.run import output_schema
-from leadhand.domain.state import ModelTurn
-from leadhand.domain.text import is_blank
-from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import (
+from leadhand.core.commands import FlowError
+from leadhand.core.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
+from leadhand.core.document.progress_lines import lines_before
+from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
+from leadhand.core.frozen import thawed
+from leadhand.core.run import output_schema
+from leadhand.core.state import ModelTurn
+from leadhand.core.text import is_blank
+from leadhand.core.tool import Source, ToolResult
+from leadhand.core.value import (
     Json,
     Unfit,
     compact_json,
@@ -39,8 +39,8 @@ from leadhand.domain.value import (
     shown,
     text_of,
 )
-from leadhand.domain.work_order import OpenCall
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Parked

@@ -11,24 +11,24 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 
-from leadhand.domain import commands as do
-from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.commands import FlowError
-from leadhand.domain.decide import decide, due, run_out, when_idle
-from leadhand.domain.errors import Failure, FailureClass, Fenced
-from leadhand.domain.events import (
+from leadhand.core import commands as do
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.commands import FlowError
+from leadhand.core.decide import decide, due, run_out, when_idle
+from leadhand.core.errors import Failure, FailureClass, Fenced
+from leadhand.core.events import (
     AnyEvent,
     AssignmentIssued,
     AttemptScheduled,
     Entry,
     RunResumed,
 )
-from leadhand.domain.evolve import fold
-from leadhand.domain.evolve.attempts import INTERRUPTED, ended_by
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.evolve import fold
+from leadhand.core.evolve.attempts import INTERRUPTED, ended_by
+from leadhand.core.ids import assignment_of
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
@@ -88,7 +88,7 @@ class Controller:
     async def drive(self) -> RunState:
         """Drive the run until it ends, is paused or waits for people, and return its state.
 
-        Raises :class:`~leadhand.domain.errors.Fenced` if another process has taken over the run.
+        Raises :class:`~leadhand.core.errors.Fenced` if another process has taken over the run.
         """
         committed = self._store.follow(self._state.run_id, self._state.seq)
         async with contextlib.aclosing(committed):

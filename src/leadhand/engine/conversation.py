@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
-from leadhand.domain.decide.attempts import TOO_LONG
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.state import Compacted, ModelTurn
-from leadhand.domain.tool import Effect, ToolResult
-from leadhand.domain.tool_limits import OF_RUN
-from leadhand.domain.value import Json, compact_json
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
+from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.errors import FailureClass
+from leadhand.core.state import Compacted, ModelTurn
+from leadhand.core.tool import Effect, ToolResult
+from leadhand.core.tool_limits import OF_RUN
+from leadhand.core.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
 from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog

@@ -9,11 +9,11 @@ from dataclasses import InitVar, dataclass, field
 from operator import is_
 from typing import Any
 
-from leadhand.domain.asks import Delegate
-from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage
-from leadhand.domain.evolve.calls import CHILD_FAILED
-from leadhand.domain.tool import TOOL_ERROR, ToolResult
-from leadhand.domain.value import Json, compact_json, is_object, list_of, object_of, text_of
+from leadhand.core.asks import Delegate
+from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
+from leadhand.core.evolve.calls import CHILD_FAILED
+from leadhand.core.tool import TOOL_ERROR, ToolResult
+from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 
 REPEATED = "repeated_call"
 """The type of failure of a call that was not made, and of an attempt that keeps asking for one."""

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json
 
 _MARK = late_pattern(r'\\.?|["{}\[\],:]', re.DOTALL)
 _OPENED = late_pattern(r'\s*:\s*"')

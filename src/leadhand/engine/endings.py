@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from leadhand.domain.tool import GIVES_UP
-from leadhand.domain.work_order import OpenCall
+from leadhand.core.tool import GIVES_UP
+from leadhand.core.work_order import OpenCall
 from leadhand.engine.conversation import MOST_IDLE, Conversation
 from leadhand.engine.conversation_turn import Turn
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.domain.approval import EFFECT
-from leadhand.domain.errors import UsageError
-from leadhand.domain.events import (
+from leadhand.core.approval import EFFECT
+from leadhand.core.errors import UsageError
+from leadhand.core.events import (
     AnyEvent,
     ApprovalAnswered,
     ApprovalExpired,
@@ -24,8 +24,8 @@ from leadhand.domain.events import (
     RunStarted,
     ToolCallBegan,
 )
-from leadhand.domain.run import ForkPoint, RunDefinition, with_turns
-from leadhand.domain.tool import Effect
+from leadhand.core.run import ForkPoint, RunDefinition, with_turns
+from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
 
 LEFT_OUT = (

@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeGuard, cast
 
-from leadhand.domain.frozen import thawed
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Frozen, Json, json_problem
-from leadhand.domain.work_order import Check, result_reference
-from leadhand.domain.work_result import ResultData
+from leadhand.core.frozen import thawed
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import Frozen, Json, json_problem
+from leadhand.core.work_order import Check, result_reference
+from leadhand.core.work_result import ResultData
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
 

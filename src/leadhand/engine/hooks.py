@@ -8,11 +8,11 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from leadhand.domain.conversation import ModelReply
-from leadhand.domain.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
-from leadhand.domain.run import RunDefinition
-from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import Json, Unfit, one_line, plain_json, shown
+from leadhand.core.conversation import ModelReply
+from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
+from leadhand.core.run import RunDefinition
+from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
 from leadhand.engine.contained import contained
 from leadhand.engine.threads import Threads
 from leadhand.ports import Work

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leadhand.domain.errors import Failure, FailureClass, LeadhandError
-from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
-from leadhand.domain.evolve.attempts import INTERRUPTED
-from leadhand.domain.limits import SharedLimit
-from leadhand.domain.work_result import WorkResult
+from leadhand.core.errors import Failure, FailureClass, LeadhandError
+from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.core.evolve.attempts import INTERRUPTED
+from leadhand.core.limits import SharedLimit
+from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation, Kept
 from leadhand.engine.drafts import DraftWriter

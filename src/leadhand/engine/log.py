@@ -6,11 +6,11 @@ import json
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.domain.artifact import digest_of
-from leadhand.domain.events import AnyEvent, Entry, NoteEmitted
-from leadhand.domain.frozen import FrozenDict, frozen
-from leadhand.domain.value import Json, compact_json
-from leadhand.domain.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
+from leadhand.core.artifact import digest_of
+from leadhand.core.events import AnyEvent, Entry, NoteEmitted
+from leadhand.core.frozen import FrozenDict, frozen
+from leadhand.core.value import Json, compact_json
+from leadhand.core.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore, Job
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.engine.conversation_turn import Turn
 from leadhand.ports import Work
 

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
-from leadhand.domain.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.domain.limits import Allowance, Amount, SharedBudget, SharedLimit, Usage
-from leadhand.domain.value import Json, json_problem
+from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
+from leadhand.core.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
+from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
+from leadhand.core.limits import Allowance, Amount, SharedBudget, SharedLimit, Usage
+from leadhand.core.value import Json, json_problem
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from leadhand.domain import commands as do
-from leadhand.domain.approval import Approval, ApprovalStatus
-from leadhand.domain.rights import is_by_hand
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json
-from leadhand.domain.work_order import OpenCall, result_reference
+from leadhand.core import commands as do
+from leadhand.core.approval import Approval, ApprovalStatus
+from leadhand.core.rights import is_by_hand
+from leadhand.core.state import RunState
+from leadhand.core.value import Json
+from leadhand.core.work_order import OpenCall, result_reference
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:

@@ -10,8 +10,8 @@ from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
-from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json, Value, compact_json
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json, Value, compact_json
 
 REDACTED = "[redacted]"
 SECRET_NAME = late_pattern(

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json, is_list, is_object
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json, is_list, is_object
 
 MOST_PARTS = 100_000
 """Parts of a schema, at most, each counted wherever it is referred to. A check takes about a microsecond for each."""

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
-from leadhand.domain.conversation import ModelReply, ModelRequest, input_bound
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import (
+from leadhand.core.conversation import ModelReply, ModelRequest, input_bound
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import (
     AnyEvent,
     AssignmentIssued,
     AttemptScheduled,
@@ -26,13 +26,13 @@ from leadhand.domain.events import (
     ToolCallBlocked,
     ToolCallReturned,
 )
-from leadhand.domain.evolve import replay
-from leadhand.domain.evolve.calls import result_of
-from leadhand.domain.ids import assignment_of, attempt_id
-from leadhand.domain.run import RunDefinition
-from leadhand.domain.state import BegunCall
-from leadhand.domain.tool import ToolResult, ToolSpec
-from leadhand.domain.value import Json, object_of
+from leadhand.core.evolve import replay
+from leadhand.core.evolve.calls import result_of
+from leadhand.core.ids import assignment_of, attempt_id
+from leadhand.core.run import RunDefinition
+from leadhand.core.state import BegunCall
+from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.value import Json, object_of
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import asked_messages
 from leadhand.engine.conversation import Conversation

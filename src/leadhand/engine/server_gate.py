@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from secrets import token_hex
 
-from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import ConfigurationError, Failure
-from leadhand.domain.value import Json
+from leadhand.core.conversation import ModelProfile
+from leadhand.core.errors import ConfigurationError, Failure
+from leadhand.core.value import Json
 from leadhand.engine.slots import NO_PLACE, without_slot
 from leadhand.ports import Clock, ContextStore, Models
 

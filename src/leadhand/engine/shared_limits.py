@@ -13,9 +13,9 @@ from contextlib import (
 )
 from datetime import datetime, timedelta
 
-from leadhand.domain.limits import SharedLimit
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.tool_limits import seconds_between
+from leadhand.core.limits import SharedLimit
+from leadhand.core.tool import ToolSpec
+from leadhand.core.tool_limits import seconds_between
 from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, PlaceStore
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import Entry
-from leadhand.domain.evolve import fold, replay
-from leadhand.domain.frozen import frozen
-from leadhand.domain.state import RunState
+from leadhand.core.errors import StoreError
+from leadhand.core.events import Entry
+from leadhand.core.evolve import fold, replay
+from leadhand.core.frozen import frozen
+from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 
 EVERY = 20_000
@@ -25,7 +25,7 @@ so that a host that joins a run folds at most half of its log, and snapshots of 
 """
 LONG = 5_000
 """Minimum entries of a log with a snapshot: folding that many takes some tens of milliseconds."""
-DOMAIN = Path(__file__).parents[1] / "domain"
+DOMAIN = Path(__file__).parents[1] / "core"
 
 
 @cache

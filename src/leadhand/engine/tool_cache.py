@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.run import RunDefinition
-from leadhand.domain.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
-from leadhand.domain.value import Json, Value
+from leadhand.core.errors import StoreError
+from leadhand.core.run import RunDefinition
+from leadhand.core.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
+from leadhand.core.value import Json, Value
 from leadhand.engine.log import RunLog
 from leadhand.ports import AnswerCache
 

@@ -14,14 +14,14 @@ from typing import Any, cast
 
 from pydantic_core import to_json
 
-from leadhand.domain.approval import Preview
-from leadhand.domain.asks import Ask, WriteArtifact
-from leadhand.domain.decide.attempts import retry
-from leadhand.domain.errors import Failure, FailureClass, ToolError
-from leadhand.domain.events import ToolCallBegan, ToolCallReturned
-from leadhand.domain.evidence import indeterminate, unreadable
-from leadhand.domain.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.core.approval import Preview
+from leadhand.core.asks import Ask, WriteArtifact
+from leadhand.core.decide.attempts import retry
+from leadhand.core.errors import Failure, FailureClass, ToolError
+from leadhand.core.events import ToolCallBegan, ToolCallReturned
+from leadhand.core.evidence import indeterminate, unreadable
+from leadhand.core.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
+from leadhand.core.value import Json
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from pydantic_core import from_json, to_json
 
-from leadhand.domain.asks import Delegate
-from leadhand.domain.errors import ToolError
-from leadhand.domain.frozen import frozen
-from leadhand.domain.tool import TOOL_ERROR, ToolReturn
-from leadhand.domain.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
+from leadhand.core.asks import Delegate
+from leadhand.core.errors import ToolError
+from leadhand.core.frozen import frozen
+from leadhand.core.tool import TOOL_ERROR, ToolReturn
+from leadhand.core.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw
 
 LARGEST_RETURN = 2_000_000

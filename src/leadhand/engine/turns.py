@@ -9,16 +9,16 @@ from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
-from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
-from leadhand.domain.ids import model_call_id
-from leadhand.domain.limits import Usage
-from leadhand.domain.ordered_calls import written_call
-from leadhand.domain.rights import stages_after
-from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.domain.value import Frozen, Json, lean_schema
-from leadhand.domain.work_order import OpenCall
+from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
+from leadhand.core.ids import model_call_id
+from leadhand.core.limits import Usage
+from leadhand.core.ordered_calls import written_call
+from leadhand.core.rights import stages_after
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.core.value import Frozen, Json, lean_schema
+from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn

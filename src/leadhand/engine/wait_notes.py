@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leadhand.domain.events import NoteEmitted
+from leadhand.core.events import NoteEmitted
 from leadhand.engine.log import RunLog
 
 ANNOUNCED_S = 5.0

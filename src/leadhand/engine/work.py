@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from leadhand.domain.commands import Policy
-from leadhand.domain.frozen import FrozenDict
-from leadhand.domain.rights import approved_tools, own_tools, scopes_of
-from leadhand.domain.state import ArtifactVersion, RunState
-from leadhand.domain.worker import WorkerLimits
+from leadhand.core.commands import Policy
+from leadhand.core.frozen import FrozenDict
+from leadhand.core.rights import approved_tools, own_tools, scopes_of
+from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.worker import WorkerLimits
 from leadhand.ports import Caller, Work
 
 

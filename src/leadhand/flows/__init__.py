@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand.domain.commands import Assign, Finish, Judge, Outcome
-from leadhand.domain.run import Gap, Role
-from leadhand.domain.work_result import Review, Verdict
+from leadhand.core.commands import Assign, Finish, Judge, Outcome
+from leadhand.core.run import Gap, Role
+from leadhand.core.work_result import Review, Verdict
 
 from .desk import Desk
 from .flow import Flow, Result

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from leadhand.domain.commands import Assign, Command, Outcome
-from leadhand.domain.errors import FailureClass, UsageError
-from leadhand.domain.judgement import Check, Claim, Doubt
-from leadhand.domain.outcome import all_gaps, may_be_used
-from leadhand.domain.questions import clarified_request
-from leadhand.domain.run import Gap, RunDefinition
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, compact_json, list_of, object_of, objects_of, plain_json, text_of
+from leadhand.core.commands import Assign, Command, Outcome
+from leadhand.core.errors import FailureClass, UsageError
+from leadhand.core.judgement import Check, Claim, Doubt
+from leadhand.core.outcome import all_gaps, may_be_used
+from leadhand.core.questions import clarified_request
+from leadhand.core.run import Gap, RunDefinition
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, plain_json, text_of
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import Verifier, reply_schema
 from leadhand.verify.material import Material, found_out, of_results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leadhand.domain.run import RunDefinition
+from leadhand.core.run import RunDefinition
 
 from .flow import Flow
 from .policy import ClosingStep, Fits, FlowPolicy

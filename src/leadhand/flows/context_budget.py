@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json, compact_json
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.state import RunState
+from leadhand.core.value import Json, compact_json
 
 ASSUMED_WINDOW = 16_000
 """The assumed context window, in tokens, of a model with an unknown one."""

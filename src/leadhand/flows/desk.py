@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json
+from leadhand.core.tool import ToolResult
+from leadhand.core.value import Json
 
 
 class Desk(Protocol):
@@ -45,7 +45,7 @@ class Desk(Protocol):
         ...
 
     async def call(self, tool: str, /, **args: Json) -> ToolResult:
-        """Call a tool that the role may use. Raises :class:`~leadhand.domain.errors.ToolError` if the call fails."""
+        """Call a tool that the role may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
         ...
 
     def emit(self, message: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from leadhand.domain.judgement import Claim, Doubt, Judgement
-from leadhand.domain.passages import Passage
-from leadhand.domain.state import RunState
+from leadhand.core.judgement import Claim, Doubt, Judgement
+from leadhand.core.passages import Passage
+from leadhand.core.state import RunState
 from leadhand.verify.claims import claims_of
 from leadhand.verify.material import of_passages
 from leadhand.verify.roles import JUDGE

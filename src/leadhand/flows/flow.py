@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.domain.commands import Command, Outcome, ProposedCall
-from leadhand.domain.outcome import may_be_used
-from leadhand.domain.run import Role
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json, Value
+from leadhand.core.commands import Command, Outcome, ProposedCall
+from leadhand.core.outcome import may_be_used
+from leadhand.core.run import Role
+from leadhand.core.state import AssignmentState
+from leadhand.core.tool import ToolResult
+from leadhand.core.value import Json, Value
 
 from .desk import Code
 from .offline.rule import Rules

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from leadhand.domain.commands import Assign
-from leadhand.domain.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.domain.questions import clarified_request
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, list_of, object_of, text_of
-from leadhand.domain.work_result import blob_reference
+from leadhand.core.commands import Assign
+from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
+from leadhand.core.questions import clarified_request
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import Json, list_of, object_of, text_of
+from leadhand.core.work_result import blob_reference
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, judge_facts, merged
 from leadhand.verify.material import Material, calls_shown

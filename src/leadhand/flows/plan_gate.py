@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.approval import Approval, ApprovalStatus
-from leadhand.domain.commands import AskApproval, Command, Finish
-from leadhand.domain.plan_approval import (
+from leadhand.core.approval import Approval, ApprovalStatus
+from leadhand.core.commands import AskApproval, Command, Finish
+from leadhand.core.plan_approval import (
     changed_plan,
     denied_plans,
     is_gated,
@@ -18,8 +18,8 @@ from leadhand.domain.plan_approval import (
     shown_order,
     unapproved,
 )
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.work_order import WorkOrder
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.work_order import WorkOrder
 
 DENIED = """\
 A person has denied the plans in `denied`, each for its `reason`. Make another plan, which respects every reason."""

@@ -1,4 +1,4 @@
-"""A flow of one run, with what follows it, as the domain and the engine use it."""
+"""A flow of one run, with what follows it, as the core and the engine use it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
-from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.run import Gap, RunDefinition
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
+from leadhand.core.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.run import Gap, RunDefinition
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.tool import ToolResult
+from leadhand.core.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
 from .desk import Code
 from .flow import Flow, Result
 from .run_view import AssignmentView, RunView
 
 if TYPE_CHECKING:
-    from leadhand.domain.document.report_task import ReportTask
+    from leadhand.core.document.report_task import ReportTask
 
 Fits = Callable[[Json], list[str]]
 """Return why a value does not fit what was asked for, one sentence each."""
@@ -166,7 +166,7 @@ class FlowPolicy:
             return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
 
     def task(self, state: RunState) -> ReportTask | None:
-        from leadhand.domain.document.report_task import ReportTask  # only reports have one
+        from leadhand.core.document.report_task import ReportTask  # only reports have one
 
         with self._calling("task"):
             task = self.flow.task(self.view(state))

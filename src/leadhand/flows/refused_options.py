@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import field_names, is_object, model_at
+from leadhand.core.errors import UsageError
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import field_names, is_object, model_at
 
 _NUMBERS = {
     **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), "number"),

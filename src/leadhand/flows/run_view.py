@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from leadhand.domain.errors import Failure
-from leadhand.domain.lifecycle import UNSUCCESSFUL
-from leadhand.domain.run import Follows
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.tool import Source
-from leadhand.domain.value import Json
-from leadhand.domain.work_result import Verdict
+from leadhand.core.errors import Failure
+from leadhand.core.lifecycle import UNSUCCESSFUL
+from leadhand.core.run import Follows
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.tool import Source
+from leadhand.core.value import Json
+from leadhand.core.work_result import Verdict
 
 OptionsT = TypeVar("OptionsT")
 CORRECTS = "$corrects"

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from leadhand.domain.advice import next_action
-from leadhand.domain.commands import Assign, Command, Outcome
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.outcome import may_be_used
-from leadhand.domain.run import Gap, Role
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, compact_json
-from leadhand.domain.work_result import BLOB_ABOVE
+from leadhand.core.advice import next_action
+from leadhand.core.commands import Assign, Command, Outcome
+from leadhand.core.errors import FailureClass
+from leadhand.core.outcome import may_be_used
+from leadhand.core.run import Gap, Role
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import Json, compact_json
+from leadhand.core.work_result import BLOB_ABOVE
 
 from .context_budget import context_budget, fitting, tokens
 from .desk import Code

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leadhand.domain.judgement import JudgedClaim, Judgement
-from leadhand.domain.state import RunState
+from leadhand.core.judgement import JudgedClaim, Judgement
+from leadhand.core.state import RunState
 from leadhand.verify.claims import claims_of_answer
 
 

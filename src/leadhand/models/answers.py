@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from leadhand.domain.conversation import ModelProfile, ModelRequest, OutputSpec, ToolCall, input_bound
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
+from leadhand.core.conversation import ModelProfile, ModelRequest, OutputSpec, ToolCall, input_bound
+from leadhand.core.limits import Usage
+from leadhand.core.value import DEEPEST, is_list, is_object, list_of
 
 _MOST_STARTS = 20
 _MOST_TOKENS = 1_000_000_000

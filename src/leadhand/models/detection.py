@@ -12,8 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
 from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, ollama_url

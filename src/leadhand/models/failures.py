@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import list_of, object_of
-from leadhand.domain.waits import LONGEST_WAIT_S
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.value import list_of, object_of
+from leadhand.core.waits import LONGEST_WAIT_S
 from leadhand.ports import ModelError
 
 from .answers import decode_json

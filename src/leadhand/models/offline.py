@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     ModelProfile,
     ModelReply,
@@ -18,10 +18,10 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.tool import GIVE_UP
-from leadhand.domain.value import fitting, object_of, text_of, texts_of
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.tool import GIVE_UP
+from leadhand.core.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rendering import reported

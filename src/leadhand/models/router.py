@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.errors import ConfigurationError
 from leadhand.ports import AnswerCache, Models
 
 from .failures import UNSENT, failed

@@ -1,6 +1,6 @@
 """Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
-from leadhand.domain.errors import AllowanceRefused, StaleAttempt
+from leadhand.core.errors import AllowanceRefused, StaleAttempt
 
 from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
 from .stores import (

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from leadhand.domain.asks import Ask
-from leadhand.domain.conversation import Message, ModelReply, ToolMessage
-from leadhand.domain.errors import Failure
-from leadhand.domain.tool import Effect, Source
-from leadhand.domain.value import Json, compact_json
+from leadhand.core.asks import Ask
+from leadhand.core.conversation import Message, ModelReply, ToolMessage
+from leadhand.core.errors import Failure
+from leadhand.core.tool import Effect, Source
+from leadhand.core.value import Json, compact_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

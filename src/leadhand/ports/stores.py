@@ -7,16 +7,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
 
-from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.run import EarlierFile
-from leadhand.domain.value import Json
+from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.run import EarlierFile
+from leadhand.core.value import Json
 
 if TYPE_CHECKING:
-    from leadhand.domain.access import ApiKey
-    from leadhand.domain.hosts import HostLine
-    from leadhand.domain.listing import RunListing, StoreInfo
-    from leadhand.domain.run_filter import RunFilter
-    from leadhand.domain.webhooks import Delivery, Webhook
+    from leadhand.core.access import ApiKey
+    from leadhand.core.hosts import HostLine
+    from leadhand.core.listing import RunListing, StoreInfo
+    from leadhand.core.run_filter import RunFilter
+    from leadhand.core.webhooks import Delivery, Webhook
 
 
 class AnswerCache(Protocol):
@@ -34,7 +34,7 @@ class AnswerCache(Protocol):
 class ContextStore(AnswerCache, Protocol):
     """Stores events: one append-only sequence for each run, from which everything else is computed.
 
-    Every method may raise StoreError, and NoSuchRun if it names a run (:mod:`leadhand.domain.errors`).
+    Every method may raise StoreError, and NoSuchRun if it names a run (:mod:`leadhand.core.errors`).
     """
 
     @property
@@ -58,10 +58,10 @@ class ContextStore(AnswerCache, Protocol):
         """Write events, all or none, and return their entries once they are committed.
 
         The order of calls is the order in the log. The call itself reserves the place; awaiting it waits for the
-        commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` if the run has a newer epoch.
+        commit. ``epoch`` fences decisions: raises :class:`~leadhand.core.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`AllowanceRefused` (see :mod:`leadhand.domain.allowance`). ``blobs`` (by digest) are stored with them.
+        :class:`AllowanceRefused` (see :mod:`leadhand.core.allowance`). ``blobs`` (by digest) are stored with them.
         """
         ...
 
@@ -79,7 +79,7 @@ class ContextStore(AnswerCache, Protocol):
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner is alive (also if that
+        Writes ``RunClaimed``. Raises :class:`~leadhand.core.errors.RunOwned` while its owner is alive (also if that
         is this host), and UsageError for a finished run, unless ``ended`` is set to reopen it.
         """
         ...
@@ -173,7 +173,7 @@ class FileIndex(Protocol):
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[EarlierFile]:
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
-        newest first. Left out are those of runs that :func:`~leadhand.domain.listing.may_share` excludes for a run with
+        newest first. Left out are those of runs that :func:`~leadhand.core.listing.may_share` excludes for a run with
         ``offline`` and ``documents``.
         """
         ...

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from leadhand.domain.approval import Preview
-from leadhand.domain.asks import Todo
-from leadhand.domain.commands import Policy, ProposedCall
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import AnyEvent, Entry
-from leadhand.domain.limits import Allowance, Usage
-from leadhand.domain.run import Role, RunDefinition
-from leadhand.domain.state import (
+from leadhand.core.approval import Preview
+from leadhand.core.asks import Todo
+from leadhand.core.commands import Policy, ProposedCall
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import AnyEvent, Entry
+from leadhand.core.limits import Allowance, Usage
+from leadhand.core.run import Role, RunDefinition
+from leadhand.core.state import (
     NOT_COMPACTED,
     ArtifactVersion,
     AssignmentState,
@@ -25,11 +25,11 @@ from leadhand.domain.state import (
     ModelTurn,
     RunState,
 )
-from leadhand.domain.tool import ToolResult, ToolSpec
-from leadhand.domain.value import Json
-from leadhand.domain.work_order import Assignment
-from leadhand.domain.work_result import ResultData
-from leadhand.domain.worker import WorkerDefinition, WorkerLimits
+from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.value import Json
+from leadhand.core.work_order import Assignment
+from leadhand.core.work_result import ResultData
+from leadhand.core.worker import WorkerDefinition, WorkerLimits
 from leadhand.flows.desk import Code
 
 from .cluster import Job
@@ -211,7 +211,7 @@ class Web(Protocol):
     """Calls public JSON services, within their usage policies.
 
     ``service`` names the rate limit gate and the cache of the call (``open-meteo``, ``valhalla``, ``osrm``,
-    ``nominatim``). Raises :class:`~leadhand.domain.errors.ToolError` (``transient``) if there is no response.
+    ``nominatim``). Raises :class:`~leadhand.core.errors.ToolError` (``transient``) if there is no response.
     """
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply: ...
@@ -245,7 +245,7 @@ class PartialResults(list[Page]):
 class Library(Protocol):
     """Finds and reads documents: pages of the web, a directory of the user's, or those that come with Leadhand.
 
-    Raises :class:`~leadhand.domain.errors.ToolError`.
+    Raises :class:`~leadhand.core.errors.ToolError`.
     """
 
     async def search(self, query: str, limit: int) -> Sequence[Page]:

@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from leadhand.app.keys import key_store
-from leadhand.domain.errors import LeadhandError
-from leadhand.domain.value import Json
+from leadhand.core.errors import LeadhandError
+from leadhand.core.value import Json
 from leadhand.server.access import Access
 from leadhand.server.problems import Problem, answer, invalid
 from leadhand.server.service import Service

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from leadhand.domain.events import Entry
-from leadhand.domain.state import RunState
-from leadhand.domain.view import AttemptStep, steps
+from leadhand.core.events import Entry
+from leadhand.core.state import RunState
+from leadhand.core.view import AttemptStep, steps
 from leadhand.engine.drafts import Draft
 
 EVERY_S = 0.05

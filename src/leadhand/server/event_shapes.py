@@ -8,8 +8,8 @@ from pydantic import ConfigDict, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from leadhand.domain.document.shapes import Document
-from leadhand.domain.events import Event
+from leadhand.core.document.shapes import Document
+from leadhand.core.events import Event
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.domain.approval import Approval
-from leadhand.domain.document.shapes import RunLimits
-from leadhand.domain.tool import Effect, ToolSpec
+from leadhand.core.approval import Approval
+from leadhand.core.document.shapes import RunLimits
+from leadhand.core.tool import Effect, ToolSpec
 
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"
 CREATED, FINISHED = "2026-11-21T17:04:51.872Z", "2026-11-21T17:04:52.001Z"

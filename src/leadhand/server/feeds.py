@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import Entry, RunFinished, RunReopened
-from leadhand.domain.run import ENDED
+from leadhand.core.document.event_line import event_line
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.events import Entry, RunFinished, RunReopened
+from leadhand.core.run import ENDED
 from leadhand.ports import ContextStore
 from leadhand.server.drafts import Draft, Drafts
 from leadhand.server.pages import Chunk, Pages, chunks

@@ -20,7 +20,7 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.engine.redaction import Redactor
 
 if TYPE_CHECKING:

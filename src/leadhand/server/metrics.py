@@ -11,12 +11,12 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
-from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.events import Entry
-from leadhand.domain.hosts import HostKind, HostLine, QueueInfo
-from leadhand.domain.limits import NANO, Usage
-from leadhand.domain.state import RunState
-from leadhand.domain.view import AssignmentSettled, CallStep, RunEnded, Step, steps
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.events import Entry
+from leadhand.core.hosts import HostKind, HostLine, QueueInfo
+from leadhand.core.limits import NANO, Usage
+from leadhand.core.state import RunState
+from leadhand.core.view import AssignmentSettled, CallStep, RunEnded, Step, steps
 
 OTHER = "other"
 """The label for a name that the run does not define."""

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from leadhand.domain.errors import LeadhandError, UnreadableRun, UsageError
+from leadhand.core.errors import LeadhandError, UnreadableRun, UsageError
 from leadhand.server.wording import fault_of, with_routes
 
 LOGGER = logging.getLogger("leadhand.server")

@@ -1,4 +1,4 @@
-"""The response models that only the HTTP API uses. Run documents and approval cards are values of the domain."""
+"""The response models that only the HTTP API uses. Run documents and approval cards are values of the core."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadhand.app.workers import WorkerDocument
-from leadhand.domain.access import Scope
-from leadhand.domain.document.event_line import Moment
-from leadhand.domain.document.evidence import EvidencePart
-from leadhand.domain.document.shapes import ApprovalCard, Document, RunDocument, RunLine, unset
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.hosts import HostLine, QueueInfo
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import Source, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.core.access import Scope
+from leadhand.core.document.event_line import Moment
+from leadhand.core.document.evidence import EvidencePart
+from leadhand.core.document.shapes import ApprovalCard, Document, RunDocument, RunLine, unset
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.hosts import HostLine, QueueInfo
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.value import Json
 from leadhand.server.event_shapes import EventDocument
 
 

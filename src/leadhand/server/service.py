@@ -22,14 +22,14 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
-from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
-from leadhand.domain.events import CancelRequested, Entry, PauseRequested
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json, object_of, text_of
-from leadhand.domain.view import CallStep, steps
+from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
+from leadhand.core.events import CancelRequested, Entry, PauseRequested
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.value import Json, object_of, text_of
+from leadhand.core.view import CallStep, steps
 from leadhand.ports import ClusterStore, KeyStore
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import Scope
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.server.connections import KEEP_ALIVE_S, Connection, most_connections
 
 HANGS_UP_AFTER_S = 3

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from leadhand.domain.errors import UnreadableRun
+from leadhand.core.errors import UnreadableRun
 from leadhand.server.drafts import Reading
 from leadhand.server.feeds import Feed, Feeds, as_json
 from leadhand.server.pages import CHUNK

@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
 
-from leadhand.domain.events import Entry
-from leadhand.domain.view import Change, Projection
+from leadhand.core.events import Entry
+from leadhand.core.view import Change, Projection
 from leadhand.ports import ContextStore
 
 KEPT_CHANGES = 1_000

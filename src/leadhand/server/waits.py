@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from collections import Counter
 
-from leadhand.domain.events import RunFinished, RunPaused, RunWaiting
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED, RunStatus
+from leadhand.core.events import RunFinished, RunPaused, RunWaiting
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import ContextStore
 
 _COMES_TO_REST = (RunFinished, RunPaused, RunWaiting)

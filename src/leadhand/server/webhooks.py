@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from leadhand.app.periodic import Periodic
-from leadhand.domain.access import Scope, allows
-from leadhand.domain.errors import ConfigurationError, ToolError
-from leadhand.domain.webhooks import Delivery, Webhook, signed_headers
+from leadhand.core.access import Scope, allows
+from leadhand.core.errors import ConfigurationError, ToolError
+from leadhand.core.webhooks import Delivery, Webhook, signed_headers
 from leadhand.ports import ContextStore, KeyStore, WebhookStore
 from leadhand.tools.web.fetching import PageFetcher, is_public
 

@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from leadhand.domain.artifact import ALGORITHM, digest_of, is_digest
-from leadhand.domain.errors import StoreError
+from leadhand.core.artifact import ALGORITHM, digest_of, is_digest
+from leadhand.core.errors import StoreError
 from leadhand.ports import ArtifactStore, ContextStore, HasArtifacts
 
 Answer = TypeVar("Answer")

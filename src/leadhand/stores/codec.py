@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
-from leadhand.domain.errors import RESTORE, StoreError, UnreadableRun, no_such_run
-from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry
-from leadhand.domain.value import DEEPEST, LARGEST
+from leadhand.core.errors import RESTORE, StoreError, UnreadableRun, no_such_run
+from leadhand.core.events import EVENT_TYPES, AnyEvent, Entry
+from leadhand.core.value import DEEPEST, LARGEST
 
 from .connection import Connection, Corrupt, Dialect
 from .large_values import pack, unpack, values_of

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 from .connection import Corrupt, Row
 

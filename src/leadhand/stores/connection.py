@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
-from leadhand.domain.errors import StoreError, UsageError
-from leadhand.domain.hosts import Announcement
+from leadhand.core.errors import StoreError, UsageError
+from leadhand.core.hosts import Announcement
 
 Row = tuple[Any, ...]
 
@@ -89,7 +89,7 @@ class Dialect(NamedTuple):
 class Connection(Protocol):
     """One session with a database, used by one thread at a time; the base class of both databases' sessions.
 
-    Every method but ``close`` raises :class:`~leadhand.domain.errors.StoreError`, or one of its kinds above.
+    Every method but ``close`` raises :class:`~leadhand.core.errors.StoreError`, or one of its kinds above.
     """
 
     @property

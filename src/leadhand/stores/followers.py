@@ -15,8 +15,8 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import Entry
+from leadhand.core.errors import StoreError
+from leadhand.core.events import Entry
 
 from .connection import Connection, Database, among
 from .threads import Service, Wakeups, copy_error

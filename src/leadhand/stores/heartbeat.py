@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
+from leadhand.core.errors import StoreError
+from leadhand.core.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
 
 from .connection import Connection, among
 from .ownership import new_host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from leadhand.domain.hosts import QueueInfo
+from leadhand.core.hosts import QueueInfo
 from leadhand.ports import DRIVE, Job
 
 from .connection import Connection, TryAgain

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from leadhand.domain.artifact import digest_of
-from leadhand.domain.work_result import BLOB_ABOVE
+from leadhand.core.artifact import digest_of
+from leadhand.core.work_result import BLOB_ABOVE
 
 from .connection import Connection, among
 

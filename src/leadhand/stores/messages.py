@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 from .connection import Connection, Database
 from .threads import Service, Wakeups

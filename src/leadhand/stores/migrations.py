@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 
 from .connection import Connection, Dialect
 
@@ -161,7 +161,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         )
         """,
         "CREATE INDEX cache_expiry ON cache (expires_at)",
-        # The fields of an approval that decide whether an event answers it; see domain/open_approvals.py.
+        # The fields of an approval that decide whether an event answers it; see core/open_approvals.py.
         """
         CREATE TABLE open_approvals (
             run_id TEXT NOT NULL,

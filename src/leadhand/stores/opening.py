@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from leadhand.domain.errors import ConfigurationError, StoreError
-from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
+from leadhand.core.errors import ConfigurationError, StoreError
+from leadhand.core.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Database
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now

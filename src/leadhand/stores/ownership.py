@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import Announcement
+from leadhand.core.errors import StoreError
+from leadhand.core.hosts import Announcement
 
 from .connection import Connection, close_in_forked_child
 

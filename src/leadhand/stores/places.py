@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from leadhand.domain.run import HIGHEST_PRIORITY
+from leadhand.core.run import HIGHEST_PRIORITY
 from leadhand.ports import Places
 
 from .connection import Connection, Hold, Table

@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.hosts import HEARTBEAT_LIMIT_S
+from leadhand.core.errors import StoreError
+from leadhand.core.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
 from .heartbeat import HeartbeatHold

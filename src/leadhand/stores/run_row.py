@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leadhand.domain.allowance import Account, Budget, ceilings, counted
-from leadhand.domain.events import AnyEvent, RunStarted
-from leadhand.domain.listing import REQUEST_SHOWN, listing_change
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.search import words_in
+from leadhand.core.allowance import Account, Budget, ceilings, counted
+from leadhand.core.events import AnyEvent, RunStarted
+from leadhand.core.listing import REQUEST_SHOWN, listing_change
+from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.search import words_in
 
 from .codec import moment, stored_tags
 from .connection import Row, Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 from .connection import Connection, Corrupt, Database
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import AnyEvent
-from leadhand.domain.listing import DRIVEN
-from leadhand.domain.search import SEARCHED, query_words, searched_words
+from leadhand.core.errors import StoreError
+from leadhand.core.events import AnyEvent
+from leadhand.core.listing import DRIVEN
+from leadhand.core.search import SEARCHED, query_words, searched_words
 
 from .codec import entries_of_run
 from .connection import Connection, Dialect, Table

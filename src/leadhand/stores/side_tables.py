@@ -8,8 +8,8 @@ import json
 import time
 from collections.abc import Sequence
 
-from leadhand.domain.errors import no_such_run
-from leadhand.domain.value import Json
+from leadhand.core.errors import no_such_run
+from leadhand.core.value import Json
 
 from .connection import Connection, Dialect, among
 

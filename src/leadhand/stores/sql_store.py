@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from leadhand.domain.allowance import METERED
-from leadhand.domain.errors import StoreError, no_such_run
-from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
-from leadhand.domain.hosts import Announcement, HostLine, QueueInfo
-from leadhand.domain.listing import RunListing, StoreInfo, may_share
-from leadhand.domain.run import EarlierFile
-from leadhand.domain.run_filter import RunFilter
-from leadhand.domain.value import Json
+from leadhand.core.allowance import METERED
+from leadhand.core.errors import StoreError, no_such_run
+from leadhand.core.events import AnyEvent, Entry, LimitsChanged, RunStarted
+from leadhand.core.hosts import Announcement, HostLine, QueueInfo
+from leadhand.core.listing import RunListing, StoreInfo, may_share
+from leadhand.core.run import EarlierFile
+from leadhand.core.run_filter import RunFilter
+from leadhand.core.value import Json
 from leadhand.ports import ArtifactStore, Job, Places
 
 from . import search_index, side_tables, upkeep

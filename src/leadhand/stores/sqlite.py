@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 from . import one_statement
 from .artifacts import opened

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 
 from .connection import Connection, Database, Unavailable
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from leadhand.domain.allowance import UNLIMITED, ZERO, Account, Reservation
-from leadhand.domain.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
-from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.webhooks import SENT
+from leadhand.core.allowance import UNLIMITED, ZERO, Account, Reservation
+from leadhand.core.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
+from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.webhooks import SENT
 from leadhand.ports import Job
 
 from . import changes

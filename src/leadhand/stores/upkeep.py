@@ -16,8 +16,8 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from leadhand.domain.errors import RunOwned, StoreError, UsageError, no_such_run
-from leadhand.domain.run import ENDED
+from leadhand.core.errors import RunOwned, StoreError, UsageError, no_such_run
+from leadhand.core.run import ENDED
 
 from .artifacts import FileArtifacts
 from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among, wait_to_repeat

@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Generator, Iterable
 from datetime import datetime
 
-from leadhand.domain.errors import StoreError
-from leadhand.domain.events import Entry
-from leadhand.domain.webhooks import Delivery, Webhook, message_body, messages
+from leadhand.core.errors import StoreError
+from leadhand.core.events import Entry
+from leadhand.core.webhooks import Delivery, Webhook, message_body, messages
 
 from .codec import moment, read_moment, stored
 from .connection import Connection, Row, Table

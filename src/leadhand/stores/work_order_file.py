@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from leadhand.domain.document.work_states import IssuedOrder, work_order, work_state
-from leadhand.domain.state import RunState
+from leadhand.core.document.work_states import IssuedOrder, work_order, work_state
+from leadhand.core.state import RunState
 
 LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2

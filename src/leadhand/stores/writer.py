@@ -18,8 +18,8 @@ from operator import itemgetter
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from leadhand.domain.errors import LeadhandError, StoreError
-from leadhand.domain.events import Entry
+from leadhand.core.errors import LeadhandError, StoreError
+from leadhand.core.events import Entry
 
 from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, wait_to_repeat
 from .schema import VERSION, migrate, version_of

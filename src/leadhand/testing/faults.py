@@ -15,7 +15,7 @@ from email.utils import format_datetime
 from enum import StrEnum
 from typing import Any
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelRequest,
@@ -25,9 +25,9 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
 from leadhand.ports import ModelError, Models
 

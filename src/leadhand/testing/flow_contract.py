@@ -16,20 +16,20 @@ from typing import Any, ClassVar
 
 import pytest
 
-from leadhand.domain import commands as do
-from leadhand.domain import events as ev
-from leadhand.domain.conversation import AssistantMessage
-from leadhand.domain.decide import decide, due, when_idle
-from leadhand.domain.errors import Failure, FailureClass, UsageError
-from leadhand.domain.evolve import evolve, replay
-from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.rights import tools_of_role
-from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import objects_of
-from leadhand.domain.work_order import OpenCall
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.conversation import AssistantMessage
+from leadhand.core.decide import decide, due, when_idle
+from leadhand.core.errors import Failure, FailureClass, UsageError
+from leadhand.core.evolve import evolve, replay
+from leadhand.core.ids import model_call_id, tool_call_id
+from leadhand.core.rights import tools_of_role
+from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.value import objects_of
+from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelReply,
@@ -40,9 +40,9 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.errors import NEXT_ACTION, FailureClass
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.work_order import Plan
+from leadhand.core.errors import NEXT_ACTION, FailureClass
+from leadhand.core.tool import ToolSpec
+from leadhand.core.work_order import Plan
 from leadhand.ports import ModelError, Models
 
 from .faults import FAULTS, Fault, fault

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.core.value import object_of, objects_of, text_of
 
 from .faults import Fault, Serving, Servings, completion, refusal, request_of
 from .faults import Served as Served

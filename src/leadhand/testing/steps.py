@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.work_order.briefs import chosen_results
 from leadhand.models.answers import decode_object
 from leadhand.models.failures import unfinished

@@ -11,11 +11,11 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, ge
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from leadhand.domain.errors import FailureClass, ToolError, UsageError
-from leadhand.domain.frozen import thawed
-from leadhand.domain.text import check_names
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.tool_limits import (
+from leadhand.core.errors import FailureClass, ToolError, UsageError
+from leadhand.core.frozen import thawed
+from leadhand.core.text import check_names
+from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.core.tool_limits import (
     HOW_AT_ONCE,
     HOW_CACHE,
     HOW_RATE,
@@ -24,7 +24,7 @@ from leadhand.domain.tool_limits import (
     lifetime_s,
     seconds_between,
 )
-from leadhand.domain.value import Json, JsonSchemaWriter, is_number, shown
+from leadhand.core.value import Json, JsonSchemaWriter, is_number, shown
 from leadhand.ports import Previewer, ToolContext
 
 _P = ParamSpec("_P")
@@ -250,7 +250,7 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param version: the version of the code, for the cache. Without it, any change to the function's source makes
         earlier results useless.
 
-    Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name, and for what is not a function.
+    Raises :class:`~leadhand.core.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
     known = [name for name, each in inspect.signature(Tool).parameters.items() if each.kind is each.KEYWORD_ONLY]
     check_names("@tool", policy, known)

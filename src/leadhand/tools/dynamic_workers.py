@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.domain.approval import Preview
-from leadhand.domain.asks import DefineWorker, Delegate
-from leadhand.domain.errors import FailureClass, ToolError, UsageError
-from leadhand.domain.text import did_you_mean, is_blank
-from leadhand.domain.tool import DYNAMIC_WORKERS, ToolReturn
-from leadhand.domain.value import Json, compact_json, one_line
-from leadhand.domain.worker import WorkerDefinition
+from leadhand.core.approval import Preview
+from leadhand.core.asks import DefineWorker, Delegate
+from leadhand.core.errors import FailureClass, ToolError, UsageError
+from leadhand.core.text import did_you_mean, is_blank
+from leadhand.core.tool import DYNAMIC_WORKERS, ToolReturn
+from leadhand.core.value import Json, compact_json, one_line
+from leadhand.core.worker import WorkerDefinition
 from leadhand.engine.gate import input_of
 from leadhand.ports import Caller, ToolContext, Workshop
 from leadhand.tools.decorator import Tool, tool

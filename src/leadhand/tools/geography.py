@@ -8,8 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from leadhand.domain.errors import ToolError
-from leadhand.domain.value import Json
+from leadhand.core.errors import ToolError
+from leadhand.core.value import Json
 
 Mode = Literal["drive", "walk", "bicycle"]
 """How people get from one place to another."""

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Literal
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext, WebReply
 
 from .geography import Place

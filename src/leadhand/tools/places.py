@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from leadhand.domain.errors import ToolError
+from leadhand.core.errors import ToolError
 from leadhand.ports import ToolContext
 
 from .geography import Place, distance_km, fold, is_said_of, place_at, without_article

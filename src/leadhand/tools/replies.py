@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.value import Json, object_of
-from leadhand.domain.waits import header, retry_after
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.value import Json, object_of
+from leadhand.core.waits import header, retry_after
 from leadhand.ports import WebReply
 
 from .services import SERVICES

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leadhand.domain.errors import ToolError
-from leadhand.domain.tool import Source
-from leadhand.domain.value import Json, object_of
+from leadhand.core.errors import ToolError
+from leadhand.core.tool import Source
+from leadhand.core.value import Json, object_of
 from leadhand.ports import ToolContext, WebReply
 
 from .geography import Mode, Place

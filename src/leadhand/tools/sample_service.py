@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from leadhand.domain.value import Json
+from leadhand.core.value import Json
 from leadhand.ports import WebReply
 
 from .gazetteer import sights_named, timezone_at, towns_beginning, towns_named

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from leadhand.domain.tool import Source
+from leadhand.core.tool import Source
 
 OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
 """The credit that the Open Database License requires."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.run import WILDCARDS
-from leadhand.domain.tool import DYNAMIC_WORKERS, ToolSpec
-from leadhand.domain.tool_limits import ToolSettings, applied
+from leadhand.core.errors import UsageError
+from leadhand.core.run import WILDCARDS
+from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
+from leadhand.core.tool_limits import ToolSettings, applied
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import Tool
 

@@ -8,9 +8,9 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field
 
-from leadhand.domain.errors import ToolError
-from leadhand.domain.tool import Source, ToolReturn
-from leadhand.domain.value import Json
+from leadhand.core.errors import ToolError
+from leadhand.core.tool import Source, ToolReturn
+from leadhand.core.value import Json
 from leadhand.ports import ToolContext
 
 from .geography import Place

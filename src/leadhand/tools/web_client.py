@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.value import Json
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.value import Json
 from leadhand.ports import AnswerCache, WebReply
 
 from .services import SERVICES, Service

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
-from leadhand.domain.judgement import Claim
-from leadhand.domain.text import late_pattern
-from leadhand.domain.value import Json, is_list, is_object
+from leadhand.core.judgement import Claim
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json, is_list, is_object
 
 FEWEST_WORDS = 5
 """Words from which on a quotation has to be in what it cites; a shorter one is a hint for the judge."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from leadhand.domain.judgement import DOUBTED, Claim, ClaimVerdict, Doubt
-from leadhand.domain.value import Json, Value, compact_json, list_of, object_of
+from leadhand.core.judgement import DOUBTED, Claim, ClaimVerdict, Doubt
+from leadhand.core.value import Json, Value, compact_json, list_of, object_of
 
 from .exact import hints_of, plain, text_of_evidence
 from .material import Material

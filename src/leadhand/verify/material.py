@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.evidence import approval_note
-from leadhand.domain.judgement import Claim
-from leadhand.domain.outcome import may_be_used, own_sources, source_numbers, sources_of
-from leadhand.domain.passages import Passage
-from leadhand.domain.rights import call_of
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.tool import Effect
-from leadhand.domain.value import Json, is_list, is_object
-from leadhand.domain.work_result import blob_reference
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.evidence import approval_note
+from leadhand.core.judgement import Claim
+from leadhand.core.outcome import may_be_used, own_sources, source_numbers, sources_of
+from leadhand.core.passages import Passage
+from leadhand.core.rights import call_of
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.work_result import blob_reference
 
 from .exact import text_of_evidence
 

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.judgement import Check
-from leadhand.domain.run import Role
+from leadhand.core.errors import UsageError
+from leadhand.core.judgement import Check
+from leadhand.core.run import Role
 
 JUDGE, CONFIRM = "judge", "confirm"
 """The role that judges an answer, and the one that confirms what a judge says is missing."""

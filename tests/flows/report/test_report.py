@@ -9,7 +9,7 @@ import pytest
 
 from flows.judges import assignment_of, briefs, judge
 from leadhand import Leadhand, RunStatus, tool
-from leadhand.domain.judgement import ClaimVerdict
+from leadhand.core.judgement import ClaimVerdict
 from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
 from .reports import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.judges import contradicting, judging
 from leadhand import ToolReturn
-from leadhand.domain.run import Role, RunDefinition
+from leadhand.core.run import Role, RunDefinition
 from leadhand.flows import AssignmentView
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract

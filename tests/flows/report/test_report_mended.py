@@ -10,7 +10,7 @@ import pytest
 
 from flows.judges import briefs
 from leadhand import Leadhand, RunStatus
-from leadhand.domain.conversation import ModelProfile
+from leadhand.core.conversation import ModelProfile
 from leadhand.flows.report.offline import NOTHING_ELSE, SECTIONS
 from leadhand.testing.scripted_model import ScriptedModel
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.judges import Wrong
 from leadhand import Answer, Leadhand, ToolReturn, tool
-from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ModelRequest, ToolMessage
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 
 QUESTION = "What does a heat pump in an old house cost?"

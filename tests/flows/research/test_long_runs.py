@@ -10,7 +10,7 @@ import pytest
 
 from flows.judges import briefs, judge
 from leadhand import RunStatus
-from leadhand.domain.conversation import ModelRequest, ToolMessage, UserMessage
+from leadhand.core.conversation import ModelRequest, ToolMessage, UserMessage
 from leadhand.engine.conversation import Conversation
 from leadhand.testing.scripted_model import calls, calls_all, fails
 

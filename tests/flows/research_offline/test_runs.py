@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, Leadhand, RunStatus
-from leadhand.domain.tool import ToolSpec
+from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
 from leadhand.flows.research.answer import MORE_SOURCES

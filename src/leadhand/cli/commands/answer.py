@@ -14,7 +14,7 @@ from leadhand.cli.errors import Exit
 from leadhand.cli.options import DriverFlags, Flag, Output, RunId, SameTools, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
-from leadhand.domain.errors import RunOwned
+from leadhand.core.errors import RunOwned
 from leadhand.runs import Run
 
 

@@ -19,9 +19,9 @@ from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reade
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
-from leadhand.domain.errors import UsageError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED, RunStatus
+from leadhand.core.errors import UsageError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import ENDED, RunStatus
 
 SETTLED_WITHIN_S = 2.0
 POLL_S = 0.05

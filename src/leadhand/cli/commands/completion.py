@@ -8,7 +8,7 @@ from leadhand.app.formatting import clean, one_line, short_id
 from leadhand.cli.completion import RUNS, script
 from leadhand.cli.options import Flag, StoreFlags, open_reader
 from leadhand.cli.terminal.streams import write
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 MOST_RUNS = 50

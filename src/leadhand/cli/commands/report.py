@@ -12,7 +12,7 @@ from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Groups, Job
 from leadhand.cli.flag_values import flow_options
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
-from leadhand.domain.errors import UsageError
+from leadhand.core.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
 

@@ -33,9 +33,9 @@ from leadhand.cli.options import (
     open_reader,
 )
 from leadhand.cli.terminal.streams import err_is_terminal, say
-from leadhand.domain.errors import UsageError
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ApprovalPolicy
+from leadhand.core.errors import UsageError
+from leadhand.core.state import RunState
+from leadhand.core.tool import ApprovalPolicy
 from leadhand.runs import Run
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'

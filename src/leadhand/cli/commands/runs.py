@@ -38,11 +38,11 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.domain.document.run_document import run_line
-from leadhand.domain.errors import UsageError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
-from leadhand.domain.run_filter import RunFilter, RunSort
+from leadhand.core.document.run_document import run_line
+from leadhand.core.errors import UsageError
+from leadhand.core.listing import RunListing
+from leadhand.core.run import RunStatus
+from leadhand.core.run_filter import RunFilter, RunSort
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 

@@ -33,12 +33,12 @@ from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
-from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import UnreadableRun, UsageError
-from leadhand.domain.events import CancelRequested, PauseRequested
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolSpec
+from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.errors import UnreadableRun, UsageError
+from leadhand.core.events import CancelRequested, PauseRequested
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolSpec
 from leadhand.runs import Run
 
 Subtask = Annotated[str, Flag("The subtask, by its key, such as wo-001.0.", "KEY")]

@@ -49,17 +49,17 @@ from leadhand.cli.terminal.streams import (
     write_line,
     write_paged,
 )
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.document.work_states import work_order, work_state
-from leadhand.domain.errors import UsageError
-from leadhand.domain.hosts import HostWait
-from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.listing import RunListing
-from leadhand.domain.questions import open_question
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.view import cause_word, status_word
-from leadhand.domain.work_result import VerdictKind
+from leadhand.core.document.event_line import event_line
+from leadhand.core.document.work_states import work_order, work_state
+from leadhand.core.errors import UsageError
+from leadhand.core.hosts import HostWait
+from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.listing import RunListing
+from leadhand.core.questions import open_question
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.view import cause_word, status_word
+from leadhand.core.work_result import VerdictKind
 
 MOST_LISTED = 12
 """Assignments of an order that ``runs show`` lists, at most, unless all are asked for."""

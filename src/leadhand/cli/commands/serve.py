@@ -23,7 +23,7 @@ from leadhand.cli.options import (
 )
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 
 PORT = 8_700
 

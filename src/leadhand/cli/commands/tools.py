@@ -15,9 +15,9 @@ from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Debug, Documents, Flag, OnlyDocuments, ProjectFlags, StoreFlags, Tools, open_lead
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
-from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ToolReturn, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.core.errors import UsageError
+from leadhand.core.tool import ToolReturn, ToolSpec
+from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems, schema_problems
 from leadhand.tools.toolbox import Toolbox
 

@@ -20,9 +20,9 @@ from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, Stor
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
-from leadhand.domain.errors import NoSuchRun, UsageError
-from leadhand.domain.run import ENDED
-from leadhand.domain.text import did_you_mean
+from leadhand.core.errors import NoSuchRun, UsageError
+from leadhand.core.run import ENDED
+from leadhand.core.text import did_you_mean
 
 
 async def runs_delete(

@@ -9,8 +9,8 @@ from typing import Annotated
 from leadhand.cli.options import Documents, DriverFlags, Flag, ModelFlags, Tools, open_lead
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
-from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.hosts import HostKind
+from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.hosts import HostKind
 
 GRACE_S = 30.0
 LONGEST_GRACE_S = 86_400.0

@@ -17,7 +17,7 @@ from leadhand.cli.options import Debug, Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say, write, write_json
-from leadhand.domain.errors import LeadhandError, UsageError
+from leadhand.core.errors import LeadhandError, UsageError
 
 HEADINGS = ("NAME", "SOURCE", "FILE", "DESCRIPTION")
 Name = Annotated[str, Flag("The worker.")]

@@ -12,11 +12,11 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.plan_text import plan_lines
-from leadhand.domain.approval import Approval, Preview
-from leadhand.domain.ids import assignment_of
-from leadhand.domain.listing import is_subtask
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json
+from leadhand.core.approval import Approval, Preview
+from leadhand.core.ids import assignment_of
+from leadhand.core.listing import is_subtask
+from leadhand.core.state import RunState
+from leadhand.core.value import Json
 
 MAX_VALUE = 4_000
 """Maximum characters of one argument; ``approvals list --json`` shows all of them."""

@@ -20,10 +20,10 @@ from rich.text import Text
 from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
 from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
-from leadhand.domain.events import AttemptScheduled, Entry
-from leadhand.domain.limits import usd
-from leadhand.domain.view import Tone
-from leadhand.domain.view.shapes import AssignmentPart
+from leadhand.core.events import AttemptScheduled, Entry
+from leadhand.core.limits import usd
+from leadhand.core.view import Tone
+from leadhand.core.view.shapes import AssignmentPart
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12

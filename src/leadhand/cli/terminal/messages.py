@@ -26,8 +26,8 @@ from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
-from leadhand.domain.approval import ApprovalStatus, approval_id
-from leadhand.domain.document.evidence import (
+from leadhand.core.approval import ApprovalStatus, approval_id
+from leadhand.core.document.evidence import (
     calls_made,
     causes_of,
     done_calls,
@@ -35,12 +35,12 @@ from leadhand.domain.document.evidence import (
     failure_part,
     outcome_part,
 )
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.limits import usd
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import CitedSource, RunDefinition, RunStatus
-from leadhand.domain.run_filter import duration_s
-from leadhand.domain.state import RunState
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.limits import usd
+from leadhand.core.listing import RunListing
+from leadhand.core.run import CitedSource, RunDefinition, RunStatus
+from leadhand.core.run_filter import duration_s
+from leadhand.core.state import RunState
 from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
 from leadhand.stores.opening import database_at

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadhand.app.formatting import count, duration, money
-from leadhand.domain.document.model_call import ModelCallDocument, WrittenCall
+from leadhand.core.document.model_call import ModelCallDocument, WrittenCall
 
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:

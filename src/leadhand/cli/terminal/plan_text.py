@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadhand.domain.ids import split_key
-from leadhand.domain.ordered_calls import written_call
-from leadhand.domain.value import compact_json, list_of, object_of, objects_of, text_of
+from leadhand.core.ids import split_key
+from leadhand.core.ordered_calls import written_call
+from leadhand.core.value import compact_json, list_of, object_of, objects_of, text_of
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:

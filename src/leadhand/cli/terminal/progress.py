@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
-from leadhand.domain.events import AttemptStarted, Entry, NoteEmitted
-from leadhand.domain.ids import assignment_of, split_attempt
-from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
-from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
-from leadhand.domain.work_order import ANSWERED_BY_RUN
+from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
+from leadhand.core.ids import assignment_of, split_attempt
+from leadhand.core.view import Change, Level, Projection, Tone, ViewDocument
+from leadhand.core.view.shapes import AssignmentPart, AttemptPart
+from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
 """Finished assignments that are kept for display."""

@@ -15,12 +15,12 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.domain.approval import Preview
-from leadhand.domain.errors import ToolError, UsageError
-from leadhand.domain.question import Question
-from leadhand.domain.questions import open_question
-from leadhand.domain.state import RunState
-from leadhand.domain.value import Json
+from leadhand.core.approval import Preview
+from leadhand.core.errors import ToolError, UsageError
+from leadhand.core.question import Question
+from leadhand.core.questions import open_question
+from leadhand.core.state import RunState
+from leadhand.core.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
 ALLOW_PLAN = "yes, no, or later?"

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, TextIO, cast
 
 from leadhand.app.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
-from leadhand.domain.errors import LeadhandError
+from leadhand.core.errors import LeadhandError
 
 
 class _Streams:

@@ -8,9 +8,8 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any
 
-from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.errors import LeadhandError, StaleAttempt, StoreError
-from leadhand.domain.events import (
+from leadhand.core.errors import LeadhandError, StaleAttempt, StoreError
+from leadhand.core.events import (
     AnyEvent,
     AttemptLost,
     AttemptParked,
@@ -20,11 +19,12 @@ from leadhand.domain.events import (
     AttemptStarted,
     Entry,
 )
-from leadhand.domain.hosts import HostLine
-from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.limits import CONCURRENCY
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.hosts import HostLine
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.limits import CONCURRENCY
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host
 from leadhand.ports import Clock, ClusterStore, Job, Work
 

@@ -7,15 +7,15 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
-from leadhand.domain.commands import FlowError, Policy
-from leadhand.domain.errors import LeadhandError
-from leadhand.domain.events import AttemptSettled, Entry
-from leadhand.domain.evolve import fold
-from leadhand.domain.evolve.attempts import ended_by
-from leadhand.domain.ids import assignment_of, split_attempt
-from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
+from leadhand.core.commands import FlowError, Policy
+from leadhand.core.errors import LeadhandError
+from leadhand.core.events import AttemptSettled, Entry
+from leadhand.core.evolve import fold
+from leadhand.core.evolve.attempts import ended_by
+from leadhand.core.ids import assignment_of, split_attempt
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 from leadhand.engine.work import work_of
 from leadhand.ports import ContextStore
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from leadhand.domain.hosts import HostLine
-from leadhand.domain.run import RunDefinition
+from leadhand.core.hosts import HostLine
+from leadhand.core.run import RunDefinition
 from leadhand.ports import CARRY_OUT, Job, Work
 
 LARGEST_JOB = 25

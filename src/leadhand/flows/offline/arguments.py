@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import list_of, object_of, objects_of, text_of, texts_of
 
 from .clauses import Clause
 from .tokens import Text, tokenize

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.passages import message_of
-from leadhand.domain.value import Json, is_object, object_of, text_of
-from leadhand.domain.view.texts import line
+from leadhand.core.conversation import ToolMessage
+from leadhand.core.passages import message_of
+from leadhand.core.value import Json, is_object, object_of, text_of
+from leadhand.core.view.texts import line
 
 from .rule import OfflineRequest, Reply
 

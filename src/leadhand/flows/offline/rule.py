@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from leadhand.domain.conversation import Message, ToolMessage
-from leadhand.domain.tool import GIVE_UP, GIVES_UP, ToolSpec
+from leadhand.core.conversation import Message, ToolMessage
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ToolSpec
 
 
 class Call(NamedTuple):

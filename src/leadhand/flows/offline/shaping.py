@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from leadhand.domain.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
 
 from .rule import OfflineRequest, Reply
 

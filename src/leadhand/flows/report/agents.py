@@ -10,10 +10,10 @@ from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from leadhand.domain.errors import FailureClass, ToolError, UsageError
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json, Unfit, is_list, is_object, object_of
+from leadhand.core.errors import FailureClass, ToolError, UsageError
+from leadhand.core.text import did_you_mean
+from leadhand.core.tool import ToolResult
+from leadhand.core.value import Json, Unfit, is_list, is_object, object_of
 from leadhand.flows.desk import Code, Desk
 
 from .options import Stage, TaskField

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.passages import Passage
-from leadhand.domain.state import AssignmentState
+from leadhand.core.passages import Passage
+from leadhand.core.state import AssignmentState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief

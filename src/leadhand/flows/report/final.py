@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.domain.advice import next_action
-from leadhand.domain.commands import Cited, Outcome
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import gap
-from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.core.advice import next_action
+from leadhand.core.commands import Cited, Outcome
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.outcome import gap
+from leadhand.core.run import Gap
+from leadhand.core.state import AssignmentState, RunState
 from leadhand.verify.roles import JUDGE
 
 from .judging import judged

@@ -16,16 +16,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.domain.commands import Assign, Command, Finish, Outcome
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.ids import page_id
-from leadhand.domain.passages import passages_in
-from leadhand.domain.plan_approval import is_gated, plan_number, plan_refused
-from leadhand.domain.run import Role
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.tool import Effect
-from leadhand.domain.value import Json, object_of, objects_of
-from leadhand.domain.work_result import blob_reference
+from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import page_id
+from leadhand.core.passages import passages_in
+from leadhand.core.plan_approval import is_gated, plan_number, plan_refused
+from leadhand.core.run import Role
+from leadhand.core.state import AssignmentState
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, object_of, objects_of
+from leadhand.core.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply

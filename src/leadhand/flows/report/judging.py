@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.value import object_of
+from leadhand.core.errors import FailureClass
+from leadhand.core.state import AssignmentState
+from leadhand.core.value import object_of
 from leadhand.flows.draft_judging import Remark
 
 from .options import Stage

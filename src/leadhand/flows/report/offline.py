@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.domain.passages import Passage, passages_in
-from leadhand.domain.tool import GIVE_UP, Source, ToolResult
-from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.passages import Passage, passages_in
+from leadhand.core.tool import GIVE_UP, Source, ToolResult
+from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from leadhand.domain.errors import UsageError
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.value import Value, unset
+from leadhand.core.errors import UsageError
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import Value, unset
 from leadhand.flows.flow import Flow
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"

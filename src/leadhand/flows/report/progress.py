@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from leadhand.domain.ids import page_id
-from leadhand.domain.judgement import Claim
-from leadhand.domain.passages import Passage
-from leadhand.domain.plan_approval import plan_number
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import list_of, object_of, objects_of, text_of
+from leadhand.core.ids import page_id
+from leadhand.core.judgement import Claim
+from leadhand.core.passages import Passage
+from leadhand.core.plan_approval import plan_number
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.run_view import RunView
 from leadhand.verify.claims import claims_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from leadhand.domain.citations import citations_in
-from leadhand.domain.passages import Passage
+from leadhand.core.citations import citations_in
+from leadhand.core.passages import Passage
 
 from .progress import Item
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.core.run import ALL_TOOLS, Role
 from leadhand.flows.flow import instructions_in
 
 from .agents import AgentResult, BoundAgent

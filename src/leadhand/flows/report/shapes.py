@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from pydantic import ConfigDict, Field
 
-from leadhand.domain.passages import Passage
-from leadhand.domain.value import Value
+from leadhand.core.passages import Passage
+from leadhand.core.value import Value
 
 MOST_QUESTIONS = 12
 

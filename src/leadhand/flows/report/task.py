@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from leadhand.domain.state import AssignmentState
+from leadhand.core.state import AssignmentState
 
 from .final import final_report
 from .judging import Judged, judged

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.domain.advice import next_action
-from leadhand.domain.commands import Cited, Outcome
-from leadhand.domain.decide.asks import NO_MORE_CHILDREN
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.evolve.calls import CHILD_FAILED
-from leadhand.domain.outcome import gap_of
-from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState
+from leadhand.core.advice import next_action
+from leadhand.core.commands import Cited, Outcome
+from leadhand.core.decide.asks import NO_MORE_CHILDREN
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.evolve.calls import CHILD_FAILED
+from leadhand.core.outcome import gap_of
+from leadhand.core.run import Gap
+from leadhand.core.state import AssignmentState
 from leadhand.flows.report.final import failure_gap
 from leadhand.flows.report.rendering import Numbered, body, numbered
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.value import compact_json
+from leadhand.core.state import AssignmentState
+from leadhand.core.value import compact_json
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief

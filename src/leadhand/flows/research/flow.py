@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.artifact import MEMORY
-from leadhand.domain.citations import citations_in
-from leadhand.domain.commands import Assign, Command, Finish, Outcome
-from leadhand.domain.errors import UsageError
-from leadhand.domain.passages import message_of, passages_in
-from leadhand.domain.run import Role
-from leadhand.domain.state import AssignmentState
-from leadhand.domain.tool import ToolResult
-from leadhand.domain.value import Json, compact_json, object_of, text_of
+from leadhand.core.artifact import MEMORY
+from leadhand.core.citations import citations_in
+from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.errors import UsageError
+from leadhand.core.passages import message_of, passages_in
+from leadhand.core.run import Role
+from leadhand.core.state import AssignmentState
+from leadhand.core.tool import ToolResult
+from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
 from leadhand.flows.run_view import AssignmentView, RunView

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.domain.artifact import MEMORY
-from leadhand.domain.conversation import AssistantMessage, Message, ToolMessage
-from leadhand.domain.passages import Passage
-from leadhand.domain.value import Json, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.domain.view.texts import line
+from leadhand.core.artifact import MEMORY
+from leadhand.core.conversation import AssistantMessage, Message, ToolMessage
+from leadhand.core.passages import Passage
+from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.view.texts import line
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import FUNCTION, GREETINGS

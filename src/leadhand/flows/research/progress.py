@@ -11,10 +11,10 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from leadhand.domain.citations import citations_in
-from leadhand.domain.passages import Passage, digest_of
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.core.citations import citations_in
+from leadhand.core.passages import Passage, digest_of
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.report.progress import in_order
 from leadhand.flows.run_view import RunView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from leadhand.domain.run import OWN_TOOLS, Role
+from leadhand.core.run import OWN_TOOLS, Role
 from leadhand.flows.flow import instructions_in
 
 from .options import LEAD, SUBAGENT, WRITER, Options

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from leadhand.domain.artifact import MEMORY, confined
-from leadhand.domain.passages import Passage
-from leadhand.domain.value import Value, is_object
+from leadhand.core.artifact import MEMORY, confined
+from leadhand.core.passages import Passage
+from leadhand.core.value import Value, is_object
 
 
 class Task(Value):

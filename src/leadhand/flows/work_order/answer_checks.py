@@ -9,16 +9,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from leadhand.domain.commands import ProposedCall
-from leadhand.domain.evolve.begun import next_order_id
-from leadhand.domain.ids import page_id
-from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.plan_approval import plan_number
-from leadhand.domain.state import RunState
-from leadhand.domain.text import is_blank
-from leadhand.domain.value import Json, Value, is_object, object_of
-from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
-from leadhand.domain.work_result import Review, VerdictKind
+from leadhand.core.commands import ProposedCall
+from leadhand.core.evolve.begun import next_order_id
+from leadhand.core.ids import page_id
+from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.plan_approval import plan_number
+from leadhand.core.state import RunState
+from leadhand.core.text import is_blank
+from leadhand.core.value import Json, Value, is_object, object_of
+from leadhand.core.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
+from leadhand.core.work_result import Review, VerdictKind
 
 from .results import is_exact, subtasks, without_verdict
 from .roles import RoleName

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.domain.advice import next_action
-from leadhand.domain.evidence import approval_note
-from leadhand.domain.outcome import source_numbers
-from leadhand.domain.questions import replied
-from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState, MadeCall, RunState
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
-from leadhand.domain.work_order import Assignment, Subtask, result_reference
-from leadhand.domain.work_result import blob_reference
+from leadhand.core.advice import next_action
+from leadhand.core.evidence import approval_note
+from leadhand.core.outcome import source_numbers
+from leadhand.core.questions import replied
+from leadhand.core.run import Gap
+from leadhand.core.state import AssignmentState, MadeCall, RunState
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
+from leadhand.core.work_order import Assignment, Subtask, result_reference
+from leadhand.core.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import result_facts

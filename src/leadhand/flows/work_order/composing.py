@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.domain import commands as do
-from leadhand.domain.advice import next_action
-from leadhand.domain.outcome import own_sources, source_numbers
-from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.core import commands as do
+from leadhand.core.advice import next_action
+from leadhand.core.outcome import own_sources, source_numbers
+from leadhand.core.run import Gap
+from leadhand.core.state import AssignmentState, RunState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 
 from . import briefs

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from leadhand.domain import commands as do
-from leadhand.domain.commands import Outcome, ProposedCall
-from leadhand.domain.ids import page_id
-from leadhand.domain.plan_approval import plan_number
-from leadhand.domain.run import Role
-from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.value import Json
-from leadhand.domain.work_order import WorkOrder
-from leadhand.domain.work_result import Review
+from leadhand.core import commands as do
+from leadhand.core.commands import Outcome, ProposedCall
+from leadhand.core.ids import page_id
+from leadhand.core.plan_approval import plan_number
+from leadhand.core.run import Role
+from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.value import Json
+from leadhand.core.work_order import WorkOrder
+from leadhand.core.work_result import Review
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView

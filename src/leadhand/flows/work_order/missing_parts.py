@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.domain import commands as do
-from leadhand.domain.run import Gap
-from leadhand.domain.state import OrderState, RunState
-from leadhand.domain.work_order import WorkOrder
-from leadhand.domain.work_result import Review
+from leadhand.core import commands as do
+from leadhand.core.run import Gap
+from leadhand.core.state import OrderState, RunState
+from leadhand.core.work_order import WorkOrder
+from leadhand.core.work_result import Review
 from leadhand.flows.facts import today
 
 from . import briefs

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.value import list_of, object_of, objects_of, text_of
-from leadhand.domain.view.texts import line
-from leadhand.domain.work_order import result_reference
+from leadhand.core.errors import FailureClass
+from leadhand.core.value import list_of, object_of, objects_of, text_of
+from leadhand.core.view.texts import line
+from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rendering import render, reported

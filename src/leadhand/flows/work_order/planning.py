@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from leadhand.domain import commands as do
-from leadhand.domain.commands import Outcome
-from leadhand.domain.decide.beginning import why_not_begun, why_tool_waits
-from leadhand.domain.evolve.begun import begun, next_order_id
-from leadhand.domain.ids import order_id, page_id, subtask_key
-from leadhand.domain.plan_approval import denied_plans, plan_number, plan_refused, shown_order
-from leadhand.domain.question import Question
-from leadhand.domain.questions import replied
-from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, list_of, object_of, text_of
-from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
+from leadhand.core import commands as do
+from leadhand.core.commands import Outcome
+from leadhand.core.decide.beginning import why_not_begun, why_tool_waits
+from leadhand.core.evolve.begun import begun, next_order_id
+from leadhand.core.ids import order_id, page_id, subtask_key
+from leadhand.core.plan_approval import denied_plans, plan_number, plan_refused, shown_order
+from leadhand.core.question import Question
+from leadhand.core.questions import replied
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.value import Json, list_of, object_of, text_of
+from leadhand.core.work_order import Plan, ProposedSubtask, Unsupported, issue
 from leadhand.flows.plan_gate import DENIED, held
 
 from .answer_checks import parse

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.evolve.attempts import blocked_by
-from leadhand.domain.evolve.begun import next_order_id
-from leadhand.domain.ids import split_key, subtask_key
-from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.tool import Effect
-from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
-from leadhand.domain.work_result import Review, VerdictKind
+from leadhand.core.errors import FailureClass
+from leadhand.core.evolve.attempts import blocked_by
+from leadhand.core.evolve.begun import next_order_id
+from leadhand.core.ids import split_key, subtask_key
+from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.tool import Effect
+from leadhand.core.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
+from leadhand.core.work_result import Review, VerdictKind
 
 from .results import subtasks
 

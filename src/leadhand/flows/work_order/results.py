@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from leadhand.domain import outcome
-from leadhand.domain.advice import ASK_AGAIN, more_steps, next_action
-from leadhand.domain.commands import Outcome
-from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
-from leadhand.domain.evolve.begun import begun
-from leadhand.domain.ids import page_id
-from leadhand.domain.outcome import gap, own_sources, sources_of, used_up
-from leadhand.domain.plan_approval import plan_number
-from leadhand.domain.run import CitedSource, Gap
-from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.work_order import Assignment
+from leadhand.core import outcome
+from leadhand.core.advice import ASK_AGAIN, more_steps, next_action
+from leadhand.core.commands import Outcome
+from leadhand.core.errors import RAN_OUT, Failure, FailureClass
+from leadhand.core.evolve.begun import begun
+from leadhand.core.ids import page_id
+from leadhand.core.outcome import gap, own_sources, sources_of, used_up
+from leadhand.core.plan_approval import plan_number
+from leadhand.core.run import CitedSource, Gap
+from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.work_order import Assignment
 
 from .roles import RoleName
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
-from leadhand.domain import commands as do
-from leadhand.domain.ids import event_number
-from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.value import Json, is_object, list_of, object_of, text_of
-from leadhand.domain.work_result import Review, Verdict, VerdictKind
+from leadhand.core import commands as do
+from leadhand.core.ids import event_number
+from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.value import Json, is_object, list_of, object_of, text_of
+from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import (
     TOKENS_PER_SUBTASK,
     context_budget,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cache, partial
 
-from leadhand.domain.run import ALL_TOOLS, Role
-from leadhand.domain.state import RunState
-from leadhand.domain.work_order import Plan
-from leadhand.domain.work_result import Review
+from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.state import RunState
+from leadhand.core.work_order import Plan
+from leadhand.core.work_result import Review
 from leadhand.flows.flow import instructions_in
 
 

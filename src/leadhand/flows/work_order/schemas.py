@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.run import Role
-from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import is_list, is_object, lean_schema, object_of, text_of
-from leadhand.domain.work_order import Assignment
+from leadhand.core.run import Role
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import is_list, is_object, lean_schema, object_of, text_of
+from leadhand.core.work_order import Assignment
 from leadhand.flows.context_budget import page_size
 
 from .briefs import is_last_order, review_tools

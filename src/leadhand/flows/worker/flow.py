@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from leadhand.domain.commands import Assign, Command, Finish, Outcome
-from leadhand.domain.run import Role
-from leadhand.domain.value import compact_json
+from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.run import Role
+from leadhand.core.value import compact_json
 from leadhand.flows.flow import Flow
 from leadhand.flows.run_view import RunView
 

@@ -16,8 +16,8 @@ from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.limits import Usage
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.limits import Usage
 from leadhand.models.answers import answer_function, assumed_usage
 from leadhand.models.failures import UNBILLED, error_message, failed
 from leadhand.models.server_settings import checked_base_url, checked_key
@@ -51,7 +51,7 @@ class OpenAICompatible:
     where the key came from, for messages. ``memory`` returns where to store for a day what the server refused, so that
     later processes do not send it again; None if there is no such place.
 
-    Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key.
+    Raises :class:`~leadhand.core.errors.ConfigurationError` for a malformed URL or key.
     """
 
     def __init__(

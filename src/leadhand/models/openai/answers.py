@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
+from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
+from leadhand.core.limits import Usage
+from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
 from leadhand.models.answers import counted_usage, decode_object, structured_answer, token_count, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
 

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from leadhand.domain.conversation import ModelRequest
-from leadhand.domain.value import object_of
+from leadhand.core.conversation import ModelRequest
+from leadhand.core.value import object_of
 
 from .errors import speaks_of_length
 

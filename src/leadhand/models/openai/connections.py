@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from leadhand.domain.errors import FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, UNSENT, failed, too_long
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError

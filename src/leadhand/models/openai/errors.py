@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.domain.errors import Failure
-from leadhand.domain.value import object_of, text_of
-from leadhand.domain.waits import header, retry_after
+from leadhand.core.errors import Failure
+from leadhand.core.value import object_of, text_of
+from leadhand.core.waits import header, retry_after
 from leadhand.models.answers import decode_json
 from leadhand.models.failures import error_message, failed, looks_like_html
 

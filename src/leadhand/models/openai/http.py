@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import is_object, objects_of, text_of
+from leadhand.core.limits import Usage
+from leadhand.core.value import is_object, objects_of, text_of
 from leadhand.models.answers import decode_json
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, looks_like_html, too_long
 from leadhand.ports import ModelError

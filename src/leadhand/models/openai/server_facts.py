@@ -10,8 +10,8 @@ import re
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.value import list_of, object_of, objects_of, text_of
+from leadhand.core.errors import FailureClass
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError
 

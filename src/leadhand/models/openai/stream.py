@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
+from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
 from leadhand.models.answers import decode_json, token_count
 from leadhand.models.failures import failed
 from leadhand.ports import ModelError

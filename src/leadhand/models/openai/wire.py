@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelRequest,
@@ -18,8 +18,8 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import object_of
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import object_of
 from leadhand.models.answers import answer_function, object_schema
 
 from .capabilities import Abilities, OutputMode

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import takewhile
 
-from leadhand.domain.conversation import AssistantMessage, ModelRequest, SystemMessage, input_bound
+from leadhand.core.conversation import AssistantMessage, ModelRequest, SystemMessage, input_bound
 from leadhand.models.prices import known_profile
 
 _SETTINGS = {"anthropic": "anthropic_cache", "bedrock": "bedrock_cache"}

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.models.answers import assumed_usage, clean
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile

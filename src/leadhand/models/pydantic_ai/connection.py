@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from leadhand.domain.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError
 from leadhand.models.providers import OwnProtocol
 
 if TYPE_CHECKING:

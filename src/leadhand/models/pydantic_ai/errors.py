@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pydantic_ai import exceptions
 from pydantic_ai.models import known_model_names
 
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import object_of
+from leadhand.core.limits import Usage
+from leadhand.core.value import object_of
 from leadhand.models.failures import UNBILLED, error_message, failed, looks_like_html
 from leadhand.ports import ModelError
 

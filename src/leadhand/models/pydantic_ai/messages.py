@@ -1,7 +1,7 @@
 """Convert requests to pydantic-ai's messages and settings, and its answers to our replies: pure functions.
 
 What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is stored as our own
-JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
+JSON in :class:`~leadhand.core.conversation.Opaque`, never as their types::
 
     {"provider": "anthropic", "system": None, "parts": [
         {"kind": "thinking", "text": "…", "signature": "…"},      also: "id", "details", "provider"
@@ -35,7 +35,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from leadhand.domain.conversation import (
+from leadhand.core.conversation import (
     AssistantMessage,
     Message,
     ModelReply,
@@ -47,8 +47,8 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.domain.limits import Usage
-from leadhand.domain.value import is_object, object_of, objects_of, text_of
+from leadhand.core.limits import Usage
+from leadhand.core.value import is_object, object_of, objects_of, text_of
 from leadhand.models.answers import (
     answer_function,
     clean,

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from leadhand.domain.access import Scope
-from leadhand.domain.document.event_line import event_line
-from leadhand.domain.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
-from leadhand.domain.run import ENDED
-from leadhand.domain.view import ViewDocument, words
-from leadhand.domain.work_result import blob_reference
+from leadhand.core.access import Scope
+from leadhand.core.document.event_line import event_line
+from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.core.run import ENDED
+from leadhand.core.view import ViewDocument, words
+from leadhand.core.work_result import blob_reference
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from leadhand.app.arguments import money
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
-from leadhand.domain.access import ApiKey, KeyCeilings, Scope, allows
-from leadhand.domain.document.event_line import Moment
-from leadhand.domain.document.shapes import Document
-from leadhand.domain.errors import UsageError
-from leadhand.domain.limits import smaller, usd
+from leadhand.core.access import ApiKey, KeyCeilings, Scope, allows
+from leadhand.core.document.event_line import Moment
+from leadhand.core.document.shapes import Document
+from leadhand.core.errors import UsageError
+from leadhand.core.limits import smaller, usd
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses

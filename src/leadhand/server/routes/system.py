@@ -11,7 +11,7 @@ from leadhand import __version__
 from leadhand.app.checks import check_service, check_writable, failed
 from leadhand.app.host_waits import waiting_runs
 from leadhand.app.membership import queue_of
-from leadhand.domain.errors import StoreError
+from leadhand.core.errors import StoreError
 from leadhand.server.contract import Route
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from leadhand.domain.events import AnyEvent, AttemptParked, AttemptReturned, LimitsChanged
-from leadhand.domain.limits import Amount, Ceiling, Limits, Usage
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, LimitsChanged
+from leadhand.core.limits import Amount, Ceiling, Limits, Usage
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 
 from .samples import (

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain import events as ev
-from leadhand.domain.approval import EFFECT, Approval, args_hash
-from leadhand.domain.errors import Fenced
-from leadhand.domain.question import Question
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import Effect
+from leadhand.core import events as ev
+from leadhand.core.approval import EFFECT, Approval, args_hash
+from leadhand.core.errors import Fenced
+from leadhand.core.question import Question
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
 
 from .samples import Contract, pauses, started

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand.domain.artifact import digest_of
-from leadhand.domain.events import ArtifactWritten
-from leadhand.domain.run import EarlierFile
+from leadhand.core.artifact import digest_of
+from leadhand.core.events import ArtifactWritten
+from leadhand.core.run import EarlierFile
 from leadhand.ports import ContextStore, FileIndex
 
 from .samples import ATTEMPT, Contract, started

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.access import ApiKey, Scope
-from leadhand.domain.errors import UsageError
+from leadhand.core.access import ApiKey, Scope
+from leadhand.core.errors import UsageError
 from leadhand.ports import ArtifactStore, ContextStore, KeyStore
 
 from .samples import Contract, pauses, started

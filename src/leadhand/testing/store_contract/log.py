@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain import events as ev
-from leadhand.domain.errors import Fenced, NoSuchRun, UsageError
-from leadhand.domain.events import (
+from leadhand.core import events as ev
+from leadhand.core.errors import Fenced, NoSuchRun, UsageError
+from leadhand.core.events import (
     ResultSupplied,
 )
-from leadhand.domain.limits import Limits
-from leadhand.domain.run import RunStatus
-from leadhand.domain.tool import Effect
-from leadhand.domain.value import DEEPEST, LARGEST, Json
+from leadhand.core.limits import Limits
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import Effect
+from leadhand.core.value import DEEPEST, LARGEST, Json
 from leadhand.ports import AllowanceRefused, ContextStore, StaleAttempt
 
 from .samples import ATTEMPT, Contract, began, collected, lost, next_of, pauses, reasons, started, tokens, tokens_left

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain import events as ev
-from leadhand.domain.errors import RunOwned, UsageError
-from leadhand.domain.hosts import HostLine
-from leadhand.domain.limits import Usage
-from leadhand.domain.run import Follows, RunStatus
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.core import events as ev
+from leadhand.core.errors import RunOwned, UsageError
+from leadhand.core.hosts import HostLine
+from leadhand.core.limits import Usage
+from leadhand.core.run import Follows, RunStatus
+from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
 
 from .samples import Contract, began, pauses, returned, started, tokens

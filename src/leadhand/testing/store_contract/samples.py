@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain import events as ev
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.core import events as ev
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.ports import AllowanceRefused, ContextStore
 
 PATIENCE_S = 10.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.domain import events as ev
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.domain.run import Gap, RunStatus
-from leadhand.domain.run_filter import RunSort
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.core import events as ev
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
+from leadhand.core.run import Gap, RunStatus
+from leadhand.core.run_filter import RunSort
+from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore, UpkeepStore
 
 from .samples import Contract, began, pauses, returned, started, tokens

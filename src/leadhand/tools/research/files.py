@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from leadhand.domain.asks import WriteArtifact
-from leadhand.domain.errors import UsageError
-from leadhand.domain.passages import said
-from leadhand.domain.text import did_you_mean
-from leadhand.domain.tool import ToolReturn
-from leadhand.domain.value import Json, compact_json
+from leadhand.core.asks import WriteArtifact
+from leadhand.core.errors import UsageError
+from leadhand.core.passages import said
+from leadhand.core.text import did_you_mean
+from leadhand.core.tool import ToolReturn
+from leadhand.core.value import Json, compact_json
 from leadhand.flows.research.shapes import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool

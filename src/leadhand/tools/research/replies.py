@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 
 
 def refused(message: str, type_: str = "bad_arguments") -> ToolError:

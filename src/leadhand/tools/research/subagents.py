@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leadhand.domain.asks import Delegate
-from leadhand.domain.tool import ToolReturn
+from leadhand.core.asks import Delegate
+from leadhand.core.tool import ToolReturn
 from leadhand.flows.research.options import SUBAGENT
 from leadhand.flows.research.shapes import Task, result_schema, same_task
 from leadhand.tools.decorator import tool

@@ -7,7 +7,7 @@ import io
 import re
 from typing import Any
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import Page
 
 from .text import MOST_CHARS, normalized

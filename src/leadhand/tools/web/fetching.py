@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.waits import retry_after
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.waits import retry_after
 from leadhand.tools.web_client import user_agent
 
 if TYPE_CHECKING:

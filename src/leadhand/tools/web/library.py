@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from threading import Event
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.value import is_object
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.value import is_object
 from leadhand.engine.slots import announced, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.ports import AnswerCache, Library, Page, PartialResults, Web

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.engine.threads import Threads
 from leadhand.ports import Web, WebReply
 from leadhand.tools.replies import Lenient, failure, first_answer, text_of, typed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.passages import said
-from leadhand.domain.tool import Source, ToolReturn
-from leadhand.domain.value import Json, compact_json, objects_of
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.passages import said
+from leadhand.core.tool import Source, ToolReturn
+from leadhand.core.value import Json, compact_json, objects_of
 from leadhand.ports import Library, Page, PartialResults, ToolContext
 from leadhand.tools.decorator import tool
 

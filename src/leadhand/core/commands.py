@@ -1,0 +1,325 @@
+"""The interface between the core and a flow: the commands, and the methods of a flow that the core calls."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from pydantic import AfterValidator, Field
+
+from .approval import Approval
+from .errors import Failure
+from .judgement import Judgement
+from .question import Question
+from .run import Gap
+from .state import AssignmentState, RunState
+from .tool import ToolResult
+from .value import Json, plain_json
+from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
+from .work_result import Review
+
+
+class IssueOrder(NamedTuple):
+    """Issue an order, which is immutable from then on. ``by`` names the person who requested it, if any."""
+
+    order: WorkOrder
+    by: str = ""
+
+
+class Begin(NamedTuple):
+    """Begin a subtask of the first order while its plan is being written; ``position`` is its place in the order."""
+
+    position: int
+    subtask: Subtask
+
+
+class Reuse(NamedTuple):
+    """Let a subtask take over the result of the one that it reuses."""
+
+    subtask: str
+
+
+class DecideRequest(NamedTuple):
+    """Decide the oldest pending request of a person."""
+
+
+class DeclineRetry(NamedTuple):
+    """Decline a person's request for a retry, with the reason."""
+
+    reason: str
+
+
+class NoteGaps(NamedTuple):
+    """Record parts of the request that no tool supports."""
+
+    parts: tuple[Unsupported, ...]
+
+
+class Assign(NamedTuple):
+    """Assign work to a role. The assignment starts when everything that it ``needs`` is completed.
+
+    ``tools`` restricts the role's tools; ``model`` and ``instructions`` replace the role's. With ``answers``, the
+    assignment writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time
+    are held back for both.
+    """
+
+    id: Annotated[str, Field(max_length=LONGEST_ID)]
+    role: str
+    title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
+    input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
+    needs: Sequence[str] = ()
+    tools: Sequence[str] | None = None
+    model: str | None = None
+    instructions: str | None = None
+    answers: bool = False
+    judges: str = ""
+
+
+class Start(NamedTuple):
+    """Schedule the first attempt of an assignment whose needs are completed, or the next attempt of a retried one."""
+
+    assignment: str
+
+
+class Block(NamedTuple):
+    """Give up an assignment that needs one that failed."""
+
+    assignment: str
+    cause: str
+
+
+class Settle(NamedTuple):
+    """Judge what the current attempt of an assignment returned: accept it, retry, or give up."""
+
+    assignment: str
+
+
+class TryAgain(NamedTuple):
+    """Schedule the retry of an attempt that was settled with a retry due."""
+
+    assignment: str
+
+
+class Continue(NamedTuple):
+    """Continue a parked attempt whose open calls all have answers."""
+
+    assignment: str
+
+
+class DecideAsks(NamedTuple):
+    """Decide what an open tool call of a parked attempt asks of the controller."""
+
+    assignment: str
+    call_id: str
+
+
+class AnswerCall(NamedTuple):
+    """Give the result of a child assignment to the call that asked for it."""
+
+    call_id: str
+
+
+class GiveUpAttempt(NamedTuple):
+    """End an attempt that did not return because its process died or its deadline passed."""
+
+    attempt: str
+    failure: Failure
+
+
+class RunOut(NamedTuple):
+    """Give up an assignment because only the time for reviews and the answer is left."""
+
+    assignment: str
+
+
+class NoteSleep(NamedTuple):
+    """Note that the process was not running for some seconds, which do not count as time of the run."""
+
+    seconds: float
+
+
+class Judge(NamedTuple):
+    """Record a review: verdicts on the results of one work order or of any assignments."""
+
+    review: Review
+    work_order_id: str = ""
+
+
+class AskApproval(NamedTuple):
+    """Ask a person about a call."""
+
+    approval: Approval
+
+
+class AskQuestion(NamedTuple):
+    """Ask a question of the person who started the run."""
+
+    question: Question
+
+
+class ExpireApproval(NamedTuple):
+    """Deny a call because the question expired unanswered."""
+
+    approval_id: str
+
+
+class Pause(NamedTuple):
+    """Start nothing new until a person resumes the run."""
+
+    reason: str = ""
+
+
+class Wait(NamedTuple):
+    """Mark the run as waiting: it can continue only when a person answers."""
+
+    reason: str = ""
+
+
+class Resume(NamedTuple):
+    """Continue a paused or waiting run."""
+
+
+class Finish(NamedTuple):
+    """End the run with the outcome that its flow states; the evidence decides whether it succeeded.
+
+    ``failure`` is the reason if the run ends early. With ``cancelled``, its status is cancelled.
+    """
+
+    failure: Failure | None = None
+    cancelled: bool = False
+
+
+Command = (
+    IssueOrder
+    | Begin
+    | Reuse
+    | DecideRequest
+    | DeclineRetry
+    | NoteGaps
+    | Assign
+    | Start
+    | Block
+    | Settle
+    | TryAgain
+    | Continue
+    | DecideAsks
+    | AnswerCall
+    | GiveUpAttempt
+    | RunOut
+    | NoteSleep
+    | Judge
+    | AskApproval
+    | AskQuestion
+    | ExpireApproval
+    | Pause
+    | Wait
+    | Resume
+    | Finish
+)
+
+
+class Refused(ValueError):
+    """The state does not allow this command; nothing happens."""
+
+
+class Cited(NamedTuple):
+    """A source that an answer cites, and the assignment whose result has it."""
+
+    title: str
+    url: str
+    assignment: str
+
+
+class Outcome(NamedTuple):
+    """The outcome of a run, as its flow states it.
+
+    ``answer`` is the text; if it is empty, the core lists the results instead. ``uses`` are the assignments that the
+    answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
+    ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it. ``sources``
+    are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
+    ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
+    nobody judged them).
+    """
+
+    answer: str = ""
+    uses: Sequence[str] = ()
+    gaps: Sequence[Gap] = ()
+    waived: Sequence[str] = ()
+    sources: Sequence[Cited] | None = None
+    value: Json = None
+    judgement: Judgement | None = None
+
+
+class FlowError(Exception):
+    """A method of a flow raised an exception or returned an invalid value; ``failure`` names it and says what to do."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class ProposedCall(NamedTuple):
+    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
+
+    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
+    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
+    """
+
+    where: str
+    tool: str
+    args: Mapping[str, Json]
+    complete: bool = True
+    output: Mapping[str, Json] | None = None
+    input: dict[str, Json] | None = None
+
+
+class Policy(Protocol):
+    """A flow, as the core and the engine use it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def next(self, state: RunState) -> Sequence[Command]:
+        """Return the next commands; none while the run has to wait."""
+        ...
+
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        """Return the input of an assignment's worker, as one JSON object."""
+        ...
+
+    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
+        """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
+        ...
+
+    def problems(
+        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+    ) -> list[str]:
+        """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
+        ...
+
+    def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:
+        """Return the code that carries out an assignment; None if a model does."""
+        ...
+
+    def accepted(
+        self,
+        state: RunState,
+        assignment: AssignmentState,
+        value: Json,
+        text: str,
+        calls: Sequence[ToolResult] = (),
+        brief: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Json:
+        """Return the value to record for an answer that has no problems; ``brief`` is what its worker was shown."""
+        ...
+
+    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+        """Return the tool calls that a result proposes."""
+        ...
+
+    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
+        """Return what decides whether the field ``answer`` of a structured answer is shown while it is written."""
+        ...
+
+    def outcome(self, state: RunState) -> Outcome:
+        """Return the outcome of the run if it ends now."""
+        ...

@@ -1,0 +1,336 @@
+"""Decide what tools ask of the controller (children, workers, artifacts, todos), and answer their calls."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.approval import Approval
+from leadhand.core.artifact import MEDIA_TYPE, confined
+from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
+from leadhand.core.errors import UsageError
+from leadhand.core.evolve.attempts import artifacts_of, child_id, children_of, parent_of
+from leadhand.core.limits import Ceiling, nanousd
+from leadhand.core.rights import (
+    MAX_DEPTH,
+    ancestors,
+    call_of,
+    depth_of,
+    is_another_worker,
+    may_delegate,
+    tools_of,
+    tools_of_role,
+)
+from leadhand.core.run import Role
+from leadhand.core.state import AssignmentState, AttemptState, RunState
+from leadhand.core.tool import DYNAMIC_WORKERS
+from leadhand.core.value import shown
+from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
+from leadhand.core.worker import WorkerLimits
+
+"""The kinds of open calls that ask something of the controller."""
+MOST_FAILURES = 2
+"""How often a task may fail until it is not started again for the same parent."""
+NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
+"""Why a delegation beyond ``max_children`` of a role is refused."""
+
+
+def due_asks(state: RunState) -> Iterator[do.Command]:
+    """Return commands for the undecided asks of parked attempts, and for the results of settled children.
+
+    Commands are decided together, so of asks that may exclude each other, one is left for later.
+    """
+    taken: set[str] = set()
+    for key in state.parked:
+        assignment = state.assignments[key]
+        attempt, room = assignment.attempt, _children_left(state, assignment)
+        left = room
+        for call in attempt.open_calls if attempt is not None else ():
+            if attempt is None or not call.answered_by_run or call.call_id in attempt.answers:
+                continue
+            children = children_of(state, call.call_id)
+            if not children:
+                wanted = _asks_of(state, assignment, call)
+                claims = [_claims(key, ask) for ask in wanted]
+                started = sum(isinstance(ask, Delegate) for ask in wanted)
+                if left is not None and room is not None:
+                    if left < min(started, room):
+                        continue  # it is decided once the others have begun
+                    left -= started
+                if all(taken.isdisjoint(others) for _, others in claims):
+                    yield do.DecideAsks(assignment=key, call_id=call.call_id)
+                taken = taken.union(*(own for own, _ in claims))
+            elif all(child.closed for child in children):
+                yield do.AnswerCall(call_id=call.call_id)
+
+
+def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
+    """Return a question with the time of its request and, for a plan that has to be approved, when it expires."""
+    if approval.kind != "plan":
+        return approval
+    limit = state.definition.limits.approval_timeout_s if state.definition.approve_plan else None
+    return approval.evolve(asked_at=now, expires_at=None if limit is None else now + timedelta(seconds=limit))
+
+
+def waits(state: RunState, attempt: AttemptState) -> bool:
+    """Whether a parked attempt waits for a person or for children that have begun, not only for the controller."""
+    return any(
+        call.call_id not in attempt.answers and (not call.answered_by_run or bool(children_of(state, call.call_id)))
+        for call in attempt.open_calls
+    )
+
+
+def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
+    """Return what an ask of an assignment takes, and what must not be taken before it."""
+    match ask:
+        case Delegate(key=str(task)) if task:
+            return {f"{key}: {task}"}, {f"{key}: {task}"}
+        case WriteArtifact():
+            path = _normal(ask.path)
+            folders = _folders(path)
+            return {path, *(f"{each}/" for each in folders)}, {f"{path}/", *folders}
+        case _:
+            return set(), set()
+
+
+def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
+    """Grant everything that a call asks for, or answer the call with the reason why not.
+
+    Raises Refused if the call is not open or is already decided.
+    """
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
+    call = assignment.open_call(call_id) if assignment is not None else None
+    if (
+        assignment is None
+        or attempt is None
+        or call is None
+        or call_id in attempt.answers
+        or children_of(state, call_id)
+    ):
+        raise do.Refused(f"{call_id} is not open")
+    wanted = _asks_of(state, assignment, call)
+    beside = _Beside(state, wanted)
+    problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, beside))), "")
+    if problem:
+        return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
+    granted: list[ev.AnyEvent] = []
+    children = 0
+    for ask in wanted:
+        match ask:
+            case Delegate():
+                child = _child(state, assignment, attempt, call, ask, child_id(call_id, children))
+                granted.append(ev.AssignmentIssued(assignment=child))
+                children += 1
+            case DefineWorker():
+                role = _worker(state, assignment, ask)
+                granted.append(ev.WorkerDefined(attempt=attempt.attempt, role=role, description=ask.description))
+            case WriteArtifact():
+                written = ask.model_dump(include={"digest", "size", "media_type"})
+                granted.append(ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written))
+            case SetTodos():
+                granted.append(ev.TodosSet(attempt=attempt.attempt, todos=ask.todos))
+    if not children:
+        granted.append(ev.CallAnswered(call_id=call_id, ok=True, content=""))
+    return granted
+
+
+def _asks_of(state: RunState, assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
+    """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
+    if call.kind == "child":
+        polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
+        key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
+        return (Delegate(title=call.tool, input=call.args, key=key),)
+    returned = assignment.returned(call.call_id)
+    return returned.asks if returned is not None else ()
+
+
+class _Beside:
+    """What the asks of one call would add to the run, found once for all of them."""
+
+    def __init__(self, state: RunState, wanted: Sequence[Ask]) -> None:
+        self.defined = {each.name for each in wanted if isinstance(each, DefineWorker)}
+        self.keys = Counter(each.key for each in wanted if isinstance(each, Delegate))
+        paths = [_normal(each.path) for each in wanted if isinstance(each, WriteArtifact)]
+        self.files = {*state.artifacts, *paths} if paths else set[str]()
+        self.folders: dict[str, str] = {}
+        """A file in each folder."""
+        for file in sorted(self.files, reverse=True):
+            self.folders |= dict.fromkeys(_folders(file), file)
+
+
+def _normal(path: str) -> str:
+    try:
+        return confined(path)
+    except UsageError:  # it is refused by itself
+        return path
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders that a path is in, the outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Beside) -> str:
+    """Return why an ask cannot be granted, "" if it can."""
+    mine = tools_of(state, assignment.assignment)
+    match ask:
+        case Delegate():
+            if len(ask.title) > LONGEST_TITLE:
+                return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
+            if depth_of(state, assignment.assignment) >= MAX_DEPTH:
+                return f"delegation is limited to {MAX_DEPTH} levels"
+            left = _children_left(state, assignment)
+            if left is not None and left < beside.keys.total():
+                return NO_MORE_CHILDREN
+            name = ask.role or assignment.assignment.role
+            if state.role(name) is None and name not in beside.defined:
+                return f"this run has no role or worker {name!r}"
+            if ask.role is not None and state.is_worker(name) and name in _roles_above(state, assignment):
+                return f"{name} is already at work on this: a worker cannot call itself, also not through others"
+            if ask.key and beside.keys[ask.key] > 1:
+                return "the call delegates one task twice: delegate it once"
+            return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
+        case DefineWorker():
+            if any(role.name == ask.name for role in state.definition.own_roles):
+                return f"{ask.name!r} is a role of the flow: choose another name"
+            if any(role.name == ask.name for role in state.definition.workers):
+                return f"the project declares a worker {ask.name!r}: choose another name"
+            if state.makers.get(ask.name, assignment.key) != assignment.key:
+                return f"another worker of this run defined {ask.name!r}: choose another name"
+            if making := sorted(_making_workers(state).intersection(ask.tools or ())):
+                return f"a worker that is defined during a run may not use {', '.join(making)} in this project"
+            return _wider(ask.tools, mine)
+        case WriteArtifact():
+            try:
+                path = confined(ask.path)
+            except UsageError as error:
+                return error.what
+            if not MEDIA_TYPE.fullmatch(ask.media_type):
+                return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
+            other = next((each for each in _folders(path) if each in beside.files), beside.folders.get(path))
+            if other is not None:
+                return f"{path} and {other} cannot both be artifacts: a path names a file or a folder, not both"
+            return "" if ask.digest else f"the artifact {ask.path} has no content"
+        case SetTodos():
+            ids = Counter(todo.id for todo in ask.todos)
+            double = next((each for each, count in ids.items() if count > 1), None)
+            if double is not None:
+                return f"two todos have the id {shown(double)}: give each its own"
+            if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
+                return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
+            return ""
+
+
+def _children_left(state: RunState, parent: AssignmentState) -> int | None:
+    """Return how many more children an assignment may have; None if its role sets no limit."""
+    role = state.role(parent.assignment.role)
+    if role is None or role.max_children is None:
+        return None
+    return role.max_children - state.children.get(parent.key, 0)
+
+
+def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
+    """Return why a task with this key is not started again; "" if it is new, or failed less than twice."""
+    lineage = {call.call_id for call in parent.evidence}
+    given = [
+        child
+        for child in (state.assignments.values() if key else ())
+        if child.assignment.key == key
+        and parent_of(child.assignment) == parent.key
+        and (parent.open_call(call := call_of(child.key)) or call in lineage)
+    ]
+    before = next((child for child in given if child.ok or not child.closed), None)
+    if before is not None and before.closed:
+        also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
+        return f"the same task was carried out before ({before.assignment.name}): use that result{also}"
+    if before is not None:
+        return f"the same task is already running ({before.assignment.name}): that call receives its result"
+    if len(given) < MOST_FAILURES:
+        return ""
+    return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
+
+
+def _making_workers(state: RunState) -> set[str]:
+    """Return the tools that a worker defined during the run may not have: those that make and call workers."""
+    if state.definition.nested_workers:
+        return set()
+    return {tool.name for tool in state.definition.tools if tool.toolset == DYNAMIC_WORKERS}
+
+
+def _roles_above(state: RunState, assignment: AssignmentState) -> set[str]:
+    """Return the roles of an assignment and of those above it."""
+    return {each.assignment.role for each in (assignment, *ancestors(state, assignment.assignment))}
+
+
+def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
+    wider = sorted(set(tools or ()) - allowed)
+    return f"the caller may not use {', '.join(wider)}, so it cannot grant it to a worker" if wider else ""
+
+
+def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> Role:
+    mine = tools_of(state, assignment.assignment) - _making_workers(state)
+    return Role(
+        name=ask.name,
+        instructions=ask.instructions,
+        description=ask.description,
+        model=ask.model,
+        tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
+        **(WorkerLimits.of(maker).model_dump() if (maker := state.role(assignment.assignment.role)) else {}),
+    )
+
+
+def _child(
+    state: RunState, parent: AssignmentState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
+) -> Assignment:
+    name = ask.role or parent.assignment.role
+    role = state.role(name)
+    mine = tools_of(state, parent.assignment)
+    if not is_another_worker(state, parent, name):
+        mine -= {call.tool}  # it would delegate for ever
+    if role is not None and may_delegate(state, parent.key, role.name):
+        mine = tools_of_role(state, role)
+    tools = None
+    if role is None or ask.tools is not None or not tools_of_role(state, role) <= mine:
+        tools = tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools)))
+    ceiling = None
+    if ask.max_requests is not None or ask.budget is not None:
+        dollars = None if ask.budget is None else nanousd(ask.budget)
+        ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
+    return Assignment(
+        assignment_id=child_id,
+        role=name,
+        title=ask.title,
+        input=ask.input,
+        parent=attempt.attempt,
+        tools=tools,
+        ceiling=ceiling,
+        model=ask.model,
+        instructions=ask.instructions,
+        max_calls=ask.max_calls,
+        output=ask.output,
+        key=ask.key,
+    )
+
+
+def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
+    """Answer a call with the results of its children. Raises Refused until all of them are settled."""
+    children = children_of(state, call_id)
+    if not children or not all(child.closed for child in children):
+        raise do.Refused(f"{call_id} is not settled")
+    causes = {child.assignment.name: _cause(child) for child in children if not child.ok}
+    if causes:
+        named = [f"{name}: {cause}" for name, cause in causes.items()]
+        message = "; ".join(named) if len(children) > 1 else _cause(children[0])
+        return ev.CallAnswered(call_id=call_id, ok=False, content=message)
+    summaries = [child.data.summary for child in children if child.data is not None]
+    return ev.CallAnswered(call_id=call_id, ok=True, content="\n\n".join(summaries))
+
+
+def _cause(failed: AssignmentState) -> str:
+    return failed.failure.message if failed.failure is not None else "it has no result"

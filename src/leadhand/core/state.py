@@ -1,0 +1,366 @@
+"""The state of a run, computed from its log. Only :mod:`~leadhand.core.evolve` creates new states.
+
+The parts are named tuples: immutable, and four times faster to replace than dataclasses, which thousands of events do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .approval import Approval
+from .asks import Todo
+from .conversation import AssistantMessage
+from .errors import Failure, FailureClass
+from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
+from .frozen import FrozenDict
+from .lifecycle import SETTLED, AssignmentStatus, AttemptStatus
+from .limits import NOTHING, Amount
+from .question import Question
+from .run import Role, RunDefinition, RunStatus
+from .tool import Effect, ToolResult, ToolSpec
+from .value import Json
+from .work_order import Assignment, OpenCall, Subtask, Unsupported, WorkOrder
+from .work_result import ResultData, Review, Verdict, WorkResult
+
+INDETERMINATE = "indeterminate"
+"""The type of the failure of an interrupted ``once`` call."""
+UNREADABLE = "unreadable_result"
+"""The type of the failure of a ``once`` call that returned something that cannot be used: it acted."""
+
+
+class OrderState(NamedTuple):
+    """An order with its count of ``open`` subtasks, its review, and the person who requested it, if any (``by``)."""
+
+    order: WorkOrder
+    at: datetime
+    open: int
+    review: Review | None = None
+    by: str = ""
+
+
+class RetryWanted(NamedTuple):
+    """An assignment to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as result."""
+
+    by: str
+    args: dict[str, Any] | None = None
+    data: ResultData | None = None
+
+
+class ModelTurn(NamedTuple):
+    """A model's reply in the lineage of an attempt; ``asked`` is what code asked."""
+
+    call_id: str
+    message: AssistantMessage
+    value: Json = None
+    finish_reason: str = ""
+    asked: Json = None
+
+
+class BegunCall(NamedTuple):
+    """A tool call that has started but not returned."""
+
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    effect: Effect
+    changed_by: str = ""
+
+
+class MadeCall(NamedTuple):
+    """A tool call of a settled assignment, in short: what is left of its evidence.
+
+    ``args`` None: those that its subtask orders. ``said`` is the tool's own summary. ``sure`` False: its end was not
+    seen. ``acted``: it did something that cannot be undone, or may have.
+    """
+
+    tool: str
+    args: dict[str, Any] | None = None
+    error: str = ""
+    effect: Effect = Effect.PURE
+    said: str = ""
+    sure: bool = True
+    acted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.error
+
+
+class Compacted(NamedTuple):
+    """How a conversation is shortened for the model: results through turn ``through`` (-1: none) are cut to ``keep``
+    characters, and turns 1 to ``left_out`` are not shown."""
+
+    through: int = -1
+    keep: int = 0
+    left_out: int = 0
+
+
+NOT_COMPACTED = Compacted()
+
+
+class CallAnswer(NamedTuple):
+    """The answer to an open call of a parked attempt.
+
+    ``args`` are the arguments if a person, or a ``hook`` that a person agreed with, changed them. ``decided``: the
+    controller answered it, not a person.
+    """
+
+    ok: bool
+    content: str
+    args: dict[str, Any] | None = None
+    decided: bool = False
+    hook: str = ""
+
+
+class AttemptState(NamedTuple):
+    """The current attempt at an assignment; ``written`` are the elements of its answer so far, with their indexes."""
+
+    attempt: str
+    number: int
+    status: AttemptStatus = AttemptStatus.SCHEDULED
+    continues: str | None = None
+    not_before: datetime | None = None
+    feedback: str = ""
+    host: str | None = None
+    open_calls: tuple[OpenCall, ...] = ()
+    answers: Mapping[str, CallAnswer] = FrozenDict()
+    written: tuple[tuple[int, Json], ...] = ()
+    result: WorkResult | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether every open call of a parked attempt has its answer."""
+        return all(call.call_id in self.answers for call in self.open_calls)
+
+
+class AssignmentState(NamedTuple):
+    """One assignment: its status, its current attempt, and the record of its lineage.
+
+    ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
+    evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
+    counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
+    when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says how its conversation
+    is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
+    person asks. ``by`` names the person who settled it, if any.
+    ``made`` are its calls in short.
+    ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
+    ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses``
+    is the subtask, begun while the plan was being written, whose result it takes over. ``scheduled`` is the number of
+    the event that scheduled its current or last attempt.
+    """
+
+    assignment: Assignment
+    status: AssignmentStatus = AssignmentStatus.PENDING
+    order: str = ""
+    position: int = 0
+    attempt: AttemptState | None = None
+    attempts: int = 0
+    failures: tuple[FailureClass, ...] = ()
+    calls: tuple[ModelTurn | ToolResult, ...] = ()
+    begun: tuple[BegunCall, ...] = ()
+    compacted: Compacted = NOT_COMPACTED
+    event_ids: tuple[str, ...] = ()
+    data: ResultData | None = None
+    value: Json = None
+    failure: Failure | None = None
+    verdict: Verdict | None = None
+    superseded_by: str | None = None
+    acted: bool = False
+    made: tuple[MadeCall, ...] = ()
+    by: str = ""
+    by_hand: bool = False
+    reuses: str = ""
+    scheduled: int = 0
+    stopped: AttemptState | None = None
+
+    @property
+    def key(self) -> str:
+        return self.assignment.assignment_id
+
+    @property
+    def subtask(self) -> Subtask:
+        """The subtask of an assignment that carries one out."""
+        assert self.assignment.subtask is not None, f"{self.key} is not a subtask"
+        return self.assignment.subtask
+
+    def args_made(self, *, ok: bool) -> dict[str, Any]:
+        """Return the arguments of the last call of its subtask's tool that was ``ok``, else those that were ordered."""
+        calls = [call for call in self.made if call.tool == self.subtask.tool and call.ok is ok]
+        return self.subtask.args if not calls or calls[-1].args is None else calls[-1].args
+
+    @property
+    def counts(self) -> bool:
+        return self.assignment.counts
+
+    @property
+    def closed(self) -> bool:
+        """Whether the assignment is settled."""
+        return self.status in SETTLED
+
+    @property
+    def ok(self) -> bool:
+        return self.status is AssignmentStatus.COMPLETED
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it was not started because something that it needs failed."""
+        return self.failure is not None and self.failure.type == "needs_failed"
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it is completed and accepted for the answer."""
+        return self.ok and self.verdict is not None and self.verdict.verdict == "accept"
+
+    @property
+    def indeterminate_calls(self) -> list[BegunCall]:
+        """Calls with effect ``once`` that started and whose end was not recorded."""
+        unheard = [call for call in self.begun if call.effect is Effect.ONCE]
+        return unheard + [
+            BegunCall(call.call_id, call.tool, call.args, call.effect)
+            for call in self.evidence
+            if call.effect is Effect.ONCE and call.failure is not None and call.failure.type == INDETERMINATE
+        ]
+
+    @property
+    def evidence(self) -> list[ToolResult]:
+        """The finished tool calls of the lineage."""
+        return [call for call in self.calls if isinstance(call, ToolResult)]
+
+    def returned(self, call_id: str) -> ToolResult | None:
+        """Return the finished tool call with this id, if any."""
+        return next((call for call in reversed(self.evidence) if call.call_id == call_id), None)
+
+    def open_call(self, call_id: str) -> OpenCall | None:
+        """Return the call with this id that the current attempt waits for, if any."""
+        calls = self.attempt.open_calls if self.attempt is not None else ()
+        return next((call for call in calls if call.call_id == call_id), None)
+
+    @property
+    def has_acted(self) -> bool:
+        """Whether a call with effect ``once`` was made, or may have been."""
+        return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.begun))
+
+
+class ArtifactVersion(NamedTuple):
+    """One version of a file of the run, by the digest of its content; ``by`` is the assignment that wrote it.
+
+    ``run_id`` is the earlier run that a file comes from ("": this run).
+    """
+
+    digest: str
+    size: int
+    media_type: str
+    by: str
+    at: datetime
+    run_id: str = ""
+
+
+@dataclass(slots=True, kw_only=True, frozen=not TYPE_CHECKING)  # the fold that makes a state assigns its fields
+class RunState:
+    """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
+
+    The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
+    ``children`` (how many it asked for), ``awaited`` (how many needs are not yet completed), ``ready`` (may start),
+    ``blocked`` (needs something that failed: key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled,
+    with a retry due), ``live`` (scheduled or running), ``parked``, ``busy`` (it counts, has started and is not
+    settled), ``reusable`` (what it reuses is completed). ``reserved`` holds, by attempt, the
+    reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
+    ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
+    run; ``workers`` the roles defined during the run, ``makers`` the assignments that defined them;
+    ``pending_requests`` the undecided requests of people. ``relimited``: its limits have changed since it last ended;
+    ``reopened`` is the number of the event that reopened it last (0: none).
+    """
+
+    run_id: str
+    definition: RunDefinition
+    created_at: datetime
+    status: RunStatus = RunStatus.RUNNING
+    seq: int = 0
+    epoch: int = 1
+    owner: str | None = None
+    orders: dict[str, OrderState] = field(default_factory=FrozenDict[str, OrderState])
+    assignments: dict[str, AssignmentState] = field(default_factory=FrozenDict[str, AssignmentState])
+    children: dict[str, int] = field(default_factory=FrozenDict[str, int])
+    awaited: dict[str, int] = field(default_factory=FrozenDict[str, int])
+    dependents: dict[str, tuple[str, ...]] = field(default_factory=FrozenDict[str, tuple[str, ...]])
+    ready: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    live: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    reusable: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    unsupported: tuple[Unsupported, ...] = ()
+    approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
+    allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
+    spent: Amount = NOTHING
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    unpriced: bool = False
+    reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
+    workers: dict[str, Role] = field(default_factory=FrozenDict[str, Role])
+    makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
+        default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
+    )
+    todos: tuple[Todo, ...] = ()
+    pending_requests: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
+    retries_wanted: dict[str, RetryWanted] = field(default_factory=FrozenDict[str, RetryWanted])
+    answers: tuple[RunFinished, ...] = ()
+    cancel_by: str | None = None
+    pause_reason: str | None = None
+    resume_wanted: bool = False
+    finished: RunFinished | None = None
+    finished_at: datetime | None = None
+    last_at: datetime | None = None
+    rest_since: datetime | None = None
+    rested: timedelta = timedelta(0)
+    relimited: bool = False
+    reopened: int = 0
+
+    @property
+    def order(self) -> OrderState | None:
+        """The latest order."""
+        return next(reversed(self.orders.values())) if self.orders else None
+
+    @property
+    def steps(self) -> int:
+        """The orders that the lead issued, which ``max_steps`` counts."""
+        return sum(1 for order in self.orders.values() if not order.by)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """The time at which the run's time limit ends. Time at rest or without a process does not count."""
+        timeout = self.definition.limits.timeout_s
+        return None if timeout is None else self.created_at + timedelta(seconds=timeout) + self.rested
+
+    @property
+    def work_deadline(self) -> datetime | None:
+        """When subtasks end, so that the rest of the time is left for reviews and the answer."""
+        deadline = self.deadline
+        return None if deadline is None else deadline - timedelta(seconds=self.definition.held_back_s)
+
+    @property
+    def tools(self) -> dict[str, ToolSpec]:
+        return {tool.name: tool for tool in self.definition.tools}
+
+    def role(self, name: str) -> Role | None:
+        """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
+        if name in self.workers:
+            return self.workers[name]
+        for roles in (self.definition.own_roles, self.definition.workers):
+            for role in roles:
+                if role.name == name:
+                    return role
+        return None
+
+    def is_worker(self, name: str) -> bool:
+        """Whether this is the name of a worker: of the project, or defined during the run."""
+        return name in self.workers or any(role.name == name for role in self.definition.workers)

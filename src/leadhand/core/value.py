@@ -1,0 +1,258 @@
+"""The base of every value of the core, and JSON: its type, and functions that read JSON of unknown shape."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Generic, Self, TypeGuard, TypeVar, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema
+
+from .frozen import can_change, frozen, frozen_schema
+
+_T = TypeVar("_T")
+Json = Any
+"""Any JSON value: null, bool, number, string, list or object with string keys."""
+
+
+DEEPEST = 100
+"""Levels of lists and objects in a value, at most. Readers of JSON stop at 200, and an event encloses its values."""
+LARGEST = 10_000_000
+"""Characters of a value as JSON, at most."""
+
+
+TOO_DEEP = f"nested more than {DEEPEST} levels deep"
+
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Return a value as JSON as it is sent to models, and as it is measured before."""
+
+
+def json_problem(value: object, deepest: int = DEEPEST) -> str:
+    """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
+    if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
+        return ""
+    return _written(value, deepest)[0]
+
+
+def _written(value: object, deepest: int) -> tuple[str, str]:
+    """Return why a value cannot be stored as JSON ("": it can), and the value as JSON."""
+    try:
+        written = _ENCODE(value)
+        written.encode()
+    except RecursionError:
+        return TOO_DEEP, ""
+    except UnicodeEncodeError:
+        return "the text is not valid UTF-8", ""
+    except (TypeError, ValueError) as error:
+        return str(error), ""
+    if len(written) > LARGEST:
+        return f"{len(written):,} characters; the limit is {LARGEST:,}", ""
+    if written.count("[") + written.count("{") <= deepest:
+        return "", written
+    level = [value]
+    for _ in range(deepest):
+        level = [item for each in level if isinstance(each, _NESTING) for item in _items(cast("object", each))]
+    return (TOO_DEEP if any(isinstance(each, _NESTING) for each in level) else ""), written
+
+
+_NESTING = (dict, list, tuple)
+
+
+def _items(value: object) -> Iterable[object]:
+    return cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("Iterable[object]", value)
+
+
+class Unfit(ValueError):
+    """A value of user code does not fit where it goes; one line says why."""
+
+
+def plain_json(value: Any, deepest: int = DEEPEST) -> Any:
+    """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
+    problem, written = _written(value, deepest)
+    if problem:
+        raise Unfit(f"cannot be stored as JSON: {problem}")
+    return json.loads(written)
+
+
+def fitting(type_: Any, value: object) -> Any:
+    """Return a value of user code as one of this type. Raises Unfit for another, and for what JSON cannot represent."""
+    try:
+        fits = _adapter(type_).validate_python(value)
+        problem = json_problem(_adapter(type_).dump_python(fits, mode="json"))
+    except ValueError as error:  # pydantic's errors are ValueErrors
+        raise Unfit(one_line(error)) from error
+    if problem:
+        raise Unfit(f"cannot be stored as JSON: {problem}")
+    return fits
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=64)(TypeAdapter)
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, as one line; of a validation error its first fault: ``Role.name: Field required``."""
+    if isinstance(error, ValidationError):
+        fault = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join((error.title, *map(str, fault["loc"])))
+        return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
+    return " ".join(str(error).split())
+
+
+def shown(value: object) -> str:
+    """Format a value for a message."""
+    written = repr(value)
+    return written if len(written) <= 60 else f"{written[:57]}..."
+
+
+def field_names(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
+    """Return the names of the fields at a place of a value, as people write them; see :func:`model_at`."""
+    fields = model_at(kind, place).model_fields
+    return [field.alias or name for name, field in fields.items() if not field.exclude]
+
+
+def model_at(kind: type[BaseModel], place: Iterable[str | int]) -> type[BaseModel]:
+    """Return the model at a place of a value: the keys that lead there. Where none is, that of what encloses it."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        kind = (_model_in(field.annotation) if field is not None else None) or kind
+    return kind
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)
+
+
+def unset(value: object) -> bool:
+    """Whether an optional field has no value, so that JSON leaves it out."""
+    return value is None or value == ()
+
+
+class Value(BaseModel):
+    """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error.
+
+    It is frozen to its leaves: dicts and lists in it are copies that cannot be changed.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        schema: Any = handler(source)
+        inner = schema
+        while inner["type"] != "model-fields" and "schema" in inner:
+            inner = inner["schema"]
+        for name, field in inner.get("fields", {}).items():
+            plain = field["schema"]["type"] == "function-plain"  # it makes a value of its own
+            if not plain and can_change(cls.__pydantic_fields__[name].annotation):
+                field["schema"] = frozen_schema(field["schema"])
+        return schema
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in type(self).__pydantic_fields__:  # pydantic would set what a cached property keeps
+            raise AttributeError(f"{type(self).__name__} is read-only")
+        super().__setattr__(name, value)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        return super().model_copy(update={name: frozen(value) for name, value in (update or {}).items()})
+
+    def __deepcopy__(self, _memo: object = None) -> Self:
+        return self  # it is frozen to its leaves
+
+    def evolve(self, **changes: Any) -> Self:
+        """Return a copy with ``changes``, validated like a new value."""
+        return self.model_validate(
+            {**{name: self.__dict__[name] for name in type(self).__pydantic_fields__}, **changes}
+        )
+
+
+class Frozen(Generic[_T]):
+    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number; booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value is a JSON list."""
+    return isinstance(value, list)
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """Return a JSON object; {} for anything else."""
+    if is_object(value):
+        return value
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """Return a JSON list; [] for anything else."""
+    return value if is_list(value) else []
+
+
+def objects_of(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a JSON list; [] for anything else."""
+    return [item for item in list_of(value) if is_object(item)]
+
+
+def text_of(value: object) -> str:
+    """Return a text; "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: object) -> list[str]:
+    """Return the texts in a JSON list; [] for anything else."""
+    return [item for item in list_of(value) if isinstance(item, str)]
+
+
+class JsonSchemaWriter(GenerateJsonSchema):
+    """Writes the JSON schema of a model, with plain defaults as they are: pydantic compiles a type for each of them."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return dft if type(dft) in _PLAIN else super().encode_default(dft)
+
+
+_PLAIN = frozenset({bool, int, str, type(None)})
+_NAMED_PARTS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+
+
+def lean_schema(schema: Any) -> Any:
+    """Return a JSON schema without what says nothing to a model: titles, and that further properties are forbidden."""
+    if is_list(schema):
+        return [lean_schema(part) for part in schema]
+    if not is_object(schema):
+        return schema
+    return {
+        key: {name: lean_schema(part) for name, part in value.items()}
+        if key in _NAMED_PARTS and is_object(value)
+        else value
+        if key in ("const", "default", "enum", "examples")
+        else lean_schema(value)
+        for key, value in schema.items()
+        if key != "title" and not (key == "additionalProperties" and value is False)
+    }

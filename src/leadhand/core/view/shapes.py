@@ -1,0 +1,335 @@
+"""The shapes of the view, which consoles, terminals and scripts display. See ``docs/reference/view.md``.
+
+A field that is ``NotRequired`` is absent if it has no value. No value is ever null, because null in a merge patch
+removes a field. Times are ISO 8601 in UTC, money is whole nano-dollars.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, cast, get_args
+
+from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
+
+from leadhand.core.approval import ApprovalKind
+from leadhand.core.run import RunStatus
+
+AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
+LaneStatus = Literal["pending", "running", "waiting", "retrying", "completed", "failed", "dropped"]
+"""The status of an assignment. ``retrying``: its last attempt failed, and the next one has not started yet."""
+ApprovalShown = Literal["pending", "approved", "denied", "expired", "withdrawn"]
+
+FailurePart = TypedDict(
+    "FailurePart", {"message": str, "type": str, "class": str, "next_action": NotRequired[str]}, total=True
+)
+"""Why something did not succeed, and what a person can do about it."""
+
+
+class PhasePart(TypedDict):
+    """What the lead is doing; ``running`` counts its running assignments of this role.
+
+    ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
+    why the answer of the model was not accepted. ``text`` has all of it in words.
+    """
+
+    assignment: str
+    role: str
+    text: str
+    written: NotRequired[int]
+    begun: NotRequired[int]
+    again: NotRequired[str]
+    since: str
+    running: int
+
+
+class WaitPart(TypedDict):
+    """What an attempt waits for, outside of its timeout, and until when at most."""
+
+    text: str
+    attempt: str
+    since: str
+    until: str
+
+
+class AnswerPart(TypedDict):
+    """An answer of the run; its text is in the run document and in the event ``seq``."""
+
+    status: RunStatus
+    seq: int
+    at: str
+
+
+class UnsupportedPart(TypedDict):
+    """A part of the request that no tool can do."""
+
+    what: str
+    reason: str
+
+
+class RunPart(TypedDict):
+    """The run. ``waits``: what attempts wait for now, by name.
+
+    ``idle``: periods of two seconds or more without a running attempt, by the event that ended them.
+    """
+
+    request: str
+    flow: str
+    model: str
+    status: RunStatus
+    reason: str
+    created_at: str
+    finished_at: NotRequired[str]
+    owner: NotRequired[str]
+    cancelled_by: NotRequired[str]
+    phase: NotRequired[PhasePart]
+    waits: dict[str, WaitPart]
+    answers: dict[str, AnswerPart]
+    unsupported: list[UnsupportedPart]
+    first_problem: NotRequired[int]
+    idle_since: NotRequired[str]
+    idle: dict[str, list[str]]
+
+
+class SpendPart(TypedDict):
+    """What was spent or is reserved. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound.
+
+    Of the input tokens, providers read ``cached_tokens`` from their caches and wrote ``cache_write_tokens`` there.
+    """
+
+    requests: int
+    tokens: int
+    input_tokens: int
+    cached_tokens: NotRequired[int]
+    cache_write_tokens: NotRequired[int]
+    output_tokens: int
+    nanousd: int
+    reserved_nanousd: int
+    unpriced: bool
+    budget_nanousd: NotRequired[int]
+    max_tokens: NotRequired[int]
+    max_requests: NotRequired[int]
+
+
+class CurrentCounts(TypedDict):
+    """Counts of the assignments that were not replaced. ``retriable``: a retry of all failed ones repeats these."""
+
+    total: int
+    completed: int
+    failed: int
+    dropped: int
+    retriable: int
+
+
+class CountsPart(TypedDict):
+    """Counts of the assignments that count towards the answer, by status; of open approvals; of running attempts."""
+
+    pending: int
+    running: int
+    waiting: int
+    retrying: int
+    completed: int
+    failed: int
+    dropped: int
+    current: CurrentCounts
+    approvals: int
+    attempts_running: int
+
+
+class MissingPart(TypedDict):
+    """A part of the request that no assignment covers, according to a review."""
+
+    name: str
+    tool: NotRequired[str]
+
+
+class ReviewPart(TypedDict):
+    """The review of an order; the verdicts are with the assignments."""
+
+    seq: int
+    at: str
+    complete: bool
+    accepted: int
+    retry: int
+    dropped: int
+    missing: list[MissingPart]
+
+
+class OrderPart(TypedDict):
+    """A work order, and the status of its assignments."""
+
+    goal: str
+    seq: int
+    at: str
+    repairs: NotRequired[str]
+    by: NotRequired[str]
+    total: int
+    completed: int
+    failed: int
+    dropped: int
+    review: NotRequired[ReviewPart]
+
+
+class VerdictPart(TypedDict):
+    """The verdict of a review or a person on a result."""
+
+    verdict: Literal["accept", "retry", "replan", "drop"]
+    reason: str
+
+
+class CallPart(TypedDict):
+    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment.
+
+    With ``cached``, the tool was not called: the result is that of an earlier call. ``tokens`` are those that a model
+    read and wrote. Without ``nanousd``, the cost is unknown.
+    """
+
+    id: str
+    kind: Literal["model", "tool"]
+    name: str
+    args: NotRequired[dict[str, Any]]
+    effect: NotRequired[str]
+    began_at: str
+    ended_at: NotRequired[str]
+    ok: NotRequired[bool]
+    failure: NotRequired[FailurePart]
+    summary: NotRequired[str]
+    tokens: NotRequired[int]
+    output_tokens: NotRequired[int]
+    cached_tokens: NotRequired[int]
+    nanousd: NotRequired[int]
+    cached: NotRequired[bool]
+    returned_seq: NotRequired[int]
+
+
+class OpenCallPart(TypedDict):
+    """A call that a parked attempt waits for."""
+
+    call_id: str
+    kind: str
+    tool: NotRequired[str]
+    args: NotRequired[dict[str, Any]]
+
+
+class AttemptPart(TypedDict):
+    """One attempt at an assignment. ``calls`` are keyed by the sequence number of the event that started each."""
+
+    scheduled_at: str
+    not_before: NotRequired[str]
+    started_at: NotRequired[str]
+    ended_at: NotRequired[str]
+    outcome: AttemptOutcome
+    continues: NotRequired[str]
+    feedback: NotRequired[str]
+    host: NotRequired[str]
+    failure: NotRequired[FailurePart]
+    open_calls: NotRequired[list[OpenCallPart]]
+    result_seq: NotRequired[int]
+    reserved_nanousd: NotRequired[int]
+    calls: dict[str, CallPart]
+
+
+class AssignmentPart(TypedDict):
+    """One assignment with its attempts, by number. ``tries``: how many there may be after transient failures."""
+
+    name: str
+    label: str
+    role: str
+    order: NotRequired[str]
+    position: int
+    counts: bool
+    tool: NotRequired[str]
+    args: dict[str, Any]
+    needs: list[str]
+    parent: NotRequired[str]
+    repairs: NotRequired[str]
+    superseded_by: NotRequired[str]
+    status: LaneStatus
+    note: str
+    failure: NotRequired[FailurePart]
+    verdict: NotRequired[VerdictPart]
+    by: NotRequired[str]
+    tries: int
+    seq: int
+    settled_seq: NotRequired[int]
+    attempts: dict[str, AttemptPart]
+
+
+class ApprovalPart(TypedDict):
+    """An approval request for one call, or for a plan. ``withdrawn``: the run ended before anybody answered."""
+
+    kind: ApprovalKind
+    assignment: str
+    attempt: str
+    tool: str
+    args: dict[str, Any]
+    effect: str
+    asked_for: str
+    asked_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    seq: int
+    status: ApprovalShown
+    by: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class TodoPart(TypedDict):
+    """One entry of the run's todo list."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    priority: NotRequired[str]
+    position: int
+
+
+class ArtifactPart(TypedDict):
+    """The latest version of a file of the run."""
+
+    version: int
+    bytes: int
+    digest: str
+    media_type: str
+    by: str
+    at: str
+    seq: int
+
+
+class ViewDocument(TypedDict):
+    """Everything that is shown of a run, as of ``last_seq``."""
+
+    run_id: str
+    last_seq: int
+    last_at: str
+    run: RunPart
+    spend: SpendPart
+    counts: CountsPart
+    orders: dict[str, OrderPart]
+    assignments: dict[str, AssignmentPart]
+    approvals: dict[str, ApprovalPart]
+    todos: dict[str, TodoPart]
+    artifacts: dict[str, ArtifactPart]
+
+
+def empty(run_id: str) -> ViewDocument:
+    """Return the view of a run before its first event."""
+    spent = ("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd")
+    counts = {**dict.fromkeys(get_args(LaneStatus), 0), "approvals": 0, "attempts_running": 0}
+    document: dict[str, Any] = {
+        "run_id": run_id,
+        "last_seq": 0,
+        "last_at": "",
+        "run": {
+            "request": "",
+            "flow": "",
+            "model": "",
+            "status": RunStatus.QUEUED,
+            "reason": "",
+            "created_at": "",
+            "waits": {},
+            "answers": {},
+            "unsupported": [],
+            "idle": {},
+        },
+        "spend": {**dict.fromkeys(spent, 0), "unpriced": False},
+        "counts": {**counts, "current": dict.fromkeys(CurrentCounts.__annotations__, 0)},
+        **{part: {} for part in ("orders", "assignments", "approvals", "todos", "artifacts")},
+    }
+    return cast("ViewDocument", document)

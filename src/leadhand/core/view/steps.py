@@ -1,0 +1,101 @@
+"""The steps in an entry of the log. The view, spans and metrics are built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from leadhand.core import events as ev
+from leadhand.core.errors import Failure
+from leadhand.core.ids import assignment_of
+from leadhand.core.limits import Usage
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import Effect
+from leadhand.core.work_order import OpenCall
+
+
+class RunEnded(NamedTuple):
+    """The run ended."""
+
+    status: RunStatus
+
+
+class AssignmentSettled(NamedTuple):
+    """An assignment that counts was settled. ``blocked``: a need failed. ``by``: the person who settled it."""
+
+    assignment: str
+    outcome: Literal["completed", "failed", "blocked", "supplied", "skipped"]
+    by: str = ""
+
+
+class AttemptStep(NamedTuple):
+    """An attempt started (``running``), returned, or ended; ``ok`` and ``failed`` are the controller's verdict."""
+
+    attempt: str
+    outcome: Literal["running", "returned", "ok", "failed", "lost", "parked"]
+    failure: Failure | None = None
+    host: str = ""
+    open_calls: tuple[OpenCall, ...] = ()
+
+
+class CallStep(NamedTuple):
+    """A call of a model or a tool that started, or that ``returned``, with its details."""
+
+    attempt: str
+    call_id: str
+    kind: Literal["model", "tool"]
+    name: str
+    args: Mapping[str, Any] = {}
+    effect: Effect | None = None
+    returned: bool = False
+    failure: Failure | None = None
+    duration_ms: int = 0
+    usage: Usage | None = None
+    finish_reason: str = ""
+    summary: str = ""
+    sample: bool = False
+    cached: bool = False
+    """The tool was not called: the result is that of an earlier call."""
+
+
+Step = RunEnded | AssignmentSettled | AttemptStep | CallStep
+
+
+def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
+    """Return the steps of an event, in order; most events have one or none."""
+    match event.type:
+        case "model_call_began":
+            return (CallStep(event.attempt, event.call_id, "model", event.model),)
+        case "model_call_returned":
+            call = CallStep(event.attempt, event.call_id, "model", event.model, returned=True, failure=event.failure)
+            return (call._replace(duration_ms=event.duration_ms, usage=event.usage, finish_reason=event.finish_reason),)
+        case "tool_call_began":
+            return (CallStep(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
+        case "tool_call_returned":
+            call = CallStep(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
+            call = call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample)
+            return (call._replace(cached=event.cached is not None),)
+        case "attempt_started":
+            return (AttemptStep(event.attempt, "running", host=event.host),)
+        case "attempt_returned":
+            return (AttemptStep(event.attempt, "returned", event.result.error),)
+        case "attempt_lost":
+            return (AttemptStep(event.attempt, "lost", event.failure),)
+        case "attempt_parked" | "effect_questioned":
+            return (AttemptStep(event.attempt, "parked", open_calls=event.open_calls),)
+        case "attempt_settled":
+            judged = AttemptStep(event.attempt, "ok" if event.ok else "failed", event.failure)
+            if not (event.final and event.counts):
+                return (judged,)
+            key = assignment_of(event.attempt)
+            return judged, AssignmentSettled(key, "completed" if event.ok else "failed")
+        case "subtask_blocked":
+            return (AssignmentSettled(event.subtask, "blocked"),)
+        case "subtask_reused":
+            return (AssignmentSettled(event.subtask, "completed"),)
+        case "subtask_resolved":
+            return (AssignmentSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
+        case "run_finished":
+            return (RunEnded(event.status),)
+        case _:
+            return ()

@@ -1,0 +1,333 @@
+"""What holds of every run at every moment, whatever happened: checked after each step of every history made here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.decide import decide, due
+from leadhand.core.evolve import evolve, fold, start
+from leadhand.core.evolve.attempts import parent_of
+from leadhand.core.evolve.begun import begun
+from leadhand.core.ids import assignment_of, event_id
+from leadhand.core.judgement import DOUBTED, ClaimVerdict
+from leadhand.core.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, UNSUCCESSFUL, AssignmentStatus, AttemptStatus
+from leadhand.core.limits import Amount
+from leadhand.core.listing import listing_change
+from leadhand.core.question import Question
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.tool import Effect
+from leadhand.core.view.projection import Projection
+from leadhand.flows.closing import policy_of
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.planning import direct
+from leadhand.flows.work_order.results import own_gaps
+
+LONG_LOG = 400
+"""Entries above which a log is checked in steps of a twentieth, so that a check costs what a test can pay."""
+
+
+def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
+    """Fold a log entry by entry, and hold every state and every step against the invariants."""
+    assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+    state = start(run_id, entries[0])
+    if len(entries) > LONG_LOG:
+        stride = len(entries) // 20
+        for first in range(1, len(entries), stride):
+            state = fold(state, entries[first : first + stride])
+            check_state(state, entries)
+        return state
+    for entry in entries[1:]:
+        after = evolve(state, entry)
+        check_step(state, after)
+        check_state(after, entries)
+        state = after
+    return state
+
+
+def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
+    """A list counts the subtasks of a run as its page does: those that no other has replaced."""
+    projection, counts = Projection(run_id), (0, 0, 0)
+    stride = 1 if len(entries) <= LONG_LOG else len(entries) // 20
+    for first in range(0, len(entries), stride):
+        some = entries[first : first + stride]
+        projection.take_all(some)
+        counts = listing_change([entry.event for entry in some], counts).counts
+        state, shown = projection.state, projection.view.document["counts"]["current"]
+        assert state is not None
+        subtasks, completed, failed = counts
+        settled = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
+        assert completed == shown["completed"], f"after {some[-1].event.type}"
+        assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
+        if state.finished is not None or not any(begun(state)):
+            assert subtasks == shown["total"], f"after {some[-1].event.type}"
+        elif not state.reopened:
+            assert subtasks == 0, "how many there are is not known until the plan is complete"
+
+
+def check_step(before: RunState, after: RunState) -> None:
+    """One entry: what was issued stays as it was, and every status moves along its table."""
+    if after.status is not before.status:
+        assert after.status in RUN[before.status], f"a run went from {before.status} to {after.status}"
+    for key, order in before.orders.items():
+        assert after.orders[key].order is order.order, f"{key} changed after it was issued"
+    for key, subtask in before.assignments.items():
+        now = after.assignments[key]
+        assert now.assignment.subtask is subtask.assignment.subtask, f"{key} changed after it was issued"
+        if now.status is not subtask.status:
+            assert now.status in ASSIGNMENT[subtask.status], f"{key} went from {subtask.status} to {now.status}"
+        assert now.event_ids[: len(subtask.event_ids)] == subtask.event_ids, f"{key} lost evidence"
+    for key, assignment in before.assignments.items():
+        was, now = assignment.attempt, after.assignments[key].attempt
+        if was is None:
+            assert now is None or not assignment.closed, f"{key} was closed and is tried again"
+        elif now is not None and now.attempt == was.attempt and now.status is not was.status:
+            assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
+        elif now is not None and now.attempt != was.attempt:
+            assert AttemptStatus.SETTLED in ATTEMPT[was.status] | {was.status}, f"{now.attempt} came too soon"
+            assert now.number == was.number + 1
+    for name, asked in before.questions.items():
+        now = after.questions[name]
+        assert now == asked if asked.reply is not None else now.evolve(reply=None, by="") == asked, f"{name} changed"
+    for kind in ("requests", "tokens", "nanousd"):
+        assert getattr(after.spent, kind) >= getattr(before.spent, kind), f"{kind} were given back after being spent"
+
+
+def check_state(state: RunState, entries: Sequence[ev.Entry]) -> None:
+    """One state: its parts say the same, its evidence is its own, and nothing is owed or hidden."""
+    _check_attempts(state)
+    _check_readiness(state)
+    _check_orders(state)
+    _check_evidence(state, entries)
+    _check_money(state)
+    if state.finished is not None:
+        _check_end(state)
+
+
+def _check_attempts(state: RunState) -> None:
+    expected: dict[AttemptStatus, set[str]] = {status: set() for status in AttemptStatus}
+    for key, assignment in state.assignments.items():
+        if assignment.attempt is not None:
+            assert assignment_of(assignment.attempt.attempt) == key
+            expected[assignment.attempt.status].add(key)
+    assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
+    assert set(state.parked) == expected[AttemptStatus.PARKED]
+    assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
+    assert set(state.retrying) == expected[AttemptStatus.SETTLED]
+    parents = Counter(parent_of(each.assignment) for each in state.assignments.values())
+    assert state.children == {key: count for key, count in parents.items() if key is not None}
+    for key in state.parked:
+        attempt = state.assignments[key].attempt
+        assert attempt is not None
+        assert attempt.open_calls
+        assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
+
+
+def _check_readiness(state: RunState) -> None:
+    for key, subtask in state.assignments.items():
+        assignment: AssignmentState = subtask
+        needs = subtask.assignment.needs
+        waits = [needed for needed in needs if state.assignments[needed].status not in SETTLED]
+        match subtask.status:
+            case AssignmentStatus.PENDING if subtask.reuses:
+                assert assignment.attempt is None
+                assert key not in state.ready
+                assert state.assignments[subtask.reuses].status not in (
+                    AssignmentStatus.FAILED,
+                    AssignmentStatus.DROPPED,
+                )
+                assert (key in state.reusable) == state.assignments[subtask.reuses].ok
+            case AssignmentStatus.PENDING if assignment.attempt is not None:
+                assert assignment.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), (
+                    f"{key} has begun"
+                )
+            case AssignmentStatus.PENDING:
+                assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
+            case AssignmentStatus.RUNNING:
+                assert assignment.attempt is not None
+                assert key not in state.parked
+            case AssignmentStatus.WAITING:
+                assert key in state.parked
+            case AssignmentStatus.COMPLETED if subtask.by:
+                assert assignment.closed
+                assert subtask.data is not None
+                assert subtask.failure is None
+            case AssignmentStatus.COMPLETED:
+                assert assignment.closed
+                assert assignment.ok
+                assert subtask.data is not None
+                assert subtask.failure is None
+            case AssignmentStatus.FAILED | AssignmentStatus.DROPPED:
+                assert assignment.closed
+                assert subtask.failure is not None
+        if key in state.ready:
+            assert all(state.assignments[needed].status is AssignmentStatus.COMPLETED for needed in needs)
+        if key in state.awaited and key not in state.blocked:
+            assert state.awaited[key] == len(waits) > 0
+        if key in state.blocked:
+            cause = state.blocked[key]
+            assert cause in needs
+            assert state.assignments[cause].status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
+    pending = {key for key, subtask in state.assignments.items() if subtask.status is AssignmentStatus.PENDING}
+    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited) | set(state.reusable)
+
+
+def _check_orders(state: RunState) -> None:
+    early = [each for each in state.assignments.values() if each.assignment.subtask is not None and not each.order]
+    for number, (key, order) in enumerate(state.orders.items(), start=2 if early and state.orders else 1):
+        assert key == f"wo-{number:03d}"
+        subtasks = [state.assignments[subtask] for subtask in order.order.subtask_keys()]
+        assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
+        assert order.review is None or not order.open
+    assert set(state.busy) == {
+        key for key, each in state.assignments.items() if each.counts and each.attempt is not None
+    }
+    for subtask in state.assignments.values():
+        if subtask in early:
+            assert (subtask.superseded_by is None) == (not state.orders)
+            assert not subtask.assignment.needs
+            assert state.tools[subtask.subtask.tool or ""].effect is not Effect.ONCE, f"{subtask.key} began too early"
+        elif subtask.superseded_by is not None:
+            assert state.assignments[subtask.superseded_by].subtask.repairs_subtask == subtask.key
+            assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
+
+
+def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
+    seen: dict[str, str] = {}
+    for subtask in state.assignments.values():
+        for cited in subtask.event_ids:
+            assert cited not in seen, f"{cited} is evidence of {seen.get(cited)} and of {subtask.key}"
+            seen[cited] = subtask.key
+            entry = entries[int(cited.removeprefix("e-")) - 1]
+            assert event_id(entry.seq) == cited
+            match entry.event:
+                case ev.AttemptSettled():
+                    assert assignment_of(entry.event.attempt) == subtask.key
+                case ev.SubtaskBlocked() | ev.SubtaskResolved() | ev.SubtaskReused():
+                    assert entry.event.subtask == subtask.key
+                case _:
+                    raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
+        assert not subtask.counts or (subtask.status in SETTLED) <= bool(subtask.event_ids), (
+            f"{subtask.key} has no evidence"
+        )
+
+
+def _check_money(state: RunState) -> None:
+    for amount in (state.spent, reserved_total(state)):
+        assert amount.requests >= 0
+        assert amount.tokens >= 0
+        assert amount.nanousd >= 0
+
+
+def check_budget(state: RunState, *, honest: bool) -> None:
+    """What is spent and held is within the limits, as long as nobody reported more than was reserved."""
+    if honest:
+        assert (state.spent + reserved_total(state)).fits(state.definition.limits.ceiling)
+
+
+def _check_end(state: RunState) -> None:
+    finished = state.finished
+    assert finished is not None
+    assert state.status is finished.status
+    assert state.status in ENDED
+    assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
+    assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
+    assert reserved_total(state) == Amount(), "a finished run holds a reservation"
+    _check_judgement(state, finished)
+    for command in ANY_COMMAND:
+        try:
+            decide(state, command, state.created_at, policy_of(WorkOrderFlow(), state.definition.evolve(options={})))
+        except do.Refused:
+            continue
+        raise AssertionError(f"a finished run accepted {command}")
+    if state.status is RunStatus.SUCCEEDED:
+        assert not finished.gaps
+    answered = not state.orders and direct(state) is not None
+    if state.status is RunStatus.SUCCEEDED and state.definition.flow == "work-order" and not answered:
+        standing = [each for each in state.assignments.values() if each.order and each.superseded_by is None]
+        assert standing
+        assert all(subtask.accepted for subtask in standing)
+        assert not own_gaps(state)
+
+
+def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
+    """The status says what was done; doubts matter only if they are contradictions, or the run is strict."""
+    if finished.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL):
+        assert finished.answer.strip()
+    judgement = finished.judgement
+    if judgement is None:
+        assert finished.gaps or finished.status is not RunStatus.PARTIAL
+        return
+    assert state.definition.check != "off"
+    claims = {claim.n: claim for claim in judgement.claims}
+    assert [*claims] == list(range(1, len(judgement.claims) + 1))
+    assert {doubt.n for doubt in judgement.doubts} == {n for n, claim in claims.items() if claim.verdict in DOUBTED}
+    for doubt in judgement.doubts:
+        assert doubt.verdict is claims[doubt.n].verdict
+        assert doubt.part in claims[doubt.n].text
+    if judgement.judged_by is None:
+        assert {claim.verdict for claim in judgement.claims} <= {ClaimVerdict.NOT_CHECKED, ClaimVerdict.UNCONFIRMED}
+    doubted = judgement.contradicted or (state.definition.strict and judgement.doubts)
+    if finished.status is RunStatus.SUCCEEDED:
+        assert not doubted
+    elif finished.status is RunStatus.PARTIAL:
+        assert doubted or finished.gaps
+
+
+ANY_COMMAND: list[do.Command] = [
+    do.NoteGaps(parts=()),
+    do.Settle(assignment="plan"),
+    do.TryAgain(assignment="plan"),
+    do.Continue(assignment="plan"),
+    do.Pause(),
+    do.Wait(),
+    do.Resume(),
+    do.Finish(),
+    do.Finish(cancelled=True),
+    do.Start(assignment="plan"),
+    do.AskQuestion(question=Question(id="question-9", text="where?")),
+]
+
+
+def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
+    """The fields in which two states differ."""
+    return {
+        field.name: (getattr(one, field.name), getattr(other, field.name))
+        for field in fields(RunState)
+        if getattr(one, field.name) != getattr(other, field.name)
+    }
+
+
+def reserved_total(state: RunState) -> Amount:
+    """The sum of all reservations."""
+    return total(*(amount for calls in state.reserved.values() for amount in calls.values()))
+
+
+def total(*amounts: Amount) -> Amount:
+    """The sum of amounts."""
+    summed = Amount()
+    for amount in amounts:
+        summed = summed + amount
+    return summed
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Everything that a value holds."""
+    if isinstance(value, BaseModel):
+        inner: Iterable[Any] = vars(value).values()
+    elif is_dataclass(value):
+        inner = [getattr(value, each.name) for each in fields(value)]
+    elif isinstance(value, dict):
+        inner = [*value, *value.values()]
+    else:
+        inner = value if isinstance(value, list | tuple | set) else ()
+    for each in inner:
+        yield each
+        yield from parts(each)

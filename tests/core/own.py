@@ -1,0 +1,105 @@
+"""Histories of runs whose roles are given by hand, and whose tools ask the controller for something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.histories import TOOLS, History, definition
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.asks import Ask
+from leadhand.core.ids import tool_call_id
+from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.run import Role
+from leadhand.core.state import AttemptState
+from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.flows.flow import Flow
+from leadhand.flows.run_view import RunView
+
+DELEGATES = tuple(
+    ToolSpec(name=name, description="Another worker does it.", parameters={"type": "object"}, delegate=True)
+    for name in ("research", "scout", "ask_one", "ask_two", "ask_three")
+)
+
+
+class Commanded(Flow):
+    """A flow that wants nothing: what happens is commanded by the test."""
+
+    name = "commanded"
+
+    def roles(self, options: Flow.Options) -> Sequence[Role]:
+        return []
+
+    def next(self, run: RunView[Any]) -> Sequence[do.Command]:
+        return []
+
+
+def history_of(*roles: Role, **limits: Any) -> History:
+    """A run with these roles, in which nothing was handed out yet."""
+    what = definition(**limits).evolve(flow="commanded", roles=roles, tools=(*TOOLS, *DELEGATES))
+    return History(what, Commanded())
+
+
+def current(history: History, key: str) -> AttemptState:
+    """The current attempt at an assignment; it is started if it was only scheduled."""
+    attempt = history.state.assignments[key].attempt
+    assert attempt is not None, f"{key} has no attempt"
+    if attempt.status is AttemptStatus.SCHEDULED:
+        history.starts(attempt)
+    return attempt
+
+
+def assigned(history: History, key: str, role: str, **more: Any) -> AttemptState:
+    """Hand out an assignment, and start it."""
+    assert history.command(do.Assign(id=key, role=role, **more)), history.refusal
+    return current(history, key)
+
+
+def asks(history: History, key: str, *wanted: Ask, tool: str = "look", turn: int = 1) -> str:
+    """A tool of an assignment returns and asks for something; the attempt is parked. Return the call's id."""
+    attempt = current(history, key)
+    call_id = tool_call_id(key, turn, 0)
+    history.write(
+        ev.ToolCallBegan(attempt=attempt.attempt, call_id=call_id, tool=tool, args={"n": 1}),
+        ev.ToolCallReturned(
+            attempt=attempt.attempt, call_id=call_id, tool=tool, ok=True, summary="seen", raw={"n": 1}, asks=wanted
+        ),
+        ev.AttemptParked(
+            attempt=attempt.attempt, open_calls=(OpenCall(call_id=call_id, kind="asks", tool=tool, args={"n": 1}),)
+        ),
+    )
+    return call_id
+
+
+def decided(history: History, key: str, *wanted: Ask, tool: str = "look", turn: int = 1) -> list[ev.AnyEvent]:
+    """Have what a tool asks for decided; return the events that this makes."""
+    call_id = asks(history, key, *wanted, tool=tool, turn=turn)
+    before = len(history.log)
+    assert history.command(do.DecideAsks(assignment=key, call_id=call_id)), history.refusal
+    return [entry.event for entry in history.log[before:]]
+
+
+def comes_back(history: History, key: str, data: ResultData, *, value: Any = None) -> None:
+    """A worker calls a tool that returns ``data``, and comes back with it; what it returned is settled."""
+    attempt = current(history, key)
+    used: tuple[str, ...] = ()
+    if data.sources or data.raw is not None:
+        used = (tool_call_id(key, 1, 0),)
+        history.write(
+            ev.ToolCallBegan(attempt=attempt.attempt, call_id=used[0], tool="write", args={}),
+            ev.ToolCallReturned(
+                attempt=attempt.attempt, call_id=used[0], tool="write", ok=True, raw=data.raw, sources=data.sources
+            ),
+        )
+    if value is not None:
+        history.thinks(attempt, value, data.summary)
+    else:
+        history.returns(attempt, WorkResult(task_name=key, ok=True, data=data, used=used))
+    assert history.command(do.Settle(assignment=key)), history.refusal
+
+
+def page(name: str) -> Source:
+    return Source(title=f"Page {name}", url=f"https://example.org/{name}")

@@ -1,0 +1,128 @@
+"""Paths of artifacts: every path that is accepted stays in its folder, on every system."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from leadhand.core.artifact import LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, confined, digest_of, is_digest
+from leadhand.core.errors import UsageError
+
+# Pieces that paths are attacked with, mixed with letters.
+WINDOWS, UNICODE = ("\\", ":", "C:", "NUL", "com1"), ("é", "e\u0301", "\u202e", "\uff0f", "\uff0e")
+pieces = st.text(max_size=4) | st.sampled_from(("/", "//", ".", "..", "~", "\0", " ", ".txt", *WINDOWS, *UNICODE))
+paths = st.lists(pieces, max_size=8).map("".join) | st.text(max_size=30)
+
+
+def accepted(path: str) -> str | None:
+    try:
+        return confined(path)
+    except UsageError as error:
+        str(error).encode()  # whatever the path is, the message can be printed
+        return None
+
+
+@given(paths)
+@example("a/./b//c.txt")
+@example("\ud800")
+def test_an_accepted_path_stays_in_its_folder_on_every_system(path: str) -> None:
+    found = accepted(path)
+    if found is None:
+        return
+    for system, root in ((posixpath, "/runs/1"), (ntpath, "C:\\runs\\1")):
+        joined = system.normpath(system.join(root, found))
+        assert joined.startswith(root + system.sep)
+        assert joined.removeprefix(root + system.sep).replace("\\", "/") == found, "nothing is left to normalise"
+    for form in ("NFC", "NFKC", "NFD", "NFKD"):
+        folded = unicodedata.normalize(form, found)
+        assert folded.count("/") == found.count("/")
+        assert ".." not in folded.split("/")
+    assert len(found.encode()) <= LONGEST_PATH
+    assert all(name.isprintable() for name in found.split("/"))
+
+
+@given(paths)
+def test_the_normal_form_of_a_path_is_its_own(path: str) -> None:
+    found = accepted(path)
+    assert found is None or confined(found) == found
+
+
+@given(paths)
+def test_two_spellings_of_a_path_are_one(path: str) -> None:
+    found = accepted(path)
+    if found is not None:
+        assert accepted(unicodedata.normalize("NFD", found)) == found
+        assert accepted("./" + found.replace("/", "/.//")) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("notes.md", "notes.md"),
+        ("memory/a b/ÄÖ 世界 🎈.txt", "memory/a b/ÄÖ 世界 🎈.txt"),
+        ("./a//b/./c", "a/b/c"),
+        ("cafe\u0301.md", "caf\u00e9.md"),
+        (".hidden", ".hidden"),
+        ("console.log", "console.log"),
+        ("a..b/c...d", "a..b/c...d"),
+        ("x" * LONGEST_NAME, "x" * LONGEST_NAME),
+    ],
+)
+def test_usual_names_are_accepted(path: str, found: str) -> None:
+    assert confined(path) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("", "names no file"),
+        (".", "names no file"),
+        ("/etc/passwd", "absolute"),
+        ("//server/share", "absolute"),
+        ("..", "leaves its folder"),
+        ("a/../../b", "leaves its folder"),
+        ("a/", "names a folder"),
+        ("a/.", "names a folder"),
+        ("a\\b", "contains \\\\"),
+        ("C:/windows", "contains :"),
+        ("file:stream", "contains :"),
+        ("a\0b", "control character"),
+        ("a\nb", "control character"),
+        ("~/x", "home folder"),
+        ("a/~root", "home folder"),
+        ("NUL", "device"),
+        ("a/com1.txt", "device"),
+        ("Aux .md", "device"),
+        ("COM\u00b9", "device"),
+        ("a ", "space"),
+        (" a/b", "space"),
+        ("a./b", "dot"),
+        ("...", "dot"),
+        ("a\uff0fb", "U\\+FF0F"),
+        ("\uff0e\uff0e/a", "U\\+FF0E"),
+        ("\u2025/a", "U\\+2025"),
+        ("a\u2215b", "U\\+2215"),
+        ("a\u202etxt.exe", "U\\+202E"),
+        ("a\u200bb", "U\\+200B"),
+        ("a\u00a0b", "U\\+00A0"),
+        ("a\ud800b", "U\\+D800"),
+        ("x" * (LONGEST_NAME + 1), "longer than 200 bytes"),
+        ("é" * (LONGEST_NAME // 2 + 1), "longer than 200 bytes"),
+        ("/".join(["x" * 190] * 3), "longer than 500 bytes"),
+        ("/".join("x" * (MAX_DEPTH + 1)), "more than 16"),
+    ],
+)
+def test_a_path_that_leaves_its_folder_anywhere_is_refused(path: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        confined(path)
+
+
+def test_digests_are_told_from_other_texts() -> None:
+    assert is_digest(digest_of(b""))
+    for text in ("", "sha256:", digest_of(b"")[:-1], digest_of(b"") + "\n", digest_of(b"").upper(), "sha256:../x"):
+        assert not is_digest(text)

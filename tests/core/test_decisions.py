@@ -1,0 +1,364 @@
+"""A command happens or is refused; nothing is half done, and nothing is decided behind anybody's back."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from refusals import refused
+
+from core.histories import NOON, History, definition, failure
+from core.invariants import differences
+from core.moves import histories
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.approval import Approval, args_hash
+from leadhand.core.commands import Outcome
+from leadhand.core.decide import decide, due
+from leadhand.core.errors import FailureClass
+from leadhand.core.lifecycle import ASSIGNMENT, ATTEMPT, RUN, AttemptStatus
+from leadhand.core.limits import Amount, Usage
+from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.tool import Effect
+from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, Review, WorkResult
+from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.roles import RoleName
+
+
+def ordered(*subtasks: Subtask, **limits: int) -> History:
+    """A history in which an order was just issued."""
+    history = History(definition(**limits))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks or (Subtask(name="a"),))
+    assert history.command(do.IssueOrder(order=order))
+    return history
+
+
+def handed_out(*subtasks: Subtask) -> History:
+    """A history in which every subtask that may start was handed out, and started."""
+    history = ordered(*subtasks)
+    for key in list(history.state.ready):
+        assert history.command(do.Start(assignment=key))
+    for attempt in history.live:
+        history.starts(attempt)
+    return history
+
+
+def settled(history: History, *oks: bool) -> History:
+    """Every attempt returns, as well or badly as said, and is settled."""
+    for attempt, ok in zip(history.live, oks, strict=True):
+        if ok:
+            history.works(attempt)
+        else:
+            history.fails(attempt, FailureClass.UNAVAILABLE)
+        assert history.command(do.Settle(assignment=attempt.attempt.rpartition("/a")[0]))
+    return history
+
+
+@given(histories())
+def test_deciding_changes_nothing_by_itself(history: History):
+    before = copy.deepcopy(history.state)
+    following = history.policy.next(history.state) if history.state.finished is None else []
+    wanted = [*due(history.state), *following, do.Pause(), do.Finish()]
+    for command in wanted:
+        try:
+            first = decide(history.state, command, history.now, history.policy)
+        except do.Refused:
+            continue
+        again = decide(history.state, command, history.now, history.policy)
+        assert again == first, "the same state decided differently"
+    assert differences(history.state, before) == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        do.Settle(assignment="wo-009.0"),
+        do.Continue(assignment="wo-009.0"),
+        do.Block(assignment="wo-009.0", cause="wo-009.1"),
+        do.Start(assignment="wo-009.0"),
+        do.TryAgain(assignment="wo-009.0"),
+        do.DecideAsks(assignment="plan", call_id="plan/t0/c0"),
+        do.AnswerCall(call_id="wo-009.0/t0/c0"),
+        do.GiveUpAttempt(attempt="wo-009.0/a1", failure=failure("lost")),
+        do.Judge(work_order_id="wo-009", review=Review(verdicts=(), complete=True)),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_a_command_about_something_that_is_not_there_is_refused(command: do.Command):
+    history = History()
+    with pytest.raises(do.Refused):
+        decide(history.state, command, NOON, history.policy)
+
+
+@pytest.mark.parametrize("at_rest", [RunStatus.PAUSED, RunStatus.WAITING])
+def test_a_run_at_rest_ends_only_as_its_table_allows(at_rest: RunStatus):
+    assert {status for status in ENDED if can_end(at_rest, status)} == RUN[at_rest] & ENDED
+
+
+def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
+    """Whether a run at rest ends as ``status`` when its evidence makes that of it."""
+    oks = {RunStatus.PARTIAL: (True, False), RunStatus.FAILED: (False,)}.get(status, (True,))
+    history = settled(handed_out(*(Subtask(name=f"s{number}") for number in range(len(oks)))), *oks)
+    verdicts = [{"subtask": f"wo-001.{number}", "verdict": "accept" if ok else "drop"} for number, ok in enumerate(oks)]
+    review = Review.model_validate({"verdicts": verdicts, "complete": all(oks)})
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+    assert history.command(do.Pause() if at_rest is RunStatus.PAUSED else do.Wait())
+    end = do.Finish(cancelled=status is RunStatus.CANCELLED)
+    try:
+        finished = decide(history.state, end, history.now, history.policy)[-1]
+    except do.Refused:
+        return False
+    assert isinstance(finished, ev.RunFinished)
+    assert finished.status is status
+    return True
+
+
+def test_a_run_does_not_succeed_by_being_told_so():
+    class Boasting(WorkOrderFlow):
+        def outcome(self, run: Any) -> Outcome:
+            everything = list(run.assignments)
+            return Outcome(answer="all done", uses=everything, waived=everything)
+
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
+    boasting = FlowPolicy(Boasting(), history.state.definition)
+
+    finished = decide(history.state, do.Finish(), NOON, boasting)[-1]
+
+    assert isinstance(finished, ev.RunFinished)
+    assert finished.status is RunStatus.PARTIAL
+    assert [(gap.name, gap.class_) for gap in finished.gaps] == [("b", FailureClass.UNAVAILABLE)]
+
+
+@given(histories())
+def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
+    for command in (do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)):
+        try:
+            finished = decide(history.state, command, history.now, history.policy)[-1]
+        except do.Refused:
+            continue
+        assert isinstance(finished, ev.RunFinished)
+        assert finished.status in RUN[history.state.status] & ENDED
+
+
+def test_orders_are_numbered_issued_once_and_only_when_the_one_before_is_over_and_reviewed():
+    history = ordered()
+    order = history.state.orders["wo-001"].order
+    following = order.evolve(work_order_id="wo-002")
+
+    for other in (order, following, order.evolve(work_order_id="wo-003")):
+        assert not history.command(do.IssueOrder(order=other))
+    assert history.command(do.Start(assignment="wo-001.0"))
+    settled(history, True)
+    assert not history.command(do.IssueOrder(order=following)), "nobody has judged the one before"
+    assert history.command(do.Judge(work_order_id="wo-001", review=Review(verdicts=(), complete=False)))
+    assert not history.command(do.IssueOrder(order=order.evolve(work_order_id="wo-003")))
+    assert history.command(do.IssueOrder(order=following))
+
+
+def test_a_run_issues_no_more_orders_than_its_limit_allows():
+    history = ordered(max_steps=1)
+    assert history.command(do.Start(assignment="wo-001.0"))
+    settled(history, True)
+
+    order = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="a"),))
+    with refused(do.Refused, 1):
+        decide(history.state, do.IssueOrder(order=order), NOON, history.policy)
+
+
+def test_an_accepted_subtask_is_not_done_again_and_none_is_done_again_twice():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
+    verdicts = [{"subtask": "wo-001.0", "verdict": "accept"}, {"subtask": "wo-001.1", "verdict": "retry"}]
+    review = Review.model_validate({"verdicts": verdicts, "complete": False})
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    again = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="b", repairs_subtask="wo-001.1"),))
+    assert not history.command(do.IssueOrder(order=again.evolve(subtasks=again.subtasks * 2)))
+    assert not history.command(
+        do.IssueOrder(order=again.evolve(subtasks=(Subtask(name="a", repairs_subtask="wo-001.0"),)))
+    )
+    assert not history.command(do.IssueOrder(order=again.evolve(subtasks=(Subtask(name="a", repairs_subtask="x"),))))
+    assert history.command(do.IssueOrder(order=again))
+
+
+def test_work_is_handed_out_once_and_only_when_it_may_start():
+    history = ordered(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",)), Subtask(name="c"))
+    first, second, third = (do.Start(assignment=f"wo-001.{index}") for index in range(3))
+
+    assert not history.command(second)
+    assert history.command(first)
+    assert not history.command(first)
+    assert history.command(do.Pause())
+    assert not history.command(do.Assign(id="plan", role=RoleName.PLAN))
+    assert not history.command(third)
+
+
+def test_a_subtask_is_given_up_only_for_a_need_that_failed():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",))), False)
+
+    assert not history.command(do.Block(assignment="wo-001.1", cause="wo-001.1"))
+    assert history.command(do.Block(assignment="wo-001.1", cause="wo-001.0"))
+    blocked = history.state.assignments["wo-001.1"]
+    assert blocked.failure is not None
+    assert blocked.failure.class_ is FailureClass.BLOCKED
+    assert "wo-001.0" in blocked.failure.message
+
+
+def test_an_attempt_that_was_given_up_is_not_given_up_again():
+    history = handed_out()
+    give_up = do.GiveUpAttempt(attempt="wo-001.0/a1", failure=failure("lost"))
+
+    assert history.command(give_up)
+    assert not history.command(give_up)
+
+
+def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
+    history = handed_out()
+    history.command(do.GiveUpAttempt(attempt="wo-001.0/a1", failure=failure("lost")))
+    history.command(do.Settle(assignment="wo-001.0"))
+    assert due(history.state) == [do.TryAgain(assignment="wo-001.0")]
+    history.command(do.TryAgain(assignment="wo-001.0"))
+
+    (again,) = history.live
+    assert (again.attempt, again.continues, again.not_before) == ("wo-001.0/a2", "wo-001.0/a1", None)
+
+
+def test_a_run_that_is_being_cancelled_tries_nothing_again():
+    history = handed_out()
+    history.write(ev.CancelRequested(by="me"))
+    history.fails(history.live[0], FailureClass.TRANSIENT)
+    history.command(do.Settle(assignment="wo-001.0"))
+
+    assert not history.live
+    assert history.state.assignments["wo-001.0"].status == "failed"
+
+
+def test_a_call_that_was_begun_once_is_not_begun_again_by_a_retry():
+    history = handed_out(Subtask(name="a", tool="send"))
+    attempt = history.live[0]
+    history.calls_tool(attempt, history.state.tools["send"], ok=None)
+    history.fails(attempt, FailureClass.TRANSIENT, "timeout")
+    history.command(do.Settle(assignment="wo-001.0"))
+
+    assert history.state.tools["send"].effect is Effect.ONCE
+    assert not history.live, "a call that may have happened would be made again"
+    (held,) = history.attempts(AttemptStatus.PARKED)
+    assert [(call.kind, call.tool) for call in held.open_calls] == [("effect", "send")]
+
+
+def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered():
+    history = handed_out()
+    history.parks(history.live[0], ["approval", "child"])
+    (parked,) = history.attempts(AttemptStatus.PARKED)
+    first, second = parked.open_calls
+    history.write(ev.CallAnswered(call_id=second.call_id, ok=True, content="an answer"))
+    assert not history.command(do.Continue(assignment="wo-001.0"))
+
+    history.command(
+        do.AskApproval(
+            approval=Approval(
+                approval_id=first.call_id, attempt=parked.attempt, tool="send", args=first.args, effect=Effect.ONCE
+            )
+        )
+    )
+    history.write(ev.ApprovalAnswered(approval_id=first.call_id, approve=True, args_hash=args_hash(first.args)))
+    assert history.command(do.Continue(assignment="wo-001.0"))
+    assert history.live[0].attempt == "wo-001.0/a2"
+    assert history.state.assignments["wo-001.0"].failures == (), "waiting counted as a failure"
+
+
+def test_an_answer_about_other_arguments_than_those_shown_answers_nothing():
+    history = handed_out()
+    history.parks(history.live[0], ["approval"])
+    history.decide_all()
+    (approval,) = history.state.approvals.values()
+
+    history.write(ev.ApprovalAnswered(approval_id=approval.approval_id, approve=True, args_hash=args_hash({"n": 99})))
+
+    assert history.state.approvals[approval.approval_id].status == "pending"
+
+
+def test_a_review_cannot_accept_what_was_not_completed_and_cannot_call_it_complete():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
+    verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
+    review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
+
+    (event,) = decide(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
+
+    assert isinstance(event, ev.ResultsJudged)
+    assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]
+    assert not event.review.complete
+    assert event.review.answer is None
+
+
+def test_a_review_with_a_verdict_missing_leaves_that_subtask_unverified_and_releases_no_answer():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, True)
+    review = Review.model_validate(
+        {"verdicts": [{"subtask": "wo-001.0", "verdict": "accept"}], "complete": True, "answer": "all is well"}
+    )
+    history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    reviewed = history.state.orders["wo-001"].review
+    assert reviewed is not None
+    assert reviewed.answer is None
+    assert history.state.assignments["wo-001.1"].verdict is None
+    assert not history.state.assignments["wo-001.1"].accepted
+
+
+def test_an_order_is_judged_once_and_only_when_it_is_over():
+    history = handed_out()
+    review = Review.model_validate({"verdicts": [{"subtask": "wo-001.0", "verdict": "accept"}], "complete": True})
+
+    assert not history.command(do.Judge(work_order_id="wo-001", review=review))
+    settled(history, True)
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+    assert not history.command(do.Judge(work_order_id="wo-001", review=review))
+
+
+def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
+    history = handed_out()
+    attempt = history.live[0]
+    call_id = history.asks_model(attempt, Amount(requests=1, tokens=500, nanousd=70))
+    assert call_id is not None
+    history.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost")))
+    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
+
+    history.model_answers(attempt.attempt, call_id, Usage(input_tokens=1, nanousd=1))
+    history.returns(attempt, WorkResult(task_name="a", ok=True, data=ResultData(summary="at last")))
+
+    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "it was counted twice"
+    assert history.state.assignments["wo-001.0"].data is None
+
+
+def test_time_at_rest_does_not_count_against_the_time_limit():
+    history = handed_out()
+    deadline = history.state.deadline
+    assert deadline is not None
+    history.command(do.Pause())
+    history.now += timedelta(hours=5)
+    history.command(do.Resume())
+    assert history.state.deadline == deadline + timedelta(hours=5)
+
+    history.now += timedelta(hours=2)  # nobody drove it
+    history.write(ev.RunClaimed(owner="host-2"), epoch=2)
+    assert history.state.deadline == deadline + timedelta(hours=7)
+
+
+def test_a_pause_and_a_resume_that_cross_leave_the_run_going():
+    history = handed_out()
+    history.write(ev.PauseRequested(by="me"), ev.ResumeRequested(by="me"))
+    history.decide_all()
+
+    assert history.state.status is RunStatus.RUNNING
+
+
+def test_the_tables_name_every_status_and_an_ended_run_can_only_be_reopened():
+    for table in (RUN, ASSIGNMENT, ATTEMPT):
+        assert all(following <= set(table) for following in table.values())
+    for status in ENDED:
+        assert RUN[status] == {RunStatus.RUNNING}, "an ended run can only be reopened"
+    assert all(RunStatus.CANCELLED in RUN[status] for status in RUN if status not in ENDED)

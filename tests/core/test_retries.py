@@ -1,0 +1,137 @@
+"""The class of a failure chooses what happens next; every loop ends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.histories import NOON, failure
+from leadhand.core.decide.attempts import (
+    FIRST_DELAY_S,
+    LONGEST_DELAY_S,
+    MAX_LOSSES,
+    REPAIRABLE,
+    Retry,
+    backoff_s,
+    retry,
+)
+from leadhand.core.errors import NEXT_ACTION, Failure, FailureClass
+from leadhand.core.limits import Limits
+from leadhand.core.tool import Effect, ToolSpec
+
+LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
+CLASSES = st.sampled_from(list(FailureClass))
+
+
+def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> Retry | None:
+    asked = {"key": "run_1/wo-001.0/a2", "limits": Limits(), "tool": LOOK, "now": NOON, "deadline": None, **more}
+    return retry(what, before=before, **asked)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(st.integers(0, 60), st.text(max_size=40))
+def test_the_delay_lies_between_half_and_the_whole_of_the_exponential_one(count: int, key: str):
+    whole = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2**count)
+
+    assert 0.5 * whole <= backoff_s(count, key) <= whole
+    assert backoff_s(count, key) == backoff_s(count, key)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    CLASSES,
+    st.lists(CLASSES, max_size=10),
+    st.sampled_from(["made_up", *REPAIRABLE]),
+    st.one_of(st.none(), st.floats(0.01, 10_000)),
+    st.one_of(st.none(), st.integers(0, 3_600)),
+    st.sampled_from([None, LOOK, LOOK.evolve(effect=Effect.ONCE)]),
+    st.text(max_size=20),
+)
+def test_a_retry_is_the_same_for_the_same_log_and_never_past_the_deadline(
+    class_: FailureClass,
+    before: list[FailureClass],
+    type_: str,
+    retry_after_s: float | None,
+    left_s: int | None,
+    tool: ToolSpec | None,
+    key: str,
+):
+    what = failure(class_, type_).evolve(retry_after_s=retry_after_s)
+    deadline = None if left_s is None else NOON + timedelta(seconds=left_s)
+
+    made = [again(what, tuple(before), key=key, tool=tool, deadline=deadline) for _ in range(2)]
+
+    assert made[0] == made[1]
+    if made[0] is not None and made[0].not_before is not None:
+        assert made[0].not_before > NOON
+        assert deadline is None or made[0].not_before < deadline
+        assert (made[0].not_before - NOON).total_seconds() >= (retry_after_s or 0) - 0.001
+
+
+@given(CLASSES.filter(lambda class_: class_ is not FailureClass.RATE_LIMITED), st.sampled_from(["x", *REPAIRABLE]))
+def test_every_class_but_rate_limited_is_given_up_after_a_fixed_number_of_failures(class_: FailureClass, type_: str):
+    before: tuple[FailureClass, ...] = ()
+    while again(failure(class_, type_), before) is not None:
+        before = (*before, class_)
+        assert len(before) <= max(LOOK.retries, Limits().max_repairs, MAX_LOSSES)
+
+
+def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
+    transient = failure("transient")
+
+    assert again(transient, (FailureClass.TRANSIENT,)) is not None
+    assert again(transient, (FailureClass.TRANSIENT,) * 2) is None
+    assert again(transient, (FailureClass.LOST, FailureClass.INVALID, FailureClass.RATE_LIMITED) * 2) is not None
+    assert again(transient, tool=LOOK.evolve(retries=0)) is None
+    assert again(transient, tool=None, limits=Limits(max_retries=0)) is None
+
+
+def test_rate_limits_do_not_count_as_failures_and_end_with_the_deadline():
+    limited = failure("rate_limited")
+
+    assert again(limited, (FailureClass.RATE_LIMITED,) * 1_000) is not None
+    assert again(limited.evolve(retry_after_s=60.0), deadline=NOON + timedelta(seconds=59)) is None
+
+
+@pytest.mark.parametrize(
+    "class_", ["unavailable", "rejected", "blocked", "too_large", "insufficient", "exhausted"], ids=str
+)
+def test_what_would_only_fail_again_is_never_tried_again(class_: str):
+    assert again(failure(class_)) is None
+
+
+@pytest.mark.parametrize("type_", sorted(REPAIRABLE))
+def test_what_the_gate_found_is_told_to_a_new_attempt(type_: str):
+    told = again(failure("invalid", type_, "the result cites nothing"))
+
+    assert told is not None
+    assert told.afresh is (type_ != "cut_answer"), "what was found out before an answer that was too long is kept"
+    limit = "it is too long"  # a model is told a number of words
+    assert told.feedback == (limit if type_ == "cut_answer" else "the result cites nothing")
+    assert again(failure("invalid", "bad_arguments")) is None
+
+
+def test_a_new_attempt_never_goes_silently_past_a_call_that_is_made_only_once():
+    told = again(failure("invalid", "unproven"), tool=LOOK.evolve(effect=Effect.ONCE))
+
+    assert told is not None
+    assert not told.afresh
+
+
+@pytest.mark.parametrize("class_", ["transient", "lost", "rate_limited"])
+def test_what_failed_in_passing_goes_on_where_it_was(class_: str):
+    told = again(failure(class_))
+
+    assert told is not None
+    assert not told.afresh
+
+
+def test_every_class_of_failure_says_what_a_person_can_do():
+    assert set(NEXT_ACTION) == set(FailureClass)
+    for class_ in FailureClass:
+        assert failure(class_).next_action == NEXT_ACTION[class_]
+    assert failure("transient").evolve(next_action="wait").next_action == "wait"

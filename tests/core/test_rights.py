@@ -1,0 +1,256 @@
+"""An assignment may use what its role, its flow and every assignment above it allow; never more, however deep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.own import DELEGATES, assigned, decided, history_of
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.asks import DefineWorker, Delegate
+from leadhand.core.limits import Allowance, Ceiling, nanousd
+from leadhand.core.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_role
+from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.state import RunState
+from leadhand.core.work_order import OpenCall
+
+ANY = Role(name="any", tools=(ALL_TOOLS,))
+LOOKER = Role(name="looker", tools=("look",))
+WRITER = Role(name="writer", tools=("write", "look"))
+THINKER = Role(name="thinker", tools=(ALL_TOOLS,), loop="reply")
+EVERY_TOOL = {"look", "write", "send", *(tool.name for tool in DELEGATES)}
+
+
+def may_use(state: RunState, key: str) -> frozenset[str]:
+    return tools_of(state, state.assignments[key].assignment)
+
+
+# --- of a flow's assignments -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("role", "tools", "expected"),
+    [
+        (ANY, None, EVERY_TOOL),
+        (ANY, ("send",), {"send"}),
+        (ANY, (), set[str]()),
+        (WRITER, None, {"write", "look"}),
+        (WRITER, ("look",), {"look"}),
+        (THINKER, None, set[str]()),
+    ],
+)
+def test_an_assignment_may_use_what_its_role_allows_narrowed_by_its_flow(
+    role: Role, tools: tuple[str, ...] | None, expected: set[str]
+):
+    history = history_of(role)
+    assigned(history, "a", role.name, tools=tools)
+
+    assert may_use(history.state, "a") == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (do.Assign(id="b", role="looker", tools=("send",)), ("b", "send", "looker")),
+        (do.Assign(id="b", role="looker", tools=("look", "fly")), ("b", "fly")),
+        (do.Assign(id="b", role="thinker", tools=("look",)), ("b", "look")),
+        (do.Assign(id="b", role="nobody"), ("b", "'nobody'")),
+        (do.Assign(id="b", role="looker", needs=("c",)), ("b", "'c'")),
+        (do.Assign(id="b", role="looker", needs=("b",)), ("b", "'b'")),
+        (do.Assign(id="a", role="looker"), (" a ",)),
+        (do.Assign(id="", role="looker"), ("''",)),
+        (do.Assign(id="a/a1", role="looker"), ("'a/a1'",)),
+        (do.Assign(id="wo-001.0", role="looker"), ("'wo-001.0'",)),
+        (do.Assign(id="b", role="flyer"), ("flyer", "fly")),
+    ],
+)
+def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, named: tuple[str, ...]):
+    history = history_of(ANY, LOOKER, THINKER, Role(name="flyer", tools=("fly",)))
+    assigned(history, "a", "looker")
+    before = len(history.log)
+
+    assert not history.command(command)
+    assert all(each in history.refusal for each in named)
+    assert len(history.log) == before
+
+
+def test_nothing_is_handed_out_while_a_run_is_paused():
+    history = history_of(ANY)
+    assert history.command(do.Pause())
+
+    assert not history.command(do.Assign(id="a", role="any"))
+    assert "paused" in history.refusal
+
+
+# --- of child assignments --------------------------------------------------------------------------------------------
+
+
+def child_of(history: Any, key: str, ask: Delegate, tool: str = "look") -> str:
+    """The child that a call of ``tool`` asked for."""
+    (issued,) = decided(history, key, ask, tool=tool)
+    assert isinstance(issued, ev.AssignmentIssued), issued
+    return issued.assignment.assignment_id
+
+
+def test_a_child_may_use_no_more_than_its_parent():
+    history = history_of(ANY, WRITER)
+    assigned(history, "a", "writer")
+    child = child_of(history, "a", Delegate(role="any"), tool="research")
+
+    assert may_use(history.state, child) == {"write", "look"}
+
+
+def test_a_child_may_use_no_more_than_its_role():
+    history = history_of(ANY, WRITER)
+    assigned(history, "a", "any")
+    child = child_of(history, "a", Delegate(role="writer"), tool="research")
+
+    assert may_use(history.state, child) == {"write", "look"}
+
+
+def test_a_child_may_use_no_more_than_the_call_that_asked_for_it_allows():
+    history = history_of(ANY)
+    assigned(history, "a", "any")
+    child = child_of(history, "a", Delegate(tools=("write",)), tool="research")
+
+    assert may_use(history.state, child) == {"write"}
+
+
+def test_a_child_without_a_role_of_its_own_has_that_of_its_parent():
+    history = history_of(ANY, WRITER)
+    assigned(history, "a", "writer")
+    child = child_of(history, "a", Delegate(), tool="research")
+
+    assert history.state.assignments[child].assignment.role == "writer"
+    assert may_use(history.state, child) == {"write", "look"}
+
+
+def test_the_tool_that_asked_for_a_child_is_not_handed_on_however_deep():
+    history = history_of(ANY)
+    assigned(history, "a", "any")
+    child = child_of(history, "a", Delegate(role="any"), tool="research")
+    assert may_use(history.state, child) == EVERY_TOOL - {"research"}
+    grandchild = child_of(history, child, Delegate(role="any"), tool="scout")
+    assert may_use(history.state, grandchild) == EVERY_TOOL - {"research", "scout"}
+
+
+def test_the_tool_that_asked_for_a_child_cannot_be_handed_on_by_naming_it():
+    history = history_of(ANY)
+    assigned(history, "a", "any")
+    child = child_of(history, "a", Delegate(tools=("research", "look")), tool="research")
+    assert may_use(history.state, child) == {"look"}
+
+    (answer,) = decided(history, child, Delegate(tools=("research",)), tool="scout")
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.call_id, answer.ok) == (f"{child}/t1/c0", False)
+    assert "research" in answer.content
+
+
+def test_a_call_of_a_delegating_tool_is_a_child_without_that_tool():
+    history = history_of(ANY)
+    attempt = assigned(history, "a", "any")
+    call = OpenCall(call_id="a/t1/c0", kind="child", tool="research", args={"topic": "noise"})
+    history.write(ev.AttemptParked(attempt=attempt.attempt, open_calls=(call,)))
+    history.decide_all()
+
+    child = history.state.assignments["a/t1/c0"].assignment
+    assert (child.title, child.input, child.parent) == ("research", {"topic": "noise"}, "a/a1")
+    assert may_use(history.state, child.assignment_id) == EVERY_TOOL - {"research"}
+
+
+TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda names: tuple(sorted(names)))
+
+
+@given(
+    st.lists(TOOL_SETS, min_size=3, max_size=3),
+    st.lists(st.none() | TOOL_SETS, min_size=3, max_size=3),
+    st.lists(st.sampled_from(sorted(EVERY_TOOL)), min_size=3, max_size=3),
+)
+def test_rights_only_shrink_on_the_way_down(
+    of_roles: list[tuple[str, ...]], narrowed: list[tuple[str, ...] | None], calls: list[str]
+):
+    roles = [ANY, *(Role(name=f"role-{number}", tools=tools) for number, tools in enumerate(of_roles))]
+    history = history_of(*roles)
+    assigned(history, "a", "any")
+    parent = "a"
+    for role, tools, tool in zip(roles[1:], narrowed, calls, strict=True):
+        asked = may_use(history.state, parent)
+        (event,) = decided(history, parent, Delegate(role=role.name, tools=tools), tool=tool)
+        if not isinstance(event, ev.AssignmentIssued):
+            assert tools is not None
+            assert not set(tools) <= asked, "it was refused, and is within the caller's rights"
+            return
+        child = event.assignment.assignment_id
+        assert may_use(history.state, child) <= asked - {tool}
+        assert may_use(history.state, child) <= tools_of_role(history.state, role)
+        assert tools is None or may_use(history.state, child) <= set(tools)
+        parent = child
+
+
+def test_a_worker_that_was_defined_has_no_more_rights_than_who_defined_it():
+    history = history_of(ANY, WRITER)
+    assigned(history, "a", "writer")
+    worker = DefineWorker(name="poet", instructions="Write verse.", description="writes verse")
+    decided(history, "a", worker)
+
+    poet = history.state.role("poet")
+    assert poet is not None
+    assert set(poet.tools) == {"write", "look"}
+
+
+def test_assignments_ask_for_others_only_so_deep():
+    history = history_of(ANY)
+    assigned(history, "a", "any")
+    key = "a"
+    for depth in range(MAX_DEPTH):
+        assert depth_of(history.state, history.state.assignments[key].assignment) == depth
+        key = child_of(history, key, Delegate(), tool=DELEGATES[depth].name)
+    assert depth_of(history.state, history.state.assignments[key].assignment) == MAX_DEPTH
+
+    (answer,) = decided(history, key, Delegate(), tool="look")
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.call_id, answer.ok) == (f"{key}/t1/c0", False)
+    assert str(MAX_DEPTH) in answer.content
+
+
+# --- what may be spent -----------------------------------------------------------------------------------------------
+
+
+def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it():
+    history = history_of(
+        Role(name="lead", tools=(ALL_TOOLS,), max_requests=9, budget=2.0),
+        Role(name="helper", tools=(ALL_TOOLS,), max_requests=5, max_tokens=1_000),
+        Role(name="free", tools=(ALL_TOOLS,)),
+    )
+    assigned(history, "a", "lead")
+    child = child_of(history, "a", Delegate(role="free"), tool="research")
+    grandchild = child_of(history, child, Delegate(role="helper", max_requests=3, budget=0.5), tool="scout")
+
+    above = Allowance(scope="a", ceiling=Ceiling(requests=9, nanousd=nanousd(2)))
+    assert scopes_of(history.state, history.state.assignments["a"].assignment) == (above,)
+    assert scopes_of(history.state, history.state.assignments[child].assignment) == (above,)
+    assert scopes_of(history.state, history.state.assignments[grandchild].assignment) == (
+        Allowance(scope=grandchild, ceiling=Ceiling(requests=3, tokens=1_000, nanousd=nanousd(0.5))),
+        above,
+    )
+
+
+def test_a_child_cannot_raise_the_ceiling_of_its_role():
+    history = history_of(Role(name="helper", tools=(ALL_TOOLS,), max_requests=2))
+    assigned(history, "a", "helper")
+    child = child_of(history, "a", Delegate(max_requests=100), tool="research")
+
+    own, above = scopes_of(history.state, history.state.assignments[child].assignment)
+    assert (own.scope, own.ceiling.requests) == (child, 2)
+    assert (above.scope, above.ceiling.requests) == ("a", 2)
+
+
+def test_an_assignment_of_a_role_without_limits_has_only_those_of_its_run():
+    history = history_of(ANY)
+    assigned(history, "a", "any")
+
+    assert scopes_of(history.state, history.state.assignments["a"].assignment) == ()

@@ -1,0 +1,205 @@
+"""What a lead says is a proposal: what is wrong with it is found by code, and told back in one sentence each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.histories import History
+from leadhand.core import commands as do
+from leadhand.core.errors import Failure
+from leadhand.core.evidence import unsupported_claim
+from leadhand.core.tool import Source
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.flows.work_order.answer_checks import output_problems
+from leadhand.flows.work_order.roles import RoleName
+
+
+def over(*oks: bool) -> History:
+    """A history of one order whose subtasks came back, as well or badly as said; review is next."""
+    history = History()
+    subtasks = tuple(Subtask(name=f"s{number}", tool="look", args={"n": 1}) for number in range(len(oks)))
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
+    history.decide_all()
+    for attempt, ok in zip(history.live, oks, strict=True):
+        history.works(attempt) if ok else history.fails(attempt, "unavailable")  # pyright: ignore[reportArgumentType]
+    for key in list(history.state.unsettled):
+        history.command(do.Settle(assignment=key))
+    return history
+
+
+def problems(history: History, review: Any) -> list[str]:
+    covers = tuple(history.state.orders["wo-001"].order.subtask_keys())
+    assignment = Assignment(assignment_id="review-wo-001-0", role=RoleName.REVIEW, input={"covers": list(covers)})
+    return output_problems(history.state, assignment, review)
+
+
+ACCEPT = {"subtask": "wo-001.0", "verdict": "accept"}
+
+
+def test_a_sound_review_has_no_problems():
+    assert problems(over(True), {"verdicts": [ACCEPT], "complete": True}) == []
+
+
+@pytest.mark.parametrize(
+    ("review", "named"),
+    [
+        (None, ()),
+        ({"complete": True}, ("verdicts",)),
+        ({"verdicts": [], "complete": False}, ("complete",)),
+        ({"verdicts": [ACCEPT, ACCEPT], "complete": True}, ("wo-001.0",)),
+        ({"verdicts": [ACCEPT, {**ACCEPT, "subtask": "wo-001.9"}], "complete": True}, ("wo-001.9",)),
+        ({"verdicts": [{**ACCEPT, "verdict": "splendid"}], "complete": True}, ("verdict",)),
+        ({"verdicts": [{**ACCEPT, "verdict": "replan"}], "complete": False}, ("wo-001.0", "replacement")),
+        (
+            {
+                "verdicts": [{**ACCEPT, "verdict": "replan", "replacement": {"name": "a", "tool": "fly"}}],
+                "complete": False,
+            },
+            ("'fly'",),
+        ),
+        (
+            {
+                "verdicts": [{**ACCEPT, "verdict": "replan", "replacement": {"name": "a", "needs": ["wo-001.0"]}}],
+                "complete": False,
+            },
+            ("wo-001.0",),
+        ),
+        ({"verdicts": [ACCEPT], "complete": False, "missing": [{"name": "m", "tool": "look"}]}, ("lacks n",)),
+        ({"verdicts": [ACCEPT], "complete": False}, ("complete",)),
+    ],
+)
+def test_a_review_that_cannot_be_acted_on_has_one_problem_that_names_its_cause(review: Any, named: tuple[str, ...]):
+    (problem,) = problems(over(True), review)
+    assert all(each in problem for each in named)
+
+
+def test_a_failed_subtask_cannot_be_accepted():
+    (problem,) = problems(over(False), {"verdicts": [ACCEPT], "complete": True})
+    assert "wo-001.0" in problem
+
+
+def test_an_answer_is_delivered_as_the_review_wrote_it_whatever_it_says():
+    history = over(True)
+    history.decide_all()
+    history.thinks(history.live[0], {"verdicts": [ACCEPT], "complete": True, "answer": "all is well [2]"})
+    history.decide_all()
+
+    assert history.state.finished is not None
+    assert history.state.finished.answer == "all is well [2]"
+    assert "compose" not in history.state.assignments
+
+
+PLAN = Assignment(assignment_id="plan", role=RoleName.PLAN)
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        ({"goal": "it", "subtasks": []}, "subtasks"),
+        ({"goal": "", "subtasks": [{"name": "a"}]}, "goal"),
+        ({"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]}, "'fly'"),
+        ({"goal": "it", "subtasks": [{"name": "a", "needs": [1]}, {"name": "b", "needs": [0]}]}, "cycle"),
+        ({"goal": "it", "subtasks": [{"name": "a"}], "steps": 3}, "steps"),
+        ({"answer": "4", "question": "where?"}, "question"),
+        ({"answer": "4", "subtasks": [{"name": "a"}]}, "answer"),
+        ({"question": " "}, "empty"),
+        ("a plan in words", ""),
+        ([], ""),
+    ],
+)
+def test_a_plan_that_cannot_be_acted_on_has_a_problem_that_names_its_cause(plan: Any, named: str):
+    assert any(named in each for each in output_problems(History().state, PLAN, plan))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"goal": "it", "cannot": [{"what": "fly", "reason": "there is no tool"}]},
+        {"answer": "4"},
+        {"question": "where?"},
+    ],
+)
+def test_a_plan_may_be_what_cannot_be_done_or_an_answer_or_a_question(plan: Any):
+    assert output_problems(History().state, PLAN, plan) == []
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["goal", "subtasks", "name", "needs", "args", "verdicts", "missing", "tool"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+_NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(_JSON)
+def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
+    state = History().state
+    for role in RoleName:
+        found = output_problems(state, Assignment(assignment_id="x", role=role), said)
+        assert all(isinstance(fault, str) and fault for fault in found)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(st.lists(_NEEDS, min_size=1, max_size=3))
+def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: list[list[int | str]]):
+    plan = {"goal": "it", "subtasks": [{"name": "a", "needs": wanted} for wanted in needs]}
+
+    for fault in output_problems(History().state, PLAN, plan):
+        assert fault
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+
+
+def unproven(
+    *calls: tuple[str, bool], tool: str | None = "look", used: tuple[str, ...] = (), source: str = ""
+) -> Failure | None:
+    """What the gate finds wrong with a result, after calls of tools with or without success."""
+    history = History()
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a", tool=tool, args={"n": 1}),))
+    history.command(do.IssueOrder(order=order))
+    history.decide_all()
+    attempt = history.live[0]
+    for position, (name, ok) in enumerate(calls):
+        history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
+    data = ResultData(summary="done", sources=(Source(title="A page", url=source),) if source else ())
+    result = WorkResult(task_name="a", ok=True, data=data, used=used)
+    return unsupported_claim(history.state, history.state.assignments["wo-001.0"], result)
+
+
+def test_a_result_counts_when_the_log_shows_what_it_claims():
+    assert unproven(("look", True), used=("wo-001.0/t0/c0",), source="https://example.org/a") is None
+    assert unproven(tool=None) is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "more", "class_", "named"),
+    [
+        ((), {}, "invalid", "look"),
+        ((("write", True),), {}, "invalid", "look"),
+        ((("look", False),), {}, "transient", "it did not work"),
+        ((("look", True),), {"used": ("wo-001.0/t0/c1",)}, "invalid", "wo-001.0/t0/c1"),
+        ((("look", True), ("write", False)), {"used": ("wo-001.0/t0/c1",)}, "invalid", "wo-001.0/t0/c1"),
+        ((("look", True),), {"source": "https://example.org/b"}, "invalid", "https://example.org/b"),
+    ],
+)
+def test_a_claim_that_the_log_does_not_show_does_not_count(
+    calls: tuple[tuple[str, bool], ...], more: dict[str, Any], class_: str, named: str
+):
+    failure = unproven(*calls, **more)
+    assert failure is not None
+    assert failure.class_ == class_
+    assert named in failure.message

@@ -1,0 +1,283 @@
+"""The view says what the state says, however it is put together: all at once, or patch by patch from any cut."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.histories import NOON, History, definition
+from core.invariants import differences, reserved_total
+from core.moves import histories, walk
+from leadhand.core import events as ev
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.evolve import evolve, fold, replay, start
+from leadhand.core.limits import Amount, Usage
+from leadhand.core.run import ENDED
+from leadhand.core.tool import CachedFrom
+from leadhand.core.view import Change, Projection, View, changes, empty, merge
+from leadhand.core.view.words import Tone, words
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, WorkResult
+
+STATUSES = ("pending", "running", "waiting", "retrying", "completed", "failed", "dropped")
+OPEN = {"pending", "running", "waiting", "retrying"}
+
+
+def projected(log: list[ev.Entry]) -> tuple[Projection, list[Change]]:
+    projection = Projection("run_1")
+    return projection, projection.take_all(log)
+
+
+def over_the_wire(document: Any) -> Any:
+    return json.loads(json.dumps(document))
+
+
+@given(histories(), st.data())
+def test_a_snapshot_at_any_cut_and_the_patches_after_it_make_the_view_of_the_whole_log(
+    history: History, data: st.DataObject
+):
+    cut = data.draw(st.integers(0, len(history.log)))
+    whole, every = projected(history.log)
+    client, _ = projected(history.log[:cut])
+    document = over_the_wire(client.view.document)
+    for change in every[cut:]:
+        sent = over_the_wire(change.document())
+        merge(document, sent["patch"])
+        document["last_seq"], document["last_at"] = sent["seq"], sent["at"]
+
+    assert document == over_the_wire(whole.view.document)
+
+
+@given(histories())
+def test_the_view_says_what_the_state_says_after_every_entry(history: History):
+    projection = Projection("run_1")
+    for entry in history.log:
+        projection.take(entry)
+        check(projection)
+    assert projection.state is not None
+    assert differences(projection.state, replay("run_1", history.log)) == {}
+
+
+@pytest.mark.slow
+@given(histories())
+def test_changes_are_pure_and_entries_that_come_twice_change_nothing(history: History):
+    view, state = View(empty("run_1")), None
+    for entry in history.log:
+        state = start("run_1", entry) if state is None else evolve(state, entry)
+        before, twin = deepcopy(view.document), fold(state, ())
+        change = changes(view, state, entry)
+
+        assert change == changes(view, state, entry)
+        assert view.document == before
+        assert differences(state, twin) == {}
+        view.apply(change)
+    projection, _ = projected(history.log)
+    assert projection.view.document == view.document
+    assert projection.take_all(history.log) == []
+
+
+@given(histories())
+def test_a_patch_that_was_sent_is_not_changed_by_later_ones(history: History):
+    projection = Projection("run_1")
+    sent: list[tuple[Change, Change]] = []
+    for change in (projection.take(entry) for entry in history.log):
+        assert change is not None
+        sent.append((change, deepcopy(change)))
+    assert all(change == kept for change, kept in sent)
+
+
+@pytest.mark.slow
+def test_a_run_that_ended_has_nothing_under_way():
+    for seed in range(30):
+        history = walk(seed, 40, to_the_end=True)
+        projection, _ = projected(history.log)
+        document = projection.view.document
+
+        assert document["run"]["status"] in ENDED
+        assert not OPEN.intersection(lane["status"] for lane in document["assignments"].values())
+        assert document["counts"]["attempts_running"] == document["counts"]["approvals"] == 0
+        assert "phase" not in document["run"]
+        assert "finished_at" in document["run"]
+
+
+def check(projection: Projection) -> None:
+    """Hold a view against the state it was made of."""
+    document, state = projection.view.document, projection.state
+    assert state is not None
+    assert not list(nulls(document)), "the view holds null"
+    run, counts, lanes = document["run"], document["counts"], document["assignments"]
+    assert run["status"] == state.status
+    assert ("finished_at" in run) == (state.finished is not None)
+    assert [*run["answers"]] == [str(each.number) for each in (*state.answers, state.finished) if each is not None]
+    spend = document["spend"]
+    assert (spend["requests"], spend["tokens"], spend["nanousd"]) == (
+        state.spent.requests,
+        state.spent.tokens,
+        state.spent.nanousd,
+    )
+    assert spend["reserved_nanousd"] == reserved_total(state).nanousd
+    assert spend.get("cached_tokens", 0) == state.cached_tokens
+    pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
+    assert counts["approvals"] == (0 if state.finished is not None else len(pending))
+    assert {*document["approvals"]} == {*state.approvals}
+    assert {*lanes} == {*state.assignments}
+    assert [*document["orders"]] == [*state.orders]
+    for key, lane in lanes.items():
+        check_lane(document, key)
+        assignment = state.assignments[key]
+        assert lane["counts"] == assignment.counts
+        assert lane.get("superseded_by") == assignment.superseded_by
+        if assignment.closed:
+            assert lane["status"] == assignment.status
+        elif state.status not in ENDED:
+            assert lane["status"] in OPEN
+    counting = [lane for lane in lanes.values() if lane["counts"]]
+    current = [lane for lane in counting if "superseded_by" not in lane]
+    for status in STATUSES:
+        assert cast("Any", counts)[status] == sum(lane["status"] == status for lane in counting)
+    assert counts["current"] == {
+        "total": len(current),
+        **{name: sum(lane["status"] == name for lane in current) for name in ("completed", "failed", "dropped")},
+        "retriable": sum(
+            lane["status"] in ("failed", "dropped") and lane.get("failure", {}).get("type") != "needs_failed"
+            for lane in current
+        ),
+    }
+    for name, order in document["orders"].items():
+        members = [lane for lane in counting if lane.get("order") == name]
+        assert order["total"] == len(members)
+        assert order["completed"] == sum(lane["status"] == "completed" for lane in members)
+    outcomes = [attempt["outcome"] for lane in lanes.values() for attempt in lane["attempts"].values()]
+    assert counts["attempts_running"] == outcomes.count("running")
+
+
+def check_lane(document: Any, key: str) -> None:
+    attempts = [*document["assignments"][key]["attempts"].values()]
+    for attempt in attempts:
+        assert ("ended_at" in attempt) == (attempt["outcome"] not in ("scheduled", "running"))
+    assert all("ended_at" in attempt for attempt in attempts[:-1]), "two attempts at once"
+
+
+def nulls(value: Any) -> Any:
+    if value is None:
+        yield value
+    elif isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from nulls(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from nulls(inner)
+
+
+def long_log(subtasks: int) -> list[ev.Entry]:
+    """The log of one order, whose subtasks all run at once and are all reviewed: eight events each."""
+    order = WorkOrder(
+        work_order_id="wo-001",
+        goal="all of it",
+        subtasks=tuple(Subtask(name=f"look_{n}", tool="look", args={"n": n}) for n in range(subtasks)),
+    )
+    keys = order.subtask_keys()
+    each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.WorkOrderIssued(order=order)]
+    each += [ev.AssignmentIssued(assignment=Assignment(assignment_id=key, role="work")) for key in keys]
+    each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
+    for number, key in enumerate(keys):
+        attempt = f"{key}/a1"
+        each += [
+            ev.ModelCallBegan(
+                attempt=attempt, call_id=f"{key}/t0", model="fake", reserved=Amount(requests=1, tokens=9, nanousd=9)
+            ),
+            ev.ModelCallReturned(
+                attempt=attempt, call_id=f"{key}/t0", model="fake", usage=Usage(input_tokens=5, nanousd=5)
+            ),
+            ev.ToolCallBegan(attempt=attempt, call_id=f"{key}/t0/c0", tool="look", args={"n": number}),
+            ev.ToolCallReturned(attempt=attempt, call_id=f"{key}/t0/c0", tool="look", ok=True, summary="seen"),
+            ev.AttemptReturned(
+                attempt=attempt,
+                result=WorkResult(task_name="look", ok=True, data=ResultData(summary="seen"), used=(f"{key}/t0/c0",)),
+            ),
+            ev.AttemptSettled(attempt=attempt, ok=True, final=True),
+        ]
+    return [ev.Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(each, 1)]
+
+
+@pytest.mark.slow
+def test_an_entry_changes_as_much_in_a_run_of_a_thousand_assignments_as_in_one_of_ten():
+    longest: list[int] = []
+    for subtasks in (10, 1_000):
+        log = long_log(subtasks)
+        projection, made = projected(log)
+        longest.append(max(len(json.dumps(change.document())) for change in made[2:]))
+        assert projection.view.document["counts"]["completed"] == subtasks
+    assert longest[1] <= longest[0] + 80, "more digits, and nothing else"
+
+
+def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
+    log = long_log(1)
+    long = ev.ToolCallReturned(
+        attempt="wo-001.0/a1",
+        call_id="wo-001.0/t0/c0",
+        tool="look",
+        ok=True,
+        summary="x" * 9_000,
+        raw={"y": "y" * 9_000},
+    )
+    log = [entry.evolve(event=long) if entry.event.type == "tool_call_returned" else entry for entry in log]
+    projection, _ = projected(log)
+    document = projection.view.document
+
+    assert len(json.dumps(document)) < 4_000
+    call = document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"]["7"]
+    assert call["kind"] == "tool"
+    assert "args" not in call
+    assert len(call.get("summary", "")) == 300
+
+
+def test_a_model_call_has_its_tokens_and_cost():
+    log = long_log(1)
+    usage = Usage(requests=1, input_tokens=90, cached_tokens=30, output_tokens=10, nanousd=700)
+    log = [
+        entry.evolve(event=entry.event.evolve(usage=usage)) if entry.event.type == "model_call_returned" else entry
+        for entry in log
+    ]
+    projection, _ = projected(log)
+    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    used = [
+        {name: call[name] for name in ("tokens", "output_tokens", "cached_tokens", "nanousd")}
+        for call in calls
+        if call["kind"] == "model"
+    ]
+    assert used
+    assert all(each == {"tokens": 100, "output_tokens": 10, "cached_tokens": 30, "nanousd": 700} for each in used)
+
+
+def test_a_cached_result_is_marked_in_the_view_and_in_words():
+    log = [
+        entry.evolve(event=entry.event.evolve(cached=CachedFrom(run_id="run_0", call_id="wo-001.0/t0/c0", at=entry.at)))
+        if entry.event.type == "tool_call_returned"
+        else entry
+        for entry in long_log(1)
+    ]
+    projection, _ = projected(log)
+    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    assert {call.get("cached") for call in calls if call["kind"] == "tool"} == {True}
+    assert {call.get("cached") for call in calls if call["kind"] == "model"} == {None}
+    (returned,) = [entry for entry in log if entry.event.type == "tool_call_returned"]
+    assert words(returned).text.endswith(" (cached)")
+
+
+def test_what_a_person_cancelled_is_no_problem():
+    failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
+    entry = long_log(1)[0]
+    lost = ev.AttemptLost(attempt="wo-001.0/a1", failure=failure)
+    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
+    said = [words(entry.evolve(event=event)) for event in (lost, settled)]
+    assert [(each.title, each.text, each.tone) for each in said] == [
+        ("Stopped", "cancelled by Ann", Tone.INFO),
+        ("Cancelled", "cancelled by Ann", Tone.INFO),
+    ]

@@ -1,0 +1,189 @@
+"""Every event has words, and its part of the view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.core.asks import Todo
+from leadhand.core.errors import Failure
+from leadhand.core.events import (
+    EVENT_TYPES,
+    ArtifactWritten,
+    AssignmentIssued,
+    AttemptReturned,
+    AttemptScheduled,
+    AttemptSettled,
+    AttemptStarted,
+    Entry,
+    NoteEmitted,
+    RetryGranted,
+    RunFinished,
+    RunStarted,
+    SubtaskBlocked,
+    TodosSet,
+    WorkerDefined,
+    WorkOrderIssued,
+)
+from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.view import WORDS, Level, Projection, Tone, words
+from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_result import WorkResult
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parent / "stores" / "golden" / "log.jsonl"
+NOON = datetime(2025, 12, 16, 12, tzinfo=UTC)
+
+
+def samples() -> Iterable[Entry]:
+    """One event of every type, with every field filled in."""
+    for line in SAMPLES.read_text().splitlines():
+        row = json.loads(line)
+        event: Any = EVENT_TYPES[row["type"]].model_validate_json(row["body"])
+        yield Entry(seq=row["seq"], at=NOON, epoch=row["epoch"], event=event)
+
+
+def test_every_type_of_event_has_words() -> None:
+    assert set(WORDS) == set(EVENT_TYPES.values())
+
+
+@pytest.mark.parametrize("sample", tuple(samples()), ids=lambda sample: sample.event.type)
+def test_words_are_short_and_on_one_line(sample: Entry) -> None:
+    said = words(sample)
+
+    assert said.title[0].isupper()
+    assert len(said.title.split()) <= 5
+    assert len(said.text) <= 300
+    assert "\n" not in said.text
+    assert set(said.topics) <= {"work", "tools", "models", "people"}
+
+
+def test_titles_use_the_words_of_the_glossary() -> None:
+    banned = {"told", "stand", "wish", "whoever", "anew", "mend", "blot", "nobody", "yes", "no"}
+    titles = {word.lower() for sample in samples() for word in words(sample).title.split()}
+
+    assert not banned & titles
+
+
+def settled(**about: Any) -> Entry:
+    event = AttemptSettled.model_validate({"attempt": "wo-001.0/a1", **about})
+    return Entry(seq=2, at=NOON, epoch=1, event=event)
+
+
+def test_words_tell_success_from_failure_and_from_what_is_retried() -> None:
+    failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
+
+    assert words(settled(ok=True, final=True)) == ("Completed", "", "wo-001.0", Tone.GOOD, Level.STEP, ("work",))
+    failed = words(settled(ok=False, final=True, failure=failure))
+    assert (failed.title, failed.text, failed.tone) == ("Failed", "time is up (transient)", Tone.PROBLEM)
+    assert failed.level is Level.PHASE
+    again = words(settled(ok=False, final=False, failure=failure))
+    assert (again.title, again.level) == ("Will be retried", Level.DETAIL)
+    paused = words(settled(ok=False, final=False, failure=failure.evolve(type="interrupted")))
+    assert paused.tone is Tone.INFO
+
+
+def test_words_say_when_a_retry_comes_and_why() -> None:
+    def scheduled(**about: Any) -> str:
+        event = AttemptScheduled.model_validate(about)
+        return words(Entry(seq=2, at=NOON, epoch=1, event=event)).text
+
+    later = NOON.replace(second=2)
+    assert scheduled(attempt="wo-001.0/a2", not_before=later) == "in 2.0 s"
+    assert scheduled(attempt="wo-001.0/a2", feedback="no sources") == "no sources"
+    assert scheduled(attempt="wo-001.0/a2", continues="wo-001.0/a1") == "continues wo-001.0/a1"
+
+
+@pytest.mark.parametrize(
+    ("status", "tone"),
+    [("succeeded", "good"), ("partial", "attention"), ("cancelled", "attention"), ("failed", "problem")],
+)
+def test_words_say_how_a_run_ended(status: str, tone: str) -> None:
+    said = words(Entry(seq=2, at=NOON, epoch=1, event=RunFinished(status=RunStatus(status), answer="")))
+
+    assert (bool(said.title), said.tone, said.level) == (True, tone, "phase")
+
+
+def test_words_of_an_order_count_its_subtasks() -> None:
+    def issued(number: int, **about: Any) -> str:
+        order = WorkOrder(
+            work_order_id="wo-002", goal="both", subtasks=tuple(Subtask(name=str(n)) for n in range(number)), **about
+        )
+        return words(Entry(seq=2, at=NOON, epoch=1, event=WorkOrderIssued(order=order, by="ann"))).text
+
+    assert issued(1) == "1 subtask: both"
+    assert all(each in issued(1_200, repairs="wo-001") for each in ("1,200", "both", "wo-001", "ann"))
+
+
+def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
+    definition = RunDefinition(request="write it", flow="notes", models=ModelChoice(default="fake"))
+    todos = (Todo(id="1", content="Read"), Todo(id="2", content="Write", status="completed", priority="high"))
+    events = [
+        RunStarted(definition=definition),
+        AssignmentIssued(assignment=Assignment(assignment_id="lead", role="lead", title="Lead")),
+        TodosSet(attempt="lead/a1", todos=todos),
+        ArtifactWritten(
+            attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
+        ),
+        ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7, media_type="text/markdown"),
+        NoteEmitted(attempt="lead/a1", message="Reading"),
+        WorkerDefined(attempt="lead/a1", role=Role(name="critic"), description="finds faults"),
+        TodosSet(attempt="lead/a1", todos=todos[1:]),
+    ]
+    projection = Projection("run_1")
+    made = projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1))
+    view = projection.view.document
+
+    assert view["todos"] == {"2": {"content": "Write", "status": "completed", "priority": "high", "position": 0}}
+    assert view["artifacts"] == {
+        "memory/a.md": {
+            "version": 2,
+            "bytes": 7,
+            "digest": "sha256:01",
+            "media_type": "text/markdown",
+            "by": "lead",
+            "at": "2025-12-16T12:00:00.000Z",
+            "seq": 5,
+        }
+    }
+    assert [(change.words.title, change.words.text, change.words.subject) for change in made[2:]] == [
+        ("Todos updated", "1 of 2 completed", "lead"),
+        ("File written", "memory/a.md (1,200 bytes)", "lead"),
+        ("File written", "memory/a.md (7 bytes)", "lead"),
+        ("Note", "Reading", "lead"),
+        ("Worker defined", "critic: finds faults", "lead"),
+        ("Todos updated", "1 of 1 completed", "lead"),
+    ]
+
+
+def test_an_assignment_that_is_retried_under_its_own_id_is_open_again() -> None:
+    definition = RunDefinition(request="translate", flow="translate", models=ModelChoice(default="fake"))
+    failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
+    given = Assignment(assignment_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
+    needs = given.evolve(assignment_id="to-1", title="Dutch", needs=("to-0",))
+    log = [
+        RunStarted(definition=definition),
+        AssignmentIssued(assignment=given),
+        AssignmentIssued(assignment=needs),
+        AttemptStarted(attempt="to-0/a1", host="here"),
+        AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
+        AttemptSettled(attempt="to-0/a1", ok=False, final=True, counts=True, failure=failure),
+        SubtaskBlocked(subtask="to-1", cause="to-0"),
+    ]
+    projection = Projection("run_1")
+    projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
+    lanes, counts = projection.view.document["assignments"], projection.view.document["counts"]
+
+    assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
+    assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})
+    assert counts["current"] == {"total": 2, "completed": 0, "failed": 2, "dropped": 0, "retriable": 1}
+    again = RetryGranted(subtasks=("to-0",), args={"language": "fr"}, by="ann")
+    projection.take(Entry(seq=8, at=NOON, epoch=1, event=again))
+    assert [(lane["status"], "failure" in lane) for lane in lanes.values()] == [("pending", False), ("pending", False)]
+    assert lanes["to-0"]["args"] == {"language": "fr"}
+    assert counts["current"] == {"total": 2, "completed": 0, "failed": 0, "dropped": 0, "retriable": 0}

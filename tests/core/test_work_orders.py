@@ -1,0 +1,194 @@
+"""Plans become orders: what is wrong with one is found before anything runs, and nothing that is right is refused."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from refusals import refused
+
+from core.histories import TOOLS
+from leadhand.core.ids import split_key, subtask_key
+from leadhand.core.work_order import (
+    ProposedSubtask,
+    Subtask,
+    WorkOrder,
+    issue,
+    order_problems,
+    result_reference,
+)
+
+TOOLBOX = {tool.name: tool for tool in TOOLS}
+
+
+def order(*needs: list[str], known: int = 0) -> WorkOrder:
+    subtasks = tuple(Subtask(name=f"s{number}", needs=tuple(wanted)) for number, wanted in enumerate(needs))
+    return WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)
+
+
+def graphs() -> st.SearchStrategy[list[list[int]]]:
+    """Needs of up to seven subtasks, by index; any graph, loops included."""
+    return st.integers(1, 7).flatmap(
+        lambda count: st.lists(st.lists(st.integers(0, count - 1), max_size=3), min_size=count, max_size=count)
+    )
+
+
+def reaches_itself(graph: list[list[int]]) -> bool:
+    """Whether a node of a graph can be reached from itself: by trying every walk."""
+
+    def reachable(node: int) -> set[int]:
+        found: set[int] = set()
+        todo = list(graph[node])
+        while todo:
+            following = todo.pop()
+            if following not in found:
+                found.add(following)
+                todo += graph[following]
+        return found
+
+    return any(node in reachable(node) for node in range(len(graph)))
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(graphs())
+def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list[int]]):
+    made = order(*([subtask_key("wo-001", needed) for needed in needs] for needs in graph))
+    found = order_problems(made, {})
+
+    assert bool(found) == reaches_itself(graph)
+    if found:
+        circle = found[0].partition(": ")[2].split(" -> ")
+        assert circle[0] == circle[-1]
+        for key, following in pairwise(circle):
+            assert following in made.subtasks[split_key(key)[1]].needs
+
+
+@pytest.mark.slow
+def test_a_circle_among_thousands_is_found_without_deep_recursion():
+    chain = [[subtask_key("wo-001", index + 1)] for index in range(4_999)]
+
+    assert order_problems(order(*chain, []), {}) == []
+    assert "cycle" in order_problems(order(*chain, [subtask_key("wo-001", 0)]), {})[0]
+
+
+@pytest.mark.parametrize(
+    ("proposed", "named"),
+    [
+        ({"name": "a", "tool": "fly"}, ("a", "'fly'", "look, send, write")),
+        ({"name": "a", "tool": "look"}, ("a", " n")),
+        ({"name": "a", "needs": [7]}, ("a", "'wo-001.7'")),
+        ({"name": "a", "needs": ["wo-000.0"]}, ("a", "'wo-000.0'")),
+        ({"name": "a", "needs": [-1]}, ("a", "'-1'")),
+        # What a subtask refers to is what it needs.
+        ({"name": "a", "args": {"n": {"$result": {"subtask": "0"}}}}, ("wo-001.0 -> wo-001.0",)),
+        ({"name": "a", "needs": [0]}, ("wo-001.0 -> wo-001.0",)),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], named: tuple[str, ...]):
+    made = issue((ProposedSubtask.model_validate(proposed),), "wo-001", "it")
+
+    problems = order_problems(made, TOOLBOX)
+    assert any(all(each in problem for each in named) for problem in problems), problems
+
+
+def test_an_argument_may_be_missing_where_a_need_will_supply_it():
+    proposed = (ProposedSubtask(name="a"), ProposedSubtask(name="b", tool="look", needs=(0,)))
+
+    assert order_problems(issue(proposed, "wo-001", "it"), TOOLBOX) == []
+
+
+def test_a_subtask_may_need_one_of_an_earlier_order():
+    proposed = (ProposedSubtask(name="a", needs=("wo-001.3",)),)
+
+    assert order_problems(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.3"]) == []
+    assert order_problems(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.2"]) != []
+
+
+def test_an_order_must_hold_something():
+    with pytest.raises(ValidationError):
+        issue((), "wo-001", "it")
+
+
+def test_an_order_cannot_be_changed():
+    made = order([])
+    with pytest.raises(ValidationError):
+        made.goal = "another"  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(ValidationError):
+        made.subtasks[0].name = "another"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(st.lists(st.one_of(st.integers(-2, 9), st.text(max_size=4)), max_size=4))
+def test_indexes_become_keys_and_keys_stay_whatever_a_lead_writes(needs: list[int | str]):
+    made = issue((ProposedSubtask(name="a", needs=tuple(needs)),), "wo-004", "it")
+
+    expected = [
+        f"wo-004.{int(needed)}" if str(needed).isascii() and str(needed).isdigit() else str(needed) for needed in needs
+    ]
+    assert list(made.subtasks[0].needs) == list(dict.fromkeys(expected))
+
+
+def test_a_reference_to_a_result_follows_its_subtask_to_its_key():
+    proposed = ProposedSubtask(
+        name="b",
+        needs=(0,),
+        args={"n": {"$result": {"subtask": "0", "path": "/raw/n"}}, "m": {"$result": {"subtask": 0}}},
+    )
+    made = issue((ProposedSubtask(name="a"), proposed), "wo-002", "it")
+
+    assert made.subtasks[1].args == {
+        "n": {"$result": {"subtask": "wo-002.0", "path": "/raw/n"}},
+        "m": {"$result": {"subtask": "wo-002.0"}},
+    }
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["$result", "subtask", "path", "a"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(_JSON)
+def test_only_what_names_a_subtask_is_a_reference(value: Any):
+    inner = value.get("$result") if isinstance(value, dict) else None
+    names = isinstance(inner, dict) and isinstance(inner.get("subtask"), (str, int))
+
+    reference = result_reference(value)
+
+    assert (reference is not None) == names
+    if reference is not None:
+        path = inner.get("path") if isinstance(inner, dict) else None
+        assert reference[1] == (path if isinstance(path, str) else None)
+
+
+@pytest.mark.parametrize("key", ["wo-001", "wo-001.", "wo-001.x", ".", "", "wo-001.²"])
+def test_what_is_no_key_of_a_subtask_is_refused(key: str):
+    with refused(ValueError, key):
+        split_key(key)
+
+
+@given(st.integers(1, 9_999), st.integers(0, 9_999))
+def test_a_key_is_read_as_it_was_made(number: int, index: int):
+    assert split_key(subtask_key(f"wo-{number:03d}", index)) == (f"wo-{number:03d}", index)
+
+
+@pytest.mark.parametrize(
+    ("subtask", "agent"),
+    [
+        (Subtask(name="a", tool="weather_tool"), "worker_weather"),
+        (Subtask(name="a", tool="look"), "worker_look"),
+        (Subtask(name="a", tool="look", worker="scout"), "scout"),
+        (Subtask(name="think_hard"), "worker_think_hard"),
+    ],
+)
+def test_events_name_the_worker_file_or_the_tool(subtask: Subtask, agent: str):
+    assert subtask.agent == agent

@@ -1,0 +1,166 @@
+"""Workers that are defined during a run have no more rights than their maker, and none calls itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.histories import History
+from core.own import assigned, comes_back, decided, history_of
+from leadhand.core import events as ev
+from leadhand.core.asks import DefineWorker, Delegate
+from leadhand.core.rights import tools_of
+from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
+from leadhand.core.work_result import ResultData
+from leadhand.core.worker import WorkerLimits
+
+LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
+NARROW = Role(name="narrow", tools=("look", "research", "make"), counts=True)
+DECLARED = Role(name="evaluator", instructions="Judge it.", tools=("look", "write"))
+
+
+def working(role: Role = LEAD, *, nested: bool = False) -> History:
+    """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
+    history = history_of(role)
+    run = history.state.definition
+    make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
+    history.state = replace(
+        history.state,
+        definition=run.evolve(tools=(*run.tools, make), workers=(DECLARED,), nested_workers=nested),
+    )
+    assigned(history, "a", role.name)
+    return history
+
+
+def refusal(history: History, ask: DefineWorker | Delegate) -> str:
+    """Return why an ask is refused."""
+    (answered,) = decided(history, "a", ask)
+    assert isinstance(answered, ev.CallAnswered)
+    assert not answered.ok
+    return answered.content
+
+
+def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too() -> None:
+    history = working(NARROW)
+    (issued,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    assert isinstance(issued, ev.AssignmentIssued)
+    assert tools_of(history.state, issued.assignment) == {"look"}, "write is the worker's, and not its caller's"
+
+
+def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
+    """A worker may call further workers with it, but neither itself nor a role that is no worker may."""
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(wide,)))
+    (another,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    assert isinstance(another, ev.AssignmentIssued)
+    assert "research" in tools_of(history.state, another.assignment)
+    history.decide_all()
+    (itself,) = decided(history, "a/t1/c0", Delegate(), tool="research")
+    assert isinstance(itself, ev.AssignmentIssued)
+    assert itself.assignment.role == "evaluator"
+    assert "research" not in tools_of(history.state, itself.assignment)
+
+    history = working()
+    (no_worker,) = decided(history, "a", Delegate(), tool="research")
+    assert isinstance(no_worker, ev.AssignmentIssued)
+    history = working()
+    history.state = replace(
+        history.state, definition=history.state.definition.evolve(roles=(LEAD, LEAD.evolve(name="other")))
+    )
+    (other,) = decided(history, "a", Delegate(role="other"), tool="research")
+    assert isinstance(other, ev.AssignmentIssued)
+    assert "research" not in tools_of(history.state, other.assignment)
+
+
+def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers() -> None:
+    history = working()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert set(defined.role.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
+
+
+def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
+    wanted = DefineWorker(name="poet", instructions="Write.", tools=("make",))
+    assert "make" in refusal(working(), wanted)
+    (defined, _) = decided(working(nested=True), "a", wanted)
+    assert isinstance(defined, ev.WorkerDefined)
+    assert defined.role.tools == ("make",)
+
+
+def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
+    wanted = DefineWorker(name="poet", instructions="Write.", tools=("write",))
+    assert "write" in refusal(working(NARROW), wanted)
+
+
+def test_a_worker_has_the_limits_of_its_maker() -> None:
+    limits = {"max_turns": 3, "max_requests": 4, "max_tokens": 5_000, "budget": 0.5}
+    (defined, _) = decided(working(LEAD.evolve(**limits)), "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert WorkerLimits.of(defined.role).model_dump() == limits
+
+
+def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:
+    wanted = DefineWorker(name="evaluator", instructions="Write.")
+    assert "'evaluator'" in refusal(working(), wanted)
+
+
+def test_its_maker_can_define_a_worker_again() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    history.decide_all()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write verse."), turn=2)
+    assert isinstance(defined, ev.WorkerDefined)
+    role = history.state.role("poet")
+    assert role is not None
+    assert role.instructions == "Write verse."
+
+
+def test_another_worker_cannot_replace_it() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assigned(history, "b", "lead")
+    (answered,) = decided(history, "b", DefineWorker(name="poet", instructions="Steal."))
+    assert isinstance(answered, ev.CallAnswered)
+    assert (answered.ok, "'poet'" in answered.content) == (False, True)
+
+
+def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(
+        history.state,
+        definition=history.state.definition.evolve(workers=(wide, wide.evolve(name="second"))),
+    )
+    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    history.decide_all()
+    decided(history, "a/t1/c0", Delegate(role="second"), tool="research")
+    history.decide_all()
+    (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(role="evaluator"), tool="research")
+    assert isinstance(answered, ev.CallAnswered)
+    assert "evaluator" in answered.content
+
+
+def test_a_call_of_a_worker_returns_what_it_answered() -> None:
+    history = working()
+    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
+    history.decide_all()
+    assert history.state.assignments["a"].evidence[0].summary == "a good deck"
+
+
+def test_the_makers_of_workers_are_part_of_the_state() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write.", description="Writes verse."))
+    assert history.state.makers == {"poet": "a"}
+    assert history.state.workers["poet"].description == "Writes verse."
+    assert history.state.is_worker("poet")
+    assert history.state.is_worker("evaluator")
+    assert not history.state.is_worker("lead")
+
+
+@pytest.mark.parametrize("ask", [Delegate(role="nobody"), Delegate(role="poet")])
+def test_a_worker_that_nobody_defined_cannot_be_called(ask: Delegate) -> None:
+    assert repr(ask.role) in refusal(working(), ask)
