@@ -62,16 +62,16 @@ class Rests(Flow):
         return [Role(name="sleeper", loop="code", counts=True)]
 
     def next(self, run):
-        if not run.assignments:
+        if not run.steps:
             given = {"seconds": run.options.seconds, "file": run.options.file}
             return [Assign(id=f"s{n}", role="sleeper", input=given) for n in range(run.options.count)]
         return [] if run.open else [Finish()]
 
-    def code(self, run, assignment):
+    def code(self, run, step):
         return rest
 
     def outcome(self, run):
-        return Outcome(answer="done", uses=list(run.assignments))
+        return Outcome(answer="done", uses=list(run.steps))
 
 
 class Site:

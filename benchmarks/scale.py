@@ -41,7 +41,7 @@ OTHERS = (
 
 
 class Answers(Flow):
-    """One model call for each assignment, and nothing else."""
+    """One model call for each step, and nothing else."""
 
     name = "answers"
     offline = {"clerk": lambda facts, request: f"answer {facts['n']}"}
@@ -50,12 +50,12 @@ class Answers(Flow):
         return [Role(name="clerk", instructions="Answer.", loop="reply", counts=True)]
 
     def next(self, run):
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"a{n}", role="clerk", input={"n": n}) for n in range(int(run.request))]
         return [] if run.open else [Finish()]
 
     def outcome(self, run):
-        return Outcome(answer="done", uses=list(run.assignments))
+        return Outcome(answer="done", uses=list(run.steps))
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ async def jobs(url: str) -> None:
 
     @app.task(name="nothing")
     async def nothing(attempts: list[str]) -> None:
-        """Do nothing, with the arguments of a batch of assignments."""
+        """Do nothing, with the arguments of a batch of steps."""
 
     names = [f"wo-001.{n}/a1" for n in range(25)]
     async with app.open_async():
@@ -368,7 +368,7 @@ def main() -> None:
 
 
 BATCH = 25
-"""Assignments in one job of the queue."""
+"""Steps in one job of the queue."""
 
 RECORDED = [
     Cost(name="a subtask with one tool call", events=6.1, process_ms=4.02, database_ms=0.27, wal=2_800, disk=2_400),

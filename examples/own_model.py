@@ -38,7 +38,7 @@ class TurnRound(Flow):
         return [Role(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
 
     def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="it", role="mirror", input={"text": run.request})]
         return [] if run.open else [Finish()]
 

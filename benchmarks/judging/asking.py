@@ -14,11 +14,11 @@ from leadhand import Leadhand
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, AttemptSettled, ModelCallReturned
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import Assign, AssignmentView, Finish, Flow, Role, RunView
+from leadhand.flows import Assign, Finish, Flow, Role, RunView, StepView
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
@@ -110,21 +110,21 @@ class Asking(Flow):
         if not self.questions:
             room = context_budget(run.state, JUDGE)
             self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
-        if not run.assignments and (new := [key for key in self.questions if key not in self._replies]):
+        if not run.steps and (new := [key for key in self.questions if key not in self._replies]):
             return [Assign(id=key, role=JUDGE) for key in new]
-        return [] if any(each.open for each in run.assignments.values()) else [Finish()]
+        return [] if any(each.open for each in run.steps.values()) else [Finish()]
 
     def _digest(self, question: Question) -> str:
         asked = [self._judge, self._role.instructions, _schema(question), dict(question.facts)]
         return hashlib.sha256(compact_json(asked).encode(errors="replace")).hexdigest()[:32]
 
-    def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
-        return dict(self.questions[assignment.key].facts)
+    def brief(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
+        return dict(self.questions[step.key].facts)
 
-    def schema(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
-        return _schema(self.questions[assignment.key])
+    def schema(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
+        return _schema(self.questions[step.key])
 
-    def code(self, run: RunView[Flow.Options], assignment: AssignmentView) -> Code:
+    def code(self, run: RunView[Flow.Options], step: StepView) -> Code:
         return verifying(self._verifier)
 
 
@@ -175,14 +175,14 @@ async def ask(
             async for entry in run:
                 match entry.event:
                     case ModelCallReturned() as returned:
-                        reply = open_.setdefault(assignment_of(returned.attempt), Reply())
+                        reply = open_.setdefault(step_of(returned.attempt), Reply())
                         _add(reply, returned)
                     case AttemptReturned() as returned:
                         if verifier is not None:
-                            key = assignment_of(returned.attempt)
+                            key = step_of(returned.attempt)
                             open_[key] = Reply(value=returned.result.value, requests=1, nanousd=None)
                     case AttemptSettled(final=True) as settled:
-                        key = assignment_of(settled.attempt)
+                        key = step_of(settled.attempt)
                         reply = open_.pop(key, Reply())
                         garbage = settled.failure is not None and settled.failure.class_ is FailureClass.INVALID
                         if settled.ok or (garbage and verifier is None):

@@ -82,7 +82,7 @@ async def job(options: argparse.Namespace) -> tuple[list[str], str]:
             run = await lead.start(_request(options))
             noted.write_text(run.run_id)
         state = await run.wait()
-        results = [subtask.data.summary for subtask in state.assignments.values() if subtask.data is not None]
+        results = [subtask.data.summary for subtask in state.steps.values() if subtask.data is not None]
         return results, state.finished.answer or "" if state.finished is not None else ""
 
 

@@ -134,7 +134,6 @@ export interface components {
       };
       readonly asked_at?: string;
       readonly asked_for: string;
-      readonly assignment: string;
       readonly attempt: string;
       readonly by?: string;
       readonly effect: string;
@@ -145,6 +144,7 @@ export interface components {
       readonly seq: number;
       /** @enum {string} */
       readonly status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
+      readonly step: string;
       readonly tool: string;
     };
     /** @enum {string} */
@@ -195,92 +195,6 @@ export interface components {
       readonly type: "artifact_written";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly Assignment: {
-      readonly answers: boolean;
-      readonly assignment_id: string;
-      readonly ceiling: components["schemas"]["Ceiling"] | null;
-      readonly counts: boolean;
-      readonly input: {
-        readonly [key: string]: unknown;
-      };
-      readonly instructions: string | null;
-      readonly judges?: string;
-      readonly key?: string;
-      readonly max_calls?: number | null;
-      readonly model: string | null;
-      readonly needs: readonly string[];
-      readonly output?: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly parent: string | null;
-      readonly role: string;
-      readonly subtask: components["schemas"]["Subtask"] | null;
-      readonly title: string;
-      readonly tools: readonly string[] | null;
-    };
-    readonly AssignmentIssued: {
-      readonly assignment: components["schemas"]["Assignment"];
-      readonly at: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "assignment_issued";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly AssignmentLine: {
-      readonly attempts: number;
-      readonly counts: boolean;
-      readonly failure: components["schemas"]["Failure"] | null;
-      readonly id: string;
-      readonly parent?: string | null;
-      readonly role: string;
-      readonly status: components["schemas"]["AssignmentStatus"];
-      readonly summary: string;
-      readonly title: string;
-    };
-    readonly AssignmentPart: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly attempts: {
-        readonly [key: string]: components["schemas"]["AttemptPart"];
-      };
-      readonly by?: string;
-      readonly counts: boolean;
-      readonly failure?: components["schemas"]["FailurePart"];
-      readonly label: string;
-      readonly name: string;
-      readonly needs: readonly string[];
-      readonly note: string;
-      readonly order?: string;
-      readonly parent?: string;
-      readonly position: number;
-      readonly repairs?: string;
-      readonly role: string;
-      readonly seq: number;
-      readonly settled_seq?: number;
-      /** @enum {string} */
-      readonly status:
-        | "pending"
-        | "running"
-        | "waiting"
-        | "retrying"
-        | "completed"
-        | "failed"
-        | "dropped";
-      readonly superseded_by?: string;
-      readonly tool?: string;
-      readonly tries: number;
-      readonly verdict?: components["schemas"]["VerdictPart"];
-    };
-    /** @enum {string} */
-    readonly AssignmentStatus:
-      | "pending"
-      | "running"
-      | "waiting"
-      | "completed"
-      | "failed"
-      | "dropped";
     readonly AssistantMessage: {
       readonly opaque: components["schemas"]["Opaque"] | null;
       /** @constant */
@@ -478,10 +392,10 @@ export interface components {
       | "contradicted"
       | "not_checked";
     readonly Concurrency: {
-      readonly assignments: readonly components["schemas"]["SharedLimit"][];
       readonly models: {
         readonly [key: string]: number;
       };
+      readonly steps: readonly components["schemas"]["SharedLimit"][];
     };
     readonly ContextEvent: {
       readonly agent: string;
@@ -677,7 +591,7 @@ export interface components {
       | components["schemas"]["RunClaimed"]
       | components["schemas"]["WorkOrderIssued"]
       | components["schemas"]["GapsNoted"]
-      | components["schemas"]["AssignmentIssued"]
+      | components["schemas"]["StepIssued"]
       | components["schemas"]["AttemptScheduled"]
       | components["schemas"]["AttemptSettled"]
       | components["schemas"]["AttemptLost"]
@@ -725,7 +639,7 @@ export interface components {
       | components["schemas"]["TodosSet"]
       | components["schemas"]["NoteEmitted"];
     readonly EventRefs: {
-      readonly assignment?: string | null;
+      readonly step?: string | null;
       readonly subtask_index?: number | null;
       readonly work_order_id?: string | null;
     };
@@ -835,11 +749,11 @@ export interface components {
       readonly seq: number;
     };
     readonly Gap: {
-      readonly assignment: string | null;
       readonly class: components["schemas"]["FailureClass"];
       readonly name: string;
       readonly next_action: string;
       readonly reason: string;
+      readonly step: string | null;
       readonly subtask_index: number | null;
       readonly work_order_id: string | null;
     };
@@ -916,7 +830,7 @@ export interface components {
       readonly budget: number | null;
       readonly budget_per_day: number | null;
       readonly budget_total: number | null;
-      readonly max_assignments: number | null;
+      readonly max_running_steps: number | null;
       readonly max_runs: number | null;
       readonly max_workers: number | null;
     };
@@ -1047,7 +961,7 @@ export interface components {
       readonly budget?: number | null;
       readonly budget_per_day?: number | null;
       readonly budget_total?: number | null;
-      readonly max_assignments?: number | null;
+      readonly max_running_steps?: number | null;
       readonly max_runs?: number | null;
       readonly max_workers?: number | null;
       readonly name: string;
@@ -1163,11 +1077,11 @@ export interface components {
     };
     readonly PhasePart: {
       readonly again?: string;
-      readonly assignment: string;
       readonly begun?: number;
       readonly role: string;
       readonly running: number;
       readonly since: string;
+      readonly step: string;
       readonly text: string;
       readonly written?: number;
     };
@@ -1255,10 +1169,10 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly QueueInfo: {
-      readonly assignments: number;
       readonly depth: number;
       readonly oldest_s: number;
       readonly runs: readonly string[];
+      readonly steps: number;
       readonly waiting: readonly components["schemas"]["WaitingRun"][];
     };
     readonly ReplyBody: {
@@ -1285,7 +1199,7 @@ export interface components {
       readonly research: readonly string[];
       readonly reviews: readonly components["schemas"]["StageReview"][];
       readonly revises: string | null;
-      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly status: components["schemas"]["StepStatus"];
       readonly text: string | null;
       readonly unreviewed: readonly string[];
       readonly verdict: ("APPROVED" | "NEEDS_REVISION") | null;
@@ -1337,7 +1251,7 @@ export interface components {
       readonly key: string;
       readonly passages: readonly string[];
       readonly question: string;
-      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
     };
     readonly ResearchFinding: {
@@ -1553,7 +1467,6 @@ export interface components {
       readonly approvals: readonly components["schemas"]["Approval"][];
       readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
-      readonly assignments: readonly components["schemas"]["AssignmentLine"][];
       readonly calls: number;
       readonly claims: readonly components["schemas"]["JudgedClaim"][];
       readonly context_store: components["schemas"]["ContextStore"];
@@ -1596,6 +1509,7 @@ export interface components {
       readonly sample: boolean;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
+      readonly steps: readonly components["schemas"]["StepLine"][];
       readonly tags: {
         readonly [key: string]: string;
       };
@@ -1852,13 +1766,93 @@ export interface components {
       readonly error: string | null;
       readonly key: string;
       readonly stage: string;
-      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly status: components["schemas"]["StepStatus"];
     };
     readonly StageState: {
-      readonly assignments: readonly string[];
       readonly name: string;
-      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly status: components["schemas"]["StepStatus"];
+      readonly steps: readonly string[];
     };
+    readonly Step: {
+      readonly answers: boolean;
+      readonly ceiling: components["schemas"]["Ceiling"] | null;
+      readonly counts: boolean;
+      readonly input: {
+        readonly [key: string]: unknown;
+      };
+      readonly instructions: string | null;
+      readonly judges?: string;
+      readonly key?: string;
+      readonly max_calls?: number | null;
+      readonly model: string | null;
+      readonly needs: readonly string[];
+      readonly output?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly parent: string | null;
+      readonly role: string;
+      readonly step_id: string;
+      readonly subtask: components["schemas"]["Subtask"] | null;
+      readonly title: string;
+      readonly tools: readonly string[] | null;
+    };
+    readonly StepIssued: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly step: components["schemas"]["Step"];
+      /** @constant */
+      readonly type: "step_issued";
+      readonly words: components["schemas"]["EventWords"];
+    };
+    readonly StepLine: {
+      readonly attempts: number;
+      readonly counts: boolean;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly id: string;
+      readonly parent?: string | null;
+      readonly role: string;
+      readonly status: components["schemas"]["StepStatus"];
+      readonly summary: string;
+      readonly title: string;
+    };
+    readonly StepPart: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly attempts: {
+        readonly [key: string]: components["schemas"]["AttemptPart"];
+      };
+      readonly by?: string;
+      readonly counts: boolean;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly label: string;
+      readonly name: string;
+      readonly needs: readonly string[];
+      readonly note: string;
+      readonly order?: string;
+      readonly parent?: string;
+      readonly position: number;
+      readonly repairs?: string;
+      readonly role: string;
+      readonly seq: number;
+      readonly settled_seq?: number;
+      /** @enum {string} */
+      readonly status:
+        | "pending"
+        | "running"
+        | "waiting"
+        | "retrying"
+        | "completed"
+        | "failed"
+        | "dropped";
+      readonly superseded_by?: string;
+      readonly tool?: string;
+      readonly tries: number;
+      readonly verdict?: components["schemas"]["VerdictPart"];
+    };
+    /** @enum {string} */
+    readonly StepStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
     readonly Submission: {
       readonly allow_unknown_price?: boolean;
       readonly approve?: ("ask" | "auto" | "never") | null;
@@ -1927,7 +1921,7 @@ export interface components {
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
       readonly name: string;
-      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly status: components["schemas"]["StepStatus"];
     };
     readonly SubtaskResolved: {
       readonly at: string;
@@ -2165,9 +2159,6 @@ export interface components {
       readonly artifacts: {
         readonly [key: string]: components["schemas"]["ArtifactPart"];
       };
-      readonly assignments: {
-        readonly [key: string]: components["schemas"]["AssignmentPart"];
-      };
       readonly counts: components["schemas"]["CountsPart"];
       readonly last_at: string;
       readonly last_seq: number;
@@ -2177,6 +2168,9 @@ export interface components {
       readonly run: components["schemas"]["RunPart"];
       readonly run_id: string;
       readonly spend: components["schemas"]["SpendPart"];
+      readonly steps: {
+        readonly [key: string]: components["schemas"]["StepPart"];
+      };
       readonly todos: {
         readonly [key: string]: components["schemas"]["TodoPart"];
       };
@@ -2332,11 +2326,6 @@ export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
 export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
-export type Assignment = components["schemas"]["Assignment"];
-export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
-export type AssignmentLine = components["schemas"]["AssignmentLine"];
-export type AssignmentPart = components["schemas"]["AssignmentPart"];
-export type AssignmentStatus = components["schemas"]["AssignmentStatus"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
 export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
@@ -2499,6 +2488,11 @@ export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];
 export type StageReview = components["schemas"]["StageReview"];
 export type StageState = components["schemas"]["StageState"];
+export type Step = components["schemas"]["Step"];
+export type StepIssued = components["schemas"]["StepIssued"];
+export type StepLine = components["schemas"]["StepLine"];
+export type StepPart = components["schemas"]["StepPart"];
+export type StepStatus = components["schemas"]["StepStatus"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.flows import Assign, AssignmentView, Call, Finish, Flow, OfflineRequest, Outcome, Role, RunView
+from leadhand.flows import Assign, Call, Finish, Flow, OfflineRequest, Outcome, Role, RunView, StepView
 
 
 def look_up(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str:
@@ -30,7 +30,7 @@ class CompareWeather(Flow):
         return [Role(name="reporter", instructions=instructions, tools=("weather_tool",), counts=True, max_turns=4)]
 
     def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             towns = [town.strip() for town in run.request.split(",") if town.strip()]
             return [
                 Assign(id=f"town-{number}", role="reporter", title=town, input={"town": town})
@@ -47,7 +47,7 @@ class CompareWeather(Flow):
         return Outcome(answer="\n".join(lines), uses=[each.id for each in done])
 
 
-def highest(report: AssignmentView) -> float:
+def highest(report: StepView) -> float:
     """The highest temperature of the first day, as the tool returned it."""
     return report.value["days"][0]["temperature_max"]
 

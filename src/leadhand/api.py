@@ -53,7 +53,7 @@ class Leadhand(Answering):
     attempt; ``model_patience`` is how long a call waits for a model server that is away, or that does not begin to
     answer. ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all of them together,
     ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need more).
-    ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all runs
+    ``max_workers`` bounds the steps of one run that are carried out at once, ``concurrency`` those of all runs
     together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without one is
     refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a
     directory that ``web_search`` and ``web_fetch`` read, too; with ``only_documents``, ``web_search`` reads nothing
@@ -236,7 +236,7 @@ class Leadhand(Answering):
 
         ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
         schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
-        with a higher ``priority`` (-100 to 100) and their assignments are begun first.
+        with a higher ``priority`` (-100 to 100) and their steps are begun first.
 
         What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
         for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the

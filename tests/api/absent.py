@@ -27,13 +27,13 @@ class Three(Flow):
         return [Role(name="writer", instructions="Write.", counts=True)]
 
     def next(self, run: RunView[Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=name, role="writer", input={"name": name}) for name in ("good", "bad", "slow")]
         return [] if run.open else [Finish()]
 
 
 class Uneven:
-    """A model that answers the good assignment, fails at the bad one, and never answers the slow one."""
+    """A model that answers the good step, fails at the bad one, and never answers the slow one."""
 
     def __init__(self) -> None:
         self.slow = asyncio.Event()

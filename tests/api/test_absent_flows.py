@@ -58,7 +58,7 @@ async def test_a_run_is_cancelled_from_the_command_line_without_its_flow(
     ended = await document(run_id, tmp_path)
     assert (ended["status"], ended["owner"]) == ("cancelled", None)
     assert "the good answer" in ended["answer"]
-    assert {gap["assignment"]: gap["class"] for gap in ended["gaps"]} == {"bad": "invalid", "slow": "rejected"}
+    assert {gap["step"]: gap["class"] for gap in ended["gaps"]} == {"bad": "invalid", "slow": "rejected"}
 
 
 @before_answer
@@ -92,7 +92,7 @@ async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Pa
         answer = await (await lead.resume(run_id)).answer()
     assert answer.status is RunStatus.PARTIAL
     assert answer.text.split("\n\n")[:2] == ["the good answer", "the slow answer"]
-    assert [gap.assignment for gap in answer.gaps] == ["bad"]
+    assert [gap.step for gap in answer.gaps] == ["bad"]
 
 
 async def test_a_paused_run_is_cancelled_from_python_at_once_even_without_its_flow(tmp_path: Path) -> None:

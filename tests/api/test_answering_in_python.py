@@ -127,7 +127,7 @@ async def test_a_call_whose_result_cannot_be_used_was_made_and_is_not_repeated(h
     assert answer.status is RunStatus.FAILED
     assert sent == ["Ann"]
     assert answer.document["approvals"] == []
-    (made,) = run.state.assignments["wo-001.0"].made
+    (made,) = run.state.steps["wo-001.0"].made
     assert made.acted
     assert made.sure
     (gap,) = answer.gaps

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from leadhand import Answer, Leadhand, Run, tool
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, Role, RunView, StepView
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
 
@@ -27,7 +27,7 @@ class Facts(BaseModel):
 
 
 class Coded(Flow):
-    """One assignment that code carries out, and one beside it that a model does."""
+    """One step that code carries out, and one beside it that a model does."""
 
     name = "coded"
 
@@ -42,18 +42,18 @@ class Coded(Flow):
         ]
 
     def next(self, run: RunView[Any]) -> list[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [
                 Assign(id="coder-1", role="coder", input={"topic": run.request}),
                 Assign(id="other-1", role="other"),
             ]
         return [] if run.open else [Finish()]
 
-    def code(self, run: RunView[Any], assignment: AssignmentView) -> Any:
+    def code(self, run: RunView[Any], step: StepView) -> Any:
         return self._code
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        done = [each for each in run.assignments.values() if each.ok]
+        done = [each for each in run.steps.values() if each.ok]
         return Outcome(answer="; ".join(each.text for each in done) or "nothing", uses=[each.id for each in done])
 
 
@@ -76,9 +76,9 @@ async def ran(
 
 
 def failure_of(run: Run) -> Any:
-    failed = run.state.assignments["coder-1"].failure
+    failed = run.state.steps["coder-1"].failure
     assert failed is not None, "it did not fail"
-    assert run.state.assignments["other-1"].ok, "it took the other assignment with it"
+    assert run.state.steps["other-1"].ok, "it took the other step with it"
     return failed
 
 
@@ -111,7 +111,7 @@ async def test_its_model_calls_are_recorded_with_what_was_asked_and_its_text_is_
     first = next(request for request in model.requests if by_code(request))
     assert [message.role for message in first.messages] == ["system", "user"]
     assert first.messages[0].text == "Be exact."
-    assert run.state.assignments["coder-1"].value is None, "the value of a question is not that of the assignment"
+    assert run.state.steps["coder-1"].value is None, "the value of a question is not that of the step"
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(home: Path):
@@ -131,7 +131,7 @@ async def test_its_value_matches_the_output_of_the_role(home: Path):
         return Facts(facts=["mine"])
 
     _, run, _ = await ran(home, code, gives({"facts": ["the model's"]}), role={"output": Facts})
-    assert run.state.assignments["coder-1"].value == {"facts": ["mine"]}
+    assert run.state.steps["coder-1"].value == {"facts": ["mine"]}
 
 
 @tool
@@ -158,7 +158,7 @@ async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
     answer, run, _ = await ran(home, code, role={"tools": ("look",)}, tools=[look, secret])
     assert answer.text == "{'seen': 3}; hello"
     assert run.state.finished is not None
-    assert [call.tool for call in run.state.assignments["coder-1"].made] == ["look"]
+    assert [call.tool for call in run.state.steps["coder-1"].made] == ["look"]
 
 
 async def test_it_needs_no_tool_to_make_calls_at_once(home: Path):
@@ -213,9 +213,7 @@ def crash() -> None:
         (lambda: "", "wrong_result", "''"),
     ],
 )
-async def test_what_code_raises_or_returns_wrong_costs_its_assignment_only(
-    home: Path, breaks: Any, kind: str, said: str
-):
+async def test_what_code_raises_or_returns_wrong_costs_its_step_only(home: Path, breaks: Any, kind: str, said: str):
     async def code(desk: Desk) -> Any:
         return breaks()
 
@@ -293,7 +291,7 @@ async def test_its_model_calls_are_limited(home: Path):
     assert failure_of(run).type == "allowance"
 
 
-async def test_a_flow_without_code_for_a_role_fails_the_assignment_with_the_reason(home: Path):
+async def test_a_flow_without_code_for_a_role_fails_the_step_with_the_reason(home: Path):
     class Without(Coded):
         code = Flow.code
 

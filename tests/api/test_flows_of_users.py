@@ -1,4 +1,4 @@
-"""Flows as users write them: needs within one round, assignments that cannot be issued, retries without an order."""
+"""Flows as users write them: needs within one round, steps that cannot be issued, retries without an order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leadhand.testing.scripted_model import ScriptedModel
 
 
 class Listed(Flow):
-    """Issue a fixed list of assignments at once, and answer with the texts of those that completed."""
+    """Issue a fixed list of steps at once, and answer with the texts of those that completed."""
 
     name = "listed"
     work: tuple[Assign, ...] = ()
@@ -23,7 +23,7 @@ class Listed(Flow):
         return [Role(name="worker", instructions="Answer.", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return self.work
         return [] if run.open else [Finish()]
 
@@ -41,7 +41,7 @@ async def answered(flow: Flow, home: Path, *texts: str) -> Any:
         return await lead.run("x", flow="listed")
 
 
-async def test_an_assignment_may_need_another_one_of_the_same_round(tmp_path: Path) -> None:
+async def test_a_step_may_need_another_one_of_the_same_round(tmp_path: Path) -> None:
     flow = flow_of(Assign(id="two", role="worker", needs=("one",)), Assign(id="one", role="worker"))
     answer = await answered(flow, tmp_path, "first", "second")
     assert answer.status is RunStatus.SUCCEEDED
@@ -57,7 +57,7 @@ async def test_an_assignment_may_need_another_one_of_the_same_round(tmp_path: Pa
         (Assign(id="one", role="worker", input={"other": 1}), "one"),
     ],
 )
-async def test_a_run_whose_flow_makes_an_impossible_assignment_does_not_succeed(
+async def test_a_run_whose_flow_makes_an_impossible_step_does_not_succeed(
     other: Assign, named: str, tmp_path: Path
 ) -> None:
     answer = await answered(flow_of(Assign(id="one", role="worker"), other), tmp_path, "first")
@@ -90,10 +90,10 @@ async def test_options_that_cannot_be_stored_are_refused(given: Any, tmp_path: P
             await lead.start("x", flow="listed", any=given)
 
 
-async def test_an_assignment_without_an_order_is_retried(tmp_path: Path) -> None:
+async def test_a_step_without_an_order_is_retried(tmp_path: Path) -> None:
     flow = flow_of(Assign(id="one", role="worker"), Assign(id="two", role="worker", needs=("one",)))
     refused = ["second"]
-    flow.problems = lambda run, assignment, result: ["not yet"] if result.text in refused else []  # type: ignore[method-assign]
+    flow.problems = lambda run, step, result: ["not yet"] if result.text in refused else []  # type: ignore[method-assign]
     models = ScriptedModel(["first", *["second"] * 20])
     async with Leadhand(models=models, flows=[flow], home=tmp_path) as lead:
         run = await lead.start("x", flow="listed")

@@ -133,7 +133,7 @@ class Notes(Flow):
         return [Role(name="writer", instructions="Write.", counts=True, tools=("note",))]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="one", role="writer", input={"path": run.options.path, "text": run.request})]
         return [] if run.open else [Finish()]
 

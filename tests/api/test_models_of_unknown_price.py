@@ -1,4 +1,4 @@
-"""A budget that somebody set binds every model of a run: those that a flow names for roles and assignments, too."""
+"""A budget that somebody set binds every model of a run: those that a flow names for roles and steps, too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Models:
 
 
 def greeting(role_model: str | None, model: str | None) -> Flow:
-    """Return a flow with one assignment."""
+    """Return a flow with one step."""
 
     class Greet(Flow):
         """Greet somebody."""
@@ -54,12 +54,12 @@ def greeting(role_model: str | None, model: str | None) -> Flow:
             return [Role(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
 
         def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-            if not run.assignments:
+            if not run.steps:
                 return [Assign(id="greet", role="greeter", model=model)]
             return [] if run.open else [Finish()]
 
         def outcome(self, run: RunView[Flow.Options]) -> Outcome:
-            return Outcome(answer="Hi.", uses=[*run.assignments])
+            return Outcome(answer="Hi.", uses=[*run.steps])
 
     return Greet()
 
@@ -73,7 +73,7 @@ async def test_a_role_with_a_model_of_unknown_price_is_refused_under_a_budget(ho
     assert models.asked == []
 
 
-async def test_an_assignment_to_a_model_of_unknown_price_calls_no_model_under_a_budget(home: Path) -> None:
+async def test_a_step_to_a_model_of_unknown_price_calls_no_model_under_a_budget(home: Path) -> None:
     models = Models()
     flow = greeting(None, UNKNOWN)
     async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
@@ -86,7 +86,7 @@ async def test_an_assignment_to_a_model_of_unknown_price_calls_no_model_under_a_
 
 
 @pytest.mark.parametrize("given", [{}, {"budget": 0.05, "allow_unknown_price": True}])
-@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "assignment"])
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "step"])
 async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     home: Path, given: dict[str, Any], names: tuple[str | None, str | None]
 ) -> None:
@@ -101,7 +101,7 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     assert run_line(listing).cost_usd is None
 
 
-@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "assignment"])
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "step"])
 async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
     home: Path, names: tuple[str | None, str | None]
 ) -> None:

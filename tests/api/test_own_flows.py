@@ -32,7 +32,7 @@ class Echo(Flow):
         return [Role(name="echo", instructions="Repeat `text`.", loop="reply", counts=True)]
 
     def next(self, run: RunView[Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"echo-{n}", role="echo", input={"text": run.request}) for n in range(run.options.times)]
         return [] if run.open else [Finish()]
 
@@ -54,7 +54,7 @@ async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
 
 
 class Elsewhere(Echo):
-    """Name another model when the assignment is made."""
+    """Name another model when the step is made."""
 
     name = "elsewhere"
 
@@ -63,12 +63,12 @@ class Elsewhere(Echo):
         return [each._replace(model="mine:large") if isinstance(each, Assign) else each for each in made]
 
 
-async def test_an_assignment_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
+async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
     mine = model("one", "two")
     async with Leadhand(flows=[Elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="elsewhere")
     (gap,) = answer.gaps
-    assert (gap.assignment, gap.class_) == ("echo-0", "unavailable")
+    assert (gap.step, gap.class_) == ("echo-0", "unavailable")
     assert "mine:large" in gap.reason
     assert "--offline" in gap.next_action
     assert mine.requests == []
@@ -147,19 +147,19 @@ class Broken(Echo):
 
     def next(self, run: RunView[Any]) -> list[Assign | Finish]:
         self._break(run, "next")
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="echo", role="echo", input={"text": run.request})]
         return [] if run.open else [Finish()]
 
-    def facts(self, run: RunView[Any], assignment: Any) -> dict[str, Any]:
+    def facts(self, run: RunView[Any], step: Any) -> dict[str, Any]:
         self._break(run, "facts")
         return {}
 
-    def problems(self, run: RunView[Any], assignment: Any, result: Any) -> Any:
+    def problems(self, run: RunView[Any], step: Any, result: Any) -> Any:
         self._break(run, "problems")
         return ["too short"] if run.options.method == "objection" else []
 
-    def proposed_calls(self, run: RunView[Any], assignment: Any, value: Any) -> Any:
+    def proposed_calls(self, run: RunView[Any], step: Any, value: Any) -> Any:
         self._break(run, "proposed_calls")
         return []
 
@@ -171,9 +171,9 @@ class Broken(Echo):
 class BrokenBrief(Broken):
     name = "broken-brief"
 
-    def brief(self, run: RunView[Any], assignment: Any) -> dict[str, Any]:
+    def brief(self, run: RunView[Any], step: Any) -> dict[str, Any]:
         self._break(run, "brief")
-        return super().brief(run, assignment)
+        return super().brief(run, step)
 
 
 @pytest.mark.parametrize("method", ["next", "facts", "problems", "proposed_calls", "outcome", "brief"])

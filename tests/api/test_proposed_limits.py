@@ -57,7 +57,7 @@ async def test_the_rest_of_a_run_fits_the_limits_that_are_proposed(
                 assert (times := times + 1) <= (1 if planned else 2), (limits, proposed_limits(state))
                 answer = await (await lead.resume(answer.run_id, **proposed_limits(state))).answer()
                 state = await state_of(lead, answer.run_id)
-    assert len({each.assignment.name for each in state.assignments.values() if each.counts and each.ok}) == 15
+    assert len({each.step.name for each in state.steps.values() if each.counts and each.ok}) == 15
 
 
 @pytest.mark.slow

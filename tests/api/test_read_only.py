@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
-from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Outcome, Result, Role, RunView
+from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, Result, Role, RunView, StepView
 from leadhand.hooks import Hook
 from leadhand.report import Agent, AgentResult, Task, Verdict
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
@@ -198,9 +198,9 @@ class Trip(Flow):
         ]
 
     def next(self, run: RunView[Any]) -> list[Any]:
-        began, done = bool(run.assignments), not run.open
+        began, done = bool(run.steps), not run.open
         cities = list(run.options.cities)
-        self.vandal(run, *run.assignments.values(), run.of("finder"), run.open, run.judged)
+        self.vandal(run, *run.steps.values(), run.of("finder"), run.open, run.judged)
         if not began:
             given = {"cities": cities, "wishes": [{"beds": [1, 2]}]}
             return [
@@ -210,21 +210,21 @@ class Trip(Flow):
             ]
         return [Finish()] if done else []
 
-    def facts(self, run: RunView[Any], assignment: AssignmentView) -> dict[str, Any]:
-        self.vandal(run, assignment)
+    def facts(self, run: RunView[Any], step: StepView) -> dict[str, Any]:
+        self.vandal(run, step)
         return {"more": "facts"}
 
-    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> list[str]:
-        self.vandal(run, assignment, result)
+    def problems(self, run: RunView[Any], step: StepView, result: Result) -> list[str]:
+        self.vandal(run, step, result)
         return []
 
-    def accepted(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Any:
+    def accepted(self, run: RunView[Any], step: StepView, result: Result) -> Any:
         value = json.loads(json.dumps(result.value))
-        self.vandal(run, assignment, result)
+        self.vandal(run, step, result)
         return value
 
-    def code(self, run: RunView[Any], assignment: AssignmentView) -> Any:
-        self.vandal(run, assignment)
+    def code(self, run: RunView[Any], step: StepView) -> Any:
+        self.vandal(run, step)
 
         async def code(desk: Desk) -> str:
             made = await desk.call("hotels", place={"city": desk.brief["cities"][0]}, beds=[3])
@@ -235,9 +235,9 @@ class Trip(Flow):
         return code
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        texts = [each.text for each in run.assignments.values() if each.ok]
-        uses = [each.id for each in run.assignments.values() if each.ok]
-        self.vandal(run, *run.assignments.values())
+        texts = [each.text for each in run.steps.values() if each.ok]
+        uses = [each.id for each in run.steps.values() if each.ok]
+        self.vandal(run, *run.steps.values())
         return Outcome(answer="; ".join(texts), uses=uses)
 
 
@@ -279,7 +279,7 @@ REACHED = {
         "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Role Entry Answer"
         " RunListing BeforeModel AfterModel BeforeTool AfterTool BeforeAnswer ToolContext Caller Run Settings"
     ),
-    "own_flow": "RunView AssignmentView Result ToolResult Options ToolContext CodeDesk",
+    "own_flow": "RunView StepView Result ToolResult Options ToolContext CodeDesk",
     "report": "Task TaskEvent RunState Answer",
 }
 

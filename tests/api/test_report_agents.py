@@ -122,7 +122,7 @@ async def test_what_a_stage_updates_is_in_the_report(home: Path):
 async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path, agent: Any, kind: str, said: str):
     (name,) = bound_agents([agent])
     run, document, _ = await reported(home, agent, agents=[{"name": name, "after": "writer"}])
-    failed = next(each for each in run.state.assignments.values() if each.assignment.role == name)
+    failed = next(each for each in run.state.steps.values() if each.step.role == name)
     assert failed.failure is not None
     assert failed.failure.type == kind
     assert said in failed.failure.message
@@ -140,7 +140,7 @@ async def test_a_class_replaces_a_built_in_stage(home: Path):
 
     run, document, _ = await reported(home, Strict)
     assert [each["name"] for each in document["task"]["stages"]].count("reviewer") == 1
-    reviews = [each for each in run.state.assignments.values() if each.assignment.role == "reviewer"]
+    reviews = [each for each in run.state.steps.values() if each.step.role == "reviewer"]
     assert {each.value["verdict"] for each in reviews} == {"APPROVED"}
 
 
@@ -268,10 +268,10 @@ class Thrice(Flow):
     def roles(self, options):
         return [Role(name="coder", loop="code", counts=True)]
     def next(self, run):
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="coder-1", role="coder")]
         return [] if run.open else [Finish()]
-    def code(self, run, assignment):
+    def code(self, run, step):
         return self.thrice
     async def thrice(self, desk):
         desk.emit("begun")

@@ -1,4 +1,4 @@
-"""What assignments of any flow may do and spend, and what their tools may ask: through the real store, end to end."""
+"""What steps of any flow may do and spend, and what their tools may ask: through the real store, end to end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Team(Flow):
         return [self.role, Role(name="helper", instructions="Help.", tools=("look", "send"))]
 
     def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"w{n}", role=self.role.name, input={"n": n}) for n in range(self.count)]
         return [] if run.open else [Finish()]
 
@@ -129,7 +129,7 @@ async def run(
 # --- rights --------------------------------------------------------------------------------------------------------
 
 
-async def test_every_assignment_takes_a_slot_whatever_its_flow(tmp_path: Path):
+async def test_every_step_takes_a_slot_whatever_its_flow(tmp_path: Path):
     role = Role(name="worker", instructions="Work.", loop="reply", counts=True)
     answer, models, _ = await run(team(role, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
     assert answer.status is RunStatus.SUCCEEDED
@@ -158,7 +158,7 @@ async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_n
     answer, models, (state, _) = await run(team(role), said, tmp_path)
     assert models.requests[0].tools == ()
     assert "look" in results(models.requests[1])[0]["message"]
-    assert (answer.text, state.assignments["w0"].calls) == ("done", ())
+    assert (answer.text, state.steps["w0"].calls) == ("done", ())
 
 
 async def test_a_role_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
@@ -177,7 +177,7 @@ async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: 
 
     answer, models, (state, _) = await run(team(role, 3), said, tmp_path, max_output_tokens=500)
     assert answer.status is RunStatus.PARTIAL
-    assert [gap.assignment for gap in answer.gaps] == ["w0"]
+    assert [gap.step for gap in answer.gaps] == ["w0"]
     assert answer.gaps[0].class_ == "exhausted"
     assert "w0" in answer.gaps[0].reason
     assert state.spent.requests == len(models.requests) < 10
@@ -203,8 +203,8 @@ async def test_a_worker_is_defined_and_does_what_it_is_asked_to_within_the_right
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.text == "told scouted, saw 7", "its whole result goes back to the call"
     assert state.workers["scout"].tools == ("look",)
-    scout = next(each for each in state.assignments.values() if each.assignment.role == "scout")
-    assert (scout.assignment.parent, scout.assignment.title) == ("w0/a1", "scouting")
+    scout = next(each for each in state.steps.values() if each.step.role == "scout")
+    assert (scout.step.parent, scout.step.title) == ("w0/a1", "scouting")
     assert [message.text for message in models.requests[1].messages[:1]] == ["Scout."]
 
 
@@ -250,7 +250,7 @@ async def test_what_a_tool_may_not_ask_for_is_refused_with_the_reason_and_nothin
 
     answer, _, (state, _) = await run(team(WORKER), said, tmp_path, asking(SetTodos(todos=()), ask))
     assert named in answer.text
-    assert (state.workers, state.artifacts, len(state.assignments)) == ({}, {}, 1)
+    assert (state.workers, state.artifacts, len(state.steps)) == ({}, {}, 1)
 
 
 async def test_artifacts_and_todos_are_kept_as_asked_and_earlier_versions_stay(tmp_path: Path):
@@ -281,4 +281,4 @@ async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
     answer, models, (state, _) = await run(team(role), said, tmp_path, asking(Delegate(role="helper")))
     assert len(models.requests) == 3, "the parent's ceiling holds for all that is done on its behalf"
     assert answer.status is RunStatus.FAILED
-    assert state.assignments["w0"].failure.class_ == "exhausted"
+    assert state.steps["w0"].failure.class_ == "exhausted"

@@ -24,7 +24,7 @@ class Look(Flow):
         return [Role(name="researcher", instructions="Find sources.", tools=("web_search", "web_fetch"), counts=True)]
 
     def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="look", role="researcher", input={"question": run.request})]
         return [] if run.open else [Finish()]
 

@@ -179,7 +179,7 @@ async def test_room_for_the_shape_is_held_back(tmp_path: Path) -> None:
 
 
 class Own(Flow):
-    """A flow as users write it, which looks at all of its assignments."""
+    """A flow as users write it, which looks at all of its steps."""
 
     name = "own"
 
@@ -187,12 +187,12 @@ class Own(Flow):
         return [Role(name="worker", instructions="Answer.", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="one", role="worker"), Assign(id="two", role="worker")]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        done = list(run.assignments.values())
+        done = list(run.steps.values())
         return Outcome(answer=" ".join(each.text for each in done), uses=[each.id for each in done])
 
 
@@ -212,10 +212,10 @@ async def test_a_flow_of_ones_own_needs_to_know_nothing_of_it(tmp_path: Path) ->
 async def test_a_retried_run_is_shaped_again_and_a_follow_up_has_the_same_output(tmp_path: Path) -> None:
     refused = [True]
     flow = Own()
-    flow.problems = lambda run, assignment, result: ["no"] if refused and assignment.id == "two" else []  # type: ignore[method-assign]
+    flow.problems = lambda run, step, result: ["no"] if refused and step.id == "two" else []  # type: ignore[method-assign]
     flow.outcome = lambda run: Outcome(  # type: ignore[method-assign]
-        answer=" ".join(each.text for each in run.assignments.values() if each.ok),
-        uses=[each.id for each in run.assignments.values() if each.ok],
+        answer=" ".join(each.text for each in run.steps.values() if each.ok),
+        uses=[each.id for each in run.steps.values() if each.ok],
     )
     models = ScriptedModel(always_of("4 EUR."), shape=[gives({"n": 1}), gives({"n": 2}), gives({"n": 1})])
 

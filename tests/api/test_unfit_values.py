@@ -27,7 +27,7 @@ class Plain(Flow):
         return [Role(name="worker", instructions="Work.", counts=True)]
 
     def next(self, run: RunView[Any]) -> Any:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="one", role="worker")]
         return [] if run.open else [Finish()]
 
@@ -213,11 +213,11 @@ async def test_a_run_that_ends_without_a_result_says_why(
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-async def test_an_assignment_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
+async def test_a_step_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
     flow = odd(offline={"worker": lambda *_: "done"})
     flow.next = lambda run: (  # type: ignore[method-assign]
         [*assign(model="nosuch:thing"), Assign(id="two", role="worker")]
-        if not run.assignments
+        if not run.steps
         else []
         if run.open
         else [Finish()]

@@ -9,7 +9,6 @@ from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptReturned,
     AttemptScheduled,
     AttemptSettled,
@@ -19,6 +18,7 @@ from leadhand.core.events import (
     RunFinished,
     RunPaused,
     RunStarted,
+    StepIssued,
     ToolCallBegan,
     ToolCallReturned,
     WorkOrderIssued,
@@ -26,7 +26,7 @@ from leadhand.core.events import (
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Source
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store
@@ -70,7 +70,7 @@ def _end(workers: int) -> RunFinished:
     rows = "\n".join(f"| crossing {n} | {40 + n % 30} dB |" for n in range(workers) if n not in FAILED)
     gaps = tuple(
         Gap(
-            work_order_id="wo-001", subtask_index=n, assignment=f"wo-001.{n}", name=f"crossing_{n}",
+            work_order_id="wo-001", subtask_index=n, step=f"wo-001.{n}", name=f"crossing_{n}",
             class_=BROKEN.class_, reason=BROKEN.message,
         )
         for n in FAILED
@@ -83,7 +83,7 @@ def _end(workers: int) -> RunFinished:
 def events_of(n: int) -> list[AnyEvent]:
     """Return the events of one worker: 10, or 16 of a worker with two attempts."""
     key = f"wo-001.{n}"
-    begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))]
+    begun: list[AnyEvent] = [StepIssued(step=Step(step_id=key, role=RoleName.WORK))]
     if n in FAILED:
         return begun + attempt(n, 1, BROKEN, final=True)
     if n in RETRIED:

@@ -21,7 +21,7 @@ class Notes(Flow):
         return [Role(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
 
     def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="notes", role="writer", title="Noise at night")]
         return [] if run.open else [Finish()]
 

@@ -43,7 +43,7 @@ class Menu(Flow):
             return [AskQuestion(Question(id="dish", text="Which dish?", choices=("Soup", "Cake")))]
         if not replied(run.state):
             return []
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="writing", role="writer", title="Writing")]
         return [] if run.open else [Finish()]
 

@@ -16,7 +16,7 @@ from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.work_order import Assignment, OpenCall, Subtask, WorkOrder
+from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
 
@@ -266,7 +266,7 @@ def test_what_cannot_be_is_refused(leadhand: Any, power: Power) -> None:
         leadhand(*shlex.split(line.replace("RUN", run_id))).refused(*named)
 
 
-ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK))
+ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK))
 
 
 DECISIONS = (
@@ -292,9 +292,9 @@ def test_what_people_and_silence_decide_is_told_in_a_line(row: tuple[Any, ...]) 
 # --- workers that work for workers -------------------------------------------------------------------------------
 
 
-ASSIGNED = ev.AssignmentIssued(
-    assignment=Assignment(
-        assignment_id="wo-001.0/t0/c0",
+ASSIGNED = ev.StepIssued(
+    step=Step(
+        step_id="wo-001.0/t0/c0",
         role=RoleName.WORK,
         parent="wo-001.0/a1",
         title="research_tool",

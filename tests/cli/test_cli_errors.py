@@ -117,7 +117,7 @@ USAGE = (
     ("keys create a --budget -1", "--budget", "-1", "1,000,000"),
     ("keys create a --budget-per-day nan", "--budget-per-day", "nan", "1,000,000"),
     ("keys create a --max-runs 0", "--max-runs", "0", "10,000"),
-    ("keys create a --max-assignments 0", "--max-assignments", "0", "10,000"),
+    ("keys create a --max-running-steps 0", "--max-running-steps", "0", "10,000"),
     ("keys revoke 0a1b2c3d", "'0a1b2c3d'", "leadhand keys list"),
     ("keys revoke ''", "leadhand keys list"),
     ("serve --port 70000", "--port", "70000", "65535"),

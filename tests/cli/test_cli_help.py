@@ -122,7 +122,7 @@ FLAGS: dict[str, set[str]] = {
         "--budget-total",
         "--max-runs",
         "--max-workers",
-        "--max-assignments",
+        "--max-running-steps",
     },
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},

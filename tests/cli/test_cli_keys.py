@@ -99,13 +99,13 @@ def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any
 
 def test_a_key_is_created_with_ceilings_of_its_own(leadhand: Any) -> None:
     flags = ("--budget", "0.5", "--budget-per-day", "5", "--max-runs", "4", "--max-workers", "8")
-    flags = (*flags, "--max-assignments", "20")
+    flags = (*flags, "--max-running-steps", "20")
 
     made = leadhand("keys", "create", "ben", *flags, "--json").json
     assert re.search(r" \$0.5 .*\$5 .* 4 .* 8 .* 20 .* ben$", leadhand("keys", "list").out, re.MULTILINE)
 
     shown = {"budget": 0.5, "budget_per_day": 5.0, "budget_total": None, "max_runs": 4, "max_workers": 8}
-    shown["max_assignments"] = 20
+    shown["max_running_steps"] = 20
     assert made["ceilings"] == shown
     (listed,) = leadhand("keys", "list", "--json").json
     assert listed["ceilings"] == shown

@@ -69,7 +69,7 @@ class Team(Flow):
         return [caller, Role(name="helper", instructions="Help.")]
 
     def next(self, run):
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="lead", role="caller", title="The caller", input={"pay": run.options.pay})]
         return [] if run.open else [Finish()]
 '''
@@ -95,12 +95,12 @@ def waiting(leadhand: CommandLine) -> str:
     return leadhand.listing()["run_id"]
 
 
-def test_a_run_of_a_flow_of_ones_own_shows_its_assignments_todos_and_artifacts(leadhand: CommandLine, team: Path):
+def test_a_run_of_a_flow_of_ones_own_shows_its_steps_todos_and_artifacts(leadhand: CommandLine, team: Path):
     assert run(leadhand).code == Exit.ANSWERED
     shown = leadhand("runs", "show", leadhand.listing()["run_id"]).out
     assert "work order" not in shown
     lines = [line.split() for line in shown.splitlines()]
-    assert ["3", "assignments"] in lines
+    assert ["3", "steps"] in lines
     assert ["✓", "lead", "The", "caller", "·", "caller"] in lines
     assert [line[2:] for line in lines if line[:1] == ["✓"] and "helper" in line] == [
         ["North", "·", "helper"],
@@ -113,10 +113,10 @@ def test_a_run_of_a_flow_of_ones_own_shows_its_assignments_todos_and_artifacts(l
     ]
 
 
-def test_the_run_document_lists_every_assignment_with_its_status(leadhand: CommandLine, team: Path):
+def test_the_run_document_lists_every_step_with_its_status(leadhand: CommandLine, team: Path):
     assert run(leadhand).code == Exit.ANSWERED
     document = leadhand("runs", "show", leadhand.listing()["run_id"], "--json").json
-    lead, north, south = document["assignments"]
+    lead, north, south = document["steps"]
     assert {**lead, "summary": ""} == {
         "id": "lead",
         "role": "caller",

@@ -13,12 +13,12 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card, requester
 from leadhand.cli.terminal.prompt import WENT_THROUGH
 from leadhand.core.approval import Approval
-from leadhand.core.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
+from leadhand.core.events import Entry, RunStarted, StepIssued, WorkOrderIssued
 from leadhand.core.evolve import replay
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -176,15 +176,15 @@ class World:
         events = [
             RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
             WorkOrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
-            AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK)),
-            AssignmentIssued(assignment=child("wo-001.0", "research_tool")),
-            AssignmentIssued(assignment=child("wo-001.0/t0/c0", "book_tool")),
+            StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK)),
+            StepIssued(step=child("wo-001.0", "research_tool")),
+            StepIssued(step=child("wo-001.0/t0/c0", "book_tool")),
         ]
         return replay("run_1", [Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1)])
 
 
-def child(of: str, name: str) -> Assignment:
-    return Assignment(assignment_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=name)
+def child(of: str, name: str) -> Step:
+    return Step(step_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=name)
 
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:

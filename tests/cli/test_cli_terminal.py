@@ -15,7 +15,6 @@ from rich.console import Console
 from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
 from leadhand.core.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptScheduled,
     AttemptSettled,
     AttemptStarted,
@@ -23,11 +22,12 @@ from leadhand.core.events import (
     ModelCallBegan,
     ModelCallReturned,
     RunStarted,
+    StepIssued,
     WorkOrderIssued,
 )
 from leadhand.core.limits import Usage
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -174,7 +174,7 @@ def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
 def begun(number: int) -> list[AnyEvent]:
     key = f"wo-001.{number}"
     return [
-        AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK)),
+        StepIssued(step=Step(step_id=key, role=RoleName.WORK)),
         AttemptStarted(attempt=f"{key}/a1", host="here"),
     ]
 
@@ -182,7 +182,7 @@ def begun(number: int) -> list[AnyEvent]:
 def thinking(role: str) -> list[AnyEvent]:
     """The lead begins to plan, review or compose."""
     return [
-        AssignmentIssued(assignment=Assignment(assignment_id=role, role=role)),
+        StepIssued(step=Step(step_id=role, role=role)),
         AttemptStarted(attempt=f"{role}/a1", host="here"),
     ]
 

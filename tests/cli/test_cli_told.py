@@ -14,7 +14,6 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from leadhand.cli.terminal.progress import PlainView, Progress
 from leadhand.core.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptSettled,
     AttemptStarted,
     Entry,
@@ -22,11 +21,12 @@ from leadhand.core.events import (
     RunResumed,
     RunStarted,
     RunWaiting,
+    StepIssued,
     WorkOrderIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -160,7 +160,7 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
 
 
 def begun(key: str) -> list[AnyEvent]:
-    issued = AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))
+    issued = StepIssued(step=Step(step_id=key, role=RoleName.WORK))
     return [issued, AttemptStarted(attempt=f"{key}/a1", host="here")]
 
 

@@ -1,4 +1,4 @@
-"""A flow with a single assignment, which writes the answer: only hosts that have this file can carry it out."""
+"""A flow with a single step, which writes the answer: only hosts that have this file can carry it out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Author(Flow):
         return [Role(name="compose", instructions="Write.")]
 
     def next(self, run: RunView[Flow.Options]) -> list[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="text", role="compose", input={"request": run.request}, answers=True)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:
-        (text,) = run.assignments.values()
+        (text,) = run.steps.values()
         return Outcome(answer=text.text or "", uses=["text"] if text.ok else [])

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, OfflineRequest, Outcome, Role, RunView
+from leadhand.flows import Assign, Desk, Finish, Flow, OfflineRequest, Outcome, Role, RunView, StepView
 
 
 def answered(facts: dict[str, Any], request: OfflineRequest) -> str:
@@ -32,16 +32,16 @@ class Pieces(Flow):
         return [Role(name="hand", loop="code", counts=True)]
 
     def next(self, run: RunView[Options]) -> list[Any]:
-        if not run.assignments:
+        if not run.steps:
             given = run.options.model_dump()
             return [Assign(id=f"piece-{n}", role="hand", input={**given, "n": n}) for n in range(run.options.count)]
         return [] if run.open else [Finish()]
 
-    def code(self, run: RunView[Options], assignment: AssignmentView) -> Any:
+    def code(self, run: RunView[Options], step: StepView) -> Any:
         return piece
 
     def outcome(self, run: RunView[Options]) -> Outcome:
-        done = [each for each in run.assignments.values() if each.ok]
+        done = [each for each in run.steps.values() if each.ok]
         return Outcome(answer=f"{len(done)} pieces", uses=[each.id for each in done])
 
 

@@ -55,7 +55,7 @@ async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cl
     async with cluster.host("one", *words) as one, cluster.host("two", *words) as two:
         run_id = await started_detached(cluster, "--max-workers", "20", count=20, held=0)
         await until(lambda: cluster.by_process("began") == {one.pid: 2, two.pid: 2})
-        await until(lambda: jobs(cluster)["doing"] == 4)  # each host has two, whose assignments wait for its slots
+        await until(lambda: jobs(cluster)["doing"] == 4)  # each host has two, whose steps wait for its slots
         owner = await driver_of(cluster, run_id, one.host, two.host)
         await next(machine for machine in (one, two) if machine.host != owner).kill()
         cluster.open_gate()
@@ -103,7 +103,7 @@ async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cl
         assert count(entries, AttemptStarted) == 6 + mine
         state = await cluster.state(run_id)
         assert state.status is RunStatus.SUCCEEDED
-        assert [each.attempts for each in state.assignments.values()].count(2) == mine
+        assert [each.attempts for each in state.steps.values()].count(2) == mine
         assert one.host not in finished_by(entries).values()
 
 
@@ -165,7 +165,7 @@ async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_ov
         assert (await first.rest())[0] == 0, first.log.read_text()
         state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
-        assert {each.attempts for each in state.assignments.values()} == {1}, "a piece was carried out twice"
+        assert {each.attempts for each in state.steps.values()} == {1}, "a piece was carried out twice"
         assert first.pid in cluster.by_process("ended")
 
 
@@ -181,8 +181,8 @@ async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cl
         cluster.open_gate()
         state = await cluster.finished(run_id)
         assert state.status is RunStatus.SUCCEEDED
-        assert [each.attempts for each in state.assignments.values()].count(2) == mine
-        assert not any(each.failures for each in state.assignments.values()), "a host that leaves is no failure"
+        assert [each.attempts for each in state.steps.values()].count(2) == mine
+        assert not any(each.failures for each in state.steps.values()), "a host that leaves is no failure"
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ async def test_a_run_of_each_kind_is_shared_by_two_hosts(cluster: Cluster, words
         hosts = await shared_by(cluster, state.run_id)
         assert hosts
         assert hosts <= {one.host, two.host}  # short work may all be done before the other host takes any
-        assert not any(FailureClass.LOST in each.failures for each in state.assignments.values())
+        assert not any(FailureClass.LOST in each.failures for each in state.steps.values())
 
 
 @pytest.mark.slow
@@ -61,12 +61,12 @@ async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> N
     assert state.finished is not None
     assert state.status is RunStatus.SUCCEEDED, state.finished
     assert "decks/solar.md" in state.finished.answer
-    made = [each for each in state.assignments.values() if each.assignment.role == "deck_evaluator"]
+    made = [each for each in state.steps.values() if each.step.role == "deck_evaluator"]
     assert len(made) == 6, "three decks, twice"
     hosts = await shared_by(cluster, state.run_id)
     assert hosts
     assert hosts <= {one.host, two.host}
-    assert not any(FailureClass.LOST in each.failures for each in state.assignments.values())
+    assert not any(FailureClass.LOST in each.failures for each in state.steps.values())
 
 
 @pytest.mark.slow

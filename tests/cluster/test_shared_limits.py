@@ -11,11 +11,11 @@ from cluster.machines import Cluster, until
 from leadhand.core.limits import Concurrency, SharedLimit
 from leadhand.core.run import RunStatus
 
-THREE = Concurrency(assignments=(SharedLimit(scope="the key `k`", most=3),))
+THREE = Concurrency(steps=(SharedLimit(scope="the key `k`", most=3),))
 
 
 async def started(cluster: Cluster, runs: int, **options: object) -> list[str]:
-    """Start detached runs that share a limit of three assignments at once, and return their ids."""
+    """Start detached runs that share a limit of three steps at once, and return their ids."""
     async with cluster.lead() as lead:
         runtime = await lead.runtime()
         given = {"folder": str(cluster.folder), **options}

@@ -65,7 +65,7 @@ async def test_a_host_that_drives_a_run_leaves_the_others_their_share_of_what_it
         async with cluster.store() as store:
             for _ in range(10):  # each has at most two jobs of four waiting for slots, and has begun another one
                 await asyncio.sleep(0.1)
-                assert (await store.queue()).assignments >= 80 - 2 * (4 + 2 * 4)
+                assert (await store.queue()).steps >= 80 - 2 * (4 + 2 * 4)
         cluster.open_gate()
         state = await until(lambda: cluster.state(run_id), lambda state: state.finished is not None)
         assert state.status is RunStatus.SUCCEEDED
@@ -125,7 +125,7 @@ async def test_a_host_without_the_flow_of_a_run_leaves_it_to_others(cluster: Clu
             state = await cluster.finished(run_id)
             assert state.status is RunStatus.SUCCEEDED
             assert cluster.by_process() == {host.pid: 4}
-            assert not any(each.failures for each in state.assignments.values())
+            assert not any(each.failures for each in state.steps.values())
 
 
 async def test_a_job_of_a_newer_release_is_left_to_its_own_processes(cluster: Cluster) -> None:
@@ -154,4 +154,4 @@ async def test_requests_are_counted_over_all_hosts(cluster: Cluster) -> None:
         state = await cluster.finished(run_id)
         kept = state.definition.held_back.requests
         assert state.spent.requests == 25 - kept
-        assert {each.failure.type for each in state.assignments.values() if each.failure} == {"allowance"}
+        assert {each.failure.type for each in state.steps.values() if each.failure} == {"allowance"}

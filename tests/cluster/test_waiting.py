@@ -1,4 +1,4 @@
-"""What runs and assignments wait for is visible, and those with a higher priority come first."""
+"""What runs and steps wait for is visible, and those with a higher priority come first."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             assert (document["waits_for"], document["queue_position"]) == ("", None)
 
 
-async def test_a_host_that_is_free_again_takes_the_assignments_of_the_highest_priority(cluster: Cluster) -> None:
+async def test_a_host_that_is_free_again_takes_the_steps_of_the_highest_priority(cluster: Cluster) -> None:
     async with cluster.host("host", "--concurrency", "1"):
         blocking = await queued(cluster, count=1, held=0)
         await until(lambda: cluster.by_process("began").total() == 1)

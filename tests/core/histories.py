@@ -113,8 +113,8 @@ class History:
             self.state = after
 
     def _remember(self, before: RunState, after: RunState) -> None:
-        for key, assignment in before.assignments.items():
-            was, now = assignment.attempt, after.assignments[key].attempt
+        for key, step in before.steps.items():
+            was, now = step.attempt, after.steps[key].attempt
             if was is not None and (now is None or now.attempt != was.attempt):
                 self.late.append(was.attempt)
 
@@ -171,7 +171,7 @@ class History:
 
     def attempts(self, *statuses: AttemptStatus) -> list[AttemptState]:
         """Current attempts in one of the given statuses."""
-        found = (assignment.attempt for assignment in self.state.assignments.values())
+        found = (step.attempt for step in self.state.steps.values())
         return [attempt for attempt in found if attempt is not None and attempt.status in statuses]
 
     @property
@@ -179,12 +179,12 @@ class History:
         return self.attempts(AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
 
     def role(self, attempt: AttemptState) -> str:
-        return self.state.assignments[_assignment(attempt)].assignment.role
+        return self.state.steps[_step(attempt)].step.role
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
         """What the worker of an attempt is shown; nothing to the child of a thought."""
-        given = self.state.assignments[_assignment(attempt)]
-        return {} if given.assignment.parent is not None else self.policy.brief(self.state, given)
+        given = self.state.steps[_step(attempt)]
+        return {} if given.step.parent is not None else self.policy.brief(self.state, given)
 
     # --- what hosts see ----------------------------------------------------------------------------------------------
 
@@ -193,11 +193,11 @@ class History:
 
     def asks_model(self, attempt: AttemptState, reserved: Amount) -> str | None:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
-        key = _assignment(attempt)
-        turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.assignments[key].calls)
+        key = _step(attempt)
+        turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.steps[key].calls)
         what, role = self.state.definition, self.state.role(self.role(attempt))
         assert role is not None
-        stages, after = what.closing_stages, stages_after(what, self.state.assignments[key].assignment, role)
+        stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, role)
         kept = what.held_back
         if after < stages:
             tokens, nanousd = kept.tokens * after // stages, kept.nanousd * after // stages
@@ -232,8 +232,8 @@ class History:
 
     def calls_tool(self, attempt: AttemptState, tool: ToolSpec, *, ok: bool | None, position: int = 0) -> str:
         """Begin a tool call, and end it too unless ``ok`` is None; the call's id."""
-        call_id = tool_call_id(_assignment(attempt), 0, position)
-        subtask = self.state.assignments[_assignment(attempt)].assignment.subtask
+        call_id = tool_call_id(_step(attempt), 0, position)
+        subtask = self.state.steps[_step(attempt)].step.subtask
         ordered = subtask.args if subtask is not None and subtask.tool == tool.name else {}
         args = {"n": 1, **{name: value for name, value in ordered.items() if result_reference(value) is None}}
         self.write(
@@ -261,7 +261,7 @@ class History:
         self.returns(attempt, WorkResult.failed("task", failure(class_, type_)))
 
     def parks(self, attempt: AttemptState, kinds: Sequence[str]) -> None:
-        key = _assignment(attempt)
+        key = _step(attempt)
         self.write(
             ev.AttemptParked(
                 attempt=attempt.attempt,
@@ -290,12 +290,12 @@ class History:
 
     def works(self, attempt: AttemptState, said: str = "") -> None:
         """Carry a subtask out as it should be: start, call the tool it names, return what it ``said``."""
-        key = _assignment(attempt)
+        key = _step(attempt)
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
-        subtask = self.state.assignments[key].assignment.subtask  # None: it is the child of another
+        subtask = self.state.steps[key].step.subtask  # None: it is the child of another
         tool = self.state.tools.get(subtask.tool or "") if subtask is not None else None
-        done = [call.call_id for call in self.state.assignments[key].evidence if call.ok]
+        done = [call.call_id for call in self.state.steps[key].evidence if call.ok]
         sources: tuple[Source, ...] = ()
         if tool is not None and not done:
             done = [self.calls_tool(attempt, tool, ok=True)]
@@ -313,7 +313,7 @@ class History:
             self.fails(attempt, FailureClass.EXHAUSTED)
             return
         self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
-        given = self.state.assignments[_assignment(attempt)]
+        given = self.state.steps[_step(attempt)]
         recorded = self.policy.accepted(self.state, given, value, text, (), self.brief(attempt))
         value = None if recorded == value else recorded
         self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))
@@ -338,7 +338,7 @@ class History:
             if (asked := open_question(self.state)) is not None:
                 self.write(ev.QuestionAnswered(by="me", question_id=asked.id, text="as you like"))
             for attempt in self.live:
-                if self.state.assignments[_assignment(attempt)].assignment.subtask is not None:
+                if self.state.steps[_step(attempt)].step.subtask is not None:
                     self.works(attempt)
                 else:
                     self.thinks(attempt, self.thought(attempt))
@@ -347,21 +347,21 @@ class History:
     def thought(self, attempt: AttemptState) -> Any:
         """A sound thought of the role: a plan of one subtask, a review that accepts what was completed, a judgement
         that confirms every claim."""
-        assignment = self.state.assignments[_assignment(attempt)].assignment
-        if assignment.role == RoleName.PLAN:
+        step = self.state.steps[_step(attempt)].step
+        if step.role == RoleName.PLAN:
             return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
-        if assignment.role == RoleName.REVIEW:
+        if step.role == RoleName.REVIEW:
             verdicts = [
-                {"subtask": key, "verdict": "accept" if self.state.assignments[key].status == "completed" else "drop"}
-                for key in assignment.input.get("covers", ())
+                {"subtask": key, "verdict": "accept" if self.state.steps[key].status == "completed" else "drop"}
+                for key in step.input.get("covers", ())
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
-        if assignment.role == JUDGE:
+        if step.role == JUDGE:
             return {"verdicts": {str(claim["n"]): "confirmed" for claim in self.brief(attempt).get("claims", ())}}
-        return {"missing": []} if assignment.role == CONFIRM else None
+        return {"missing": []} if step.role == CONFIRM else None
 
 
-def _assignment(attempt: AttemptState) -> str:
+def _step(attempt: AttemptState) -> str:
     return attempt.attempt.rpartition("/a")[0]
 
 

@@ -15,14 +15,14 @@ from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.evolve.begun import begun
-from leadhand.core.ids import assignment_of, event_id
+from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
-from leadhand.core.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, UNSUCCESSFUL, AssignmentStatus, AttemptStatus
+from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Amount
 from leadhand.core.listing import listing_change
 from leadhand.core.question import Question
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.view.projection import Projection
 from leadhand.flows.closing import policy_of
@@ -63,7 +63,7 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
         state, shown = projection.state, projection.view.document["counts"]["current"]
         assert state is not None
         subtasks, completed, failed = counts
-        settled = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
+        settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
         assert completed == shown["completed"], f"after {some[-1].event.type}"
         assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
         if state.finished is not None or not any(begun(state)):
@@ -78,16 +78,16 @@ def check_step(before: RunState, after: RunState) -> None:
         assert after.status in RUN[before.status], f"a run went from {before.status} to {after.status}"
     for key, order in before.orders.items():
         assert after.orders[key].order is order.order, f"{key} changed after it was issued"
-    for key, subtask in before.assignments.items():
-        now = after.assignments[key]
-        assert now.assignment.subtask is subtask.assignment.subtask, f"{key} changed after it was issued"
+    for key, subtask in before.steps.items():
+        now = after.steps[key]
+        assert now.step.subtask is subtask.step.subtask, f"{key} changed after it was issued"
         if now.status is not subtask.status:
-            assert now.status in ASSIGNMENT[subtask.status], f"{key} went from {subtask.status} to {now.status}"
+            assert now.status in STEP[subtask.status], f"{key} went from {subtask.status} to {now.status}"
         assert now.event_ids[: len(subtask.event_ids)] == subtask.event_ids, f"{key} lost evidence"
-    for key, assignment in before.assignments.items():
-        was, now = assignment.attempt, after.assignments[key].attempt
+    for key, step in before.steps.items():
+        was, now = step.attempt, after.steps[key].attempt
         if was is None:
-            assert now is None or not assignment.closed, f"{key} was closed and is tried again"
+            assert now is None or not step.closed, f"{key} was closed and is tried again"
         elif now is not None and now.attempt == was.attempt and now.status is not was.status:
             assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
         elif now is not None and now.attempt != was.attempt:
@@ -113,95 +113,91 @@ def check_state(state: RunState, entries: Sequence[ev.Entry]) -> None:
 
 def _check_attempts(state: RunState) -> None:
     expected: dict[AttemptStatus, set[str]] = {status: set() for status in AttemptStatus}
-    for key, assignment in state.assignments.items():
-        if assignment.attempt is not None:
-            assert assignment_of(assignment.attempt.attempt) == key
-            expected[assignment.attempt.status].add(key)
+    for key, step in state.steps.items():
+        if step.attempt is not None:
+            assert step_of(step.attempt.attempt) == key
+            expected[step.attempt.status].add(key)
     assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
     assert set(state.retrying) == expected[AttemptStatus.SETTLED]
-    parents = Counter(parent_of(each.assignment) for each in state.assignments.values())
+    parents = Counter(parent_of(each.step) for each in state.steps.values())
     assert state.children == {key: count for key, count in parents.items() if key is not None}
     for key in state.parked:
-        attempt = state.assignments[key].attempt
+        attempt = state.steps[key].attempt
         assert attempt is not None
         assert attempt.open_calls
         assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
 
 
 def _check_readiness(state: RunState) -> None:
-    for key, subtask in state.assignments.items():
-        assignment: AssignmentState = subtask
-        needs = subtask.assignment.needs
-        waits = [needed for needed in needs if state.assignments[needed].status not in SETTLED]
+    for key, subtask in state.steps.items():
+        step: StepState = subtask
+        needs = subtask.step.needs
+        waits = [needed for needed in needs if state.steps[needed].status not in SETTLED]
         match subtask.status:
-            case AssignmentStatus.PENDING if subtask.reuses:
-                assert assignment.attempt is None
+            case StepStatus.PENDING if subtask.reuses:
+                assert step.attempt is None
                 assert key not in state.ready
-                assert state.assignments[subtask.reuses].status not in (
-                    AssignmentStatus.FAILED,
-                    AssignmentStatus.DROPPED,
+                assert state.steps[subtask.reuses].status not in (
+                    StepStatus.FAILED,
+                    StepStatus.DROPPED,
                 )
-                assert (key in state.reusable) == state.assignments[subtask.reuses].ok
-            case AssignmentStatus.PENDING if assignment.attempt is not None:
-                assert assignment.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), (
-                    f"{key} has begun"
-                )
-            case AssignmentStatus.PENDING:
+                assert (key in state.reusable) == state.steps[subtask.reuses].ok
+            case StepStatus.PENDING if step.attempt is not None:
+                assert step.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), f"{key} has begun"
+            case StepStatus.PENDING:
                 assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
-            case AssignmentStatus.RUNNING:
-                assert assignment.attempt is not None
+            case StepStatus.RUNNING:
+                assert step.attempt is not None
                 assert key not in state.parked
-            case AssignmentStatus.WAITING:
+            case StepStatus.WAITING:
                 assert key in state.parked
-            case AssignmentStatus.COMPLETED if subtask.by:
-                assert assignment.closed
+            case StepStatus.COMPLETED if subtask.by:
+                assert step.closed
                 assert subtask.data is not None
                 assert subtask.failure is None
-            case AssignmentStatus.COMPLETED:
-                assert assignment.closed
-                assert assignment.ok
+            case StepStatus.COMPLETED:
+                assert step.closed
+                assert step.ok
                 assert subtask.data is not None
                 assert subtask.failure is None
-            case AssignmentStatus.FAILED | AssignmentStatus.DROPPED:
-                assert assignment.closed
+            case StepStatus.FAILED | StepStatus.DROPPED:
+                assert step.closed
                 assert subtask.failure is not None
         if key in state.ready:
-            assert all(state.assignments[needed].status is AssignmentStatus.COMPLETED for needed in needs)
+            assert all(state.steps[needed].status is StepStatus.COMPLETED for needed in needs)
         if key in state.awaited and key not in state.blocked:
             assert state.awaited[key] == len(waits) > 0
         if key in state.blocked:
             cause = state.blocked[key]
             assert cause in needs
-            assert state.assignments[cause].status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
-    pending = {key for key, subtask in state.assignments.items() if subtask.status is AssignmentStatus.PENDING}
+            assert state.steps[cause].status in (StepStatus.FAILED, StepStatus.DROPPED)
+    pending = {key for key, subtask in state.steps.items() if subtask.status is StepStatus.PENDING}
     assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited) | set(state.reusable)
 
 
 def _check_orders(state: RunState) -> None:
-    early = [each for each in state.assignments.values() if each.assignment.subtask is not None and not each.order]
+    early = [each for each in state.steps.values() if each.step.subtask is not None and not each.order]
     for number, (key, order) in enumerate(state.orders.items(), start=2 if early and state.orders else 1):
         assert key == f"wo-{number:03d}"
-        subtasks = [state.assignments[subtask] for subtask in order.order.subtask_keys()]
+        subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys()]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
         assert order.review is None or not order.open
-    assert set(state.busy) == {
-        key for key, each in state.assignments.items() if each.counts and each.attempt is not None
-    }
-    for subtask in state.assignments.values():
+    assert set(state.busy) == {key for key, each in state.steps.items() if each.counts and each.attempt is not None}
+    for subtask in state.steps.values():
         if subtask in early:
             assert (subtask.superseded_by is None) == (not state.orders)
-            assert not subtask.assignment.needs
+            assert not subtask.step.needs
             assert state.tools[subtask.subtask.tool or ""].effect is not Effect.ONCE, f"{subtask.key} began too early"
         elif subtask.superseded_by is not None:
-            assert state.assignments[subtask.superseded_by].subtask.repairs_subtask == subtask.key
+            assert state.steps[subtask.superseded_by].subtask.repairs_subtask == subtask.key
             assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
 
 
 def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
     seen: dict[str, str] = {}
-    for subtask in state.assignments.values():
+    for subtask in state.steps.values():
         for cited in subtask.event_ids:
             assert cited not in seen, f"{cited} is evidence of {seen.get(cited)} and of {subtask.key}"
             seen[cited] = subtask.key
@@ -209,7 +205,7 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
             assert event_id(entry.seq) == cited
             match entry.event:
                 case ev.AttemptSettled():
-                    assert assignment_of(entry.event.attempt) == subtask.key
+                    assert step_of(entry.event.attempt) == subtask.key
                 case ev.SubtaskBlocked() | ev.SubtaskResolved() | ev.SubtaskReused():
                     assert entry.event.subtask == subtask.key
                 case _:
@@ -251,7 +247,7 @@ def _check_end(state: RunState) -> None:
         assert not finished.gaps
     answered = not state.orders and direct(state) is not None
     if state.status is RunStatus.SUCCEEDED and state.definition.flow == "work-order" and not answered:
-        standing = [each for each in state.assignments.values() if each.order and each.superseded_by is None]
+        standing = [each for each in state.steps.values() if each.order and each.superseded_by is None]
         assert standing
         assert all(subtask.accepted for subtask in standing)
         assert not own_gaps(state)
@@ -283,15 +279,15 @@ def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
 
 ANY_COMMAND: list[do.Command] = [
     do.NoteGaps(parts=()),
-    do.Settle(assignment="plan"),
-    do.TryAgain(assignment="plan"),
-    do.Continue(assignment="plan"),
+    do.Settle(step="plan"),
+    do.TryAgain(step="plan"),
+    do.Continue(step="plan"),
     do.Pause(),
     do.Wait(),
     do.Resume(),
     do.Finish(),
     do.Finish(cancelled=True),
-    do.Start(assignment="plan"),
+    do.Start(step="plan"),
     do.AskQuestion(question=Question(id="question-9", text="where?")),
 ]
 

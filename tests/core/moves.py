@@ -85,7 +85,7 @@ def as_written(pick: Pick, attempt: AttemptState) -> Any:
 def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> Any:
     """What a lead answers when it is asked to review: any verdicts, now and then one too few."""
     known = subtasks(history)
-    results = [each.data for each in history.state.assignments.values() if each.order and each.ok]
+    results = [each.data for each in history.state.steps.values() if each.order and each.ok]
     summaries = "; ".join(data.summary for data in results if data is not None)
     verdicts: list[dict[str, Any]] = []
     for key in covers:
@@ -122,7 +122,7 @@ def proposed_verdicts(pick: Pick, brief: dict[str, Any]) -> Any:
 
 def subtasks(history: History) -> list[str]:
     """The keys of all subtasks so far."""
-    return [key for key, each in history.state.assignments.items() if each.assignment.subtask is not None]
+    return [key for key, each in history.state.steps.items() if each.step.subtask is not None]
 
 
 # --- what may happen -------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def think(history: History, pick: Pick) -> None:
         return
     attempt = pick(thoughts)
     role = history.role(attempt)
-    given = history.state.assignments[attempt.attempt.rpartition("/a")[0]].assignment
+    given = history.state.steps[attempt.attempt.rpartition("/a")[0]].step
     covers = tuple(given.input.get("covers", ()))
     value, text = None, pick([None, None, "an answer", "it cites [7]", " "])
     if CORRECTS in given.input:

@@ -44,8 +44,8 @@ def history_of(*roles: Role, **limits: Any) -> History:
 
 
 def current(history: History, key: str) -> AttemptState:
-    """The current attempt at an assignment; it is started if it was only scheduled."""
-    attempt = history.state.assignments[key].attempt
+    """The current attempt at a step; it is started if it was only scheduled."""
+    attempt = history.state.steps[key].attempt
     assert attempt is not None, f"{key} has no attempt"
     if attempt.status is AttemptStatus.SCHEDULED:
         history.starts(attempt)
@@ -53,13 +53,13 @@ def current(history: History, key: str) -> AttemptState:
 
 
 def assigned(history: History, key: str, role: str, **more: Any) -> AttemptState:
-    """Hand out an assignment, and start it."""
+    """Hand out a step, and start it."""
     assert history.command(do.Assign(id=key, role=role, **more)), history.refusal
     return current(history, key)
 
 
 def asks(history: History, key: str, *wanted: Ask, tool: str = "look", turn: int = 1) -> str:
-    """A tool of an assignment returns and asks for something; the attempt is parked. Return the call's id."""
+    """A tool of a step returns and asks for something; the attempt is parked. Return the call's id."""
     attempt = current(history, key)
     call_id = tool_call_id(key, turn, 0)
     history.write(
@@ -78,7 +78,7 @@ def decided(history: History, key: str, *wanted: Ask, tool: str = "look", turn: 
     """Have what a tool asks for decided; return the events that this makes."""
     call_id = asks(history, key, *wanted, tool=tool, turn=turn)
     before = len(history.log)
-    assert history.command(do.DecideAsks(assignment=key, call_id=call_id)), history.refusal
+    assert history.command(do.DecideAsks(step=key, call_id=call_id)), history.refusal
     return [entry.event for entry in history.log[before:]]
 
 
@@ -98,7 +98,7 @@ def comes_back(history: History, key: str, data: ResultData, *, value: Any = Non
         history.thinks(attempt, value, data.summary)
     else:
         history.returns(attempt, WorkResult(task_name=key, ok=True, data=data, used=used))
-    assert history.command(do.Settle(assignment=key)), history.refusal
+    assert history.command(do.Settle(step=key)), history.refusal
 
 
 def page(name: str) -> Source:

@@ -14,7 +14,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import ALL_TOOLS, Role, RunStatus
 from leadhand.core.tool import ToolResult
-from leadhand.core.work_order import Assignment, OpenCall
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 
 LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
@@ -33,7 +33,7 @@ def working(*roles: Role) -> History:
 
 def call_of(history: History, call_id: str) -> ToolResult:
     """A call as the lineage of its attempt remembers it."""
-    (found,) = (call for call in history.state.assignments["a"].evidence if call.call_id == call_id)
+    (found,) = (call for call in history.state.steps["a"].evidence if call.call_id == call_id)
     return found
 
 
@@ -44,15 +44,15 @@ def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
     history = working()
     ask = Delegate(title="Look there", role="looker", input={"place": "there"})
     (issued,) = decided(history, "a", ask, tool="research")
-    assert isinstance(issued, ev.AssignmentIssued)
-    child = issued.assignment
-    assert (child.assignment_id, child.role, child.title, child.input, child.parent) == (
+    assert isinstance(issued, ev.StepIssued)
+    child = issued.step
+    assert (child.step_id, child.role, child.title, child.input, child.parent) == (
         *("a/t1/c0", "looker", "Look there", {"place": "there"}, "a/a1"),
     )
     assert not child.counts, "what another worker needs is no result of the run by itself"
 
     data = ResultData(summary="a hill, and a lake", raw={"height": 80}, sources=(page("hill"),), sample=True)
-    comes_back(history, child.assignment_id, data)
+    comes_back(history, child.step_id, data)
     assert due(history.state) == [do.AnswerCall(call_id="a/t1/c0")]
     assert history.command(do.AnswerCall(call_id="a/t1/c0"))
 
@@ -60,10 +60,10 @@ def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
     assert (returned.ok, returned.tool, returned.args) == (True, "research", {"n": 1})
     assert (returned.summary, returned.raw) == ("a hill, and a lake", {"height": 80})
     assert (returned.sources, returned.sample) == ((page("hill"),), True)
-    assert due(history.state) == [do.Continue(assignment="a")]
-    assert history.command(do.Continue(assignment="a"))
+    assert due(history.state) == [do.Continue(step="a")]
+    assert history.command(do.Continue(step="a"))
     assert current(history, "a").attempt == "a/a2"
-    assert history.state.assignments["a"].failures == (), "waiting for a child counted as a failure"
+    assert history.state.steps["a"].failures == (), "waiting for a child counted as a failure"
 
 
 def test_what_a_child_found_may_be_cited_by_its_parent():
@@ -74,9 +74,9 @@ def test_what_a_child_found_may_be_cited_by_its_parent():
     attempt = current(history, "a")
     data = ResultData(summary="There is a hill.", sources=(page("hill"),))
     history.returns(attempt, WorkResult(task_name="a", ok=True, data=data, used=("a/t1/c0",)))
-    assert history.command(do.Settle(assignment="a"))
+    assert history.command(do.Settle(step="a"))
 
-    done = history.state.assignments["a"]
+    done = history.state.steps["a"]
     assert done.ok
     assert done.data is not None
     assert done.data.sources == (page("hill"),)
@@ -102,12 +102,12 @@ def test_a_child_that_fails_is_a_failed_call_and_not_the_end_of_its_parent():
     returned = call_of(history, "a/t1/c0")
     assert returned.failure is not None
     assert (returned.failure.message, returned.failure.type) == ("it did not work", "child_failed")
-    assert history.state.assignments["a"].status == "running"
+    assert history.state.steps["a"].status == "running"
     history.works(current(history, "a"), "done without it")
     history.decide_all()
     finished = history.state.finished
     assert finished is not None
-    assert not [gap for gap in finished.gaps if gap.assignment == "a/t1/c0"], "it is its parent's affair"
+    assert not [gap for gap in finished.gaps if gap.step == "a/t1/c0"], "it is its parent's affair"
 
 
 def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_they_found():
@@ -148,11 +148,11 @@ def test_a_delegation_limits_the_calls_of_its_child_and_says_how_it_answers():
     ask = Delegate(role="looker", max_calls=3, output={"type": "object"}, key="there")
     (issued,) = decided(history, "a", ask)
 
-    assert isinstance(issued, ev.AssignmentIssued)
-    child = issued.assignment
+    assert isinstance(issued, ev.StepIssued)
+    child = issued.step
     assert (child.max_calls, child.output, child.key) == (3, {"type": "object"}, "there")
-    bare = Assignment(assignment_id="b", role="looker").model_dump(mode="json")
-    assert not bare.keys() & {"max_calls", "output", "key"}, "an assignment without them is logged as before"
+    bare = Step(step_id="b", role="looker").model_dump(mode="json")
+    assert not bare.keys() & {"max_calls", "output", "key"}, "a step without them is logged as before"
 
 
 THERE = Delegate(role="looker", title="Look there", key="there")
@@ -172,7 +172,7 @@ def test_a_task_under_the_same_key_is_carried_out_once_for_the_same_parent():
     assert all(each in answer.content for each in ("Look there", "notes/day-1.md"))
     history.decide_all()
     (issued,) = decided(history, "a", THERE.evolve(key="elsewhere"), turn=3)
-    assert isinstance(issued, ev.AssignmentIssued)
+    assert isinstance(issued, ev.StepIssued)
 
 
 def test_a_task_that_is_under_way_is_not_started_again():
@@ -187,10 +187,10 @@ def test_a_task_that_is_under_way_is_not_started_again():
             open_calls=tuple(OpenCall(call_id=f"a/t1/c{n}", kind="asks", tool="look") for n in (0, 1)),
         )
     )
-    assert due(history.state) == [do.DecideAsks(assignment="a", call_id="a/t1/c0")], "what excludes it comes first"
+    assert due(history.state) == [do.DecideAsks(step="a", call_id="a/t1/c0")], "what excludes it comes first"
     history.decide_all()
 
-    assert [key for key in history.state.assignments if key != "a"] == ["a/t1/c0"]
+    assert [key for key in history.state.steps if key != "a"] == ["a/t1/c0"]
     refused = call_of(history, "a/t1/c1").failure
     assert refused is not None
     assert "Look there" in refused.message
@@ -224,7 +224,7 @@ def test_an_answer_that_does_not_count_is_written_again_without_delegating_again
     history.fails(current(history, "a"), FailureClass.INVALID, "bad_thought")
     history.decide_all()
 
-    again = history.state.assignments["a"]
+    again = history.state.steps["a"]
     assert again.attempt is not None
     assert again.attempt.continues == "a/a2", "what others did for it would be done again"
     assert [call.call_id for call in again.evidence] == ["a/t1/c0"]
@@ -238,11 +238,11 @@ def test_a_worker_is_defined_for_the_rest_of_the_run_and_can_be_handed_work_at_o
     defined, issued = decided(history, "a", POET, Delegate(role="poet", input={"on": "rain"}), tool="research")
 
     assert isinstance(defined, ev.WorkerDefined)
-    assert isinstance(issued, ev.AssignmentIssued)
+    assert isinstance(issued, ev.StepIssued)
     poet = history.state.role("poet")
     assert poet == Role(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
     assert (defined.role, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
-    assert issued.assignment.role == "poet"
+    assert issued.step.role == "poet"
 
 
 def test_a_worker_can_be_handed_work_by_a_later_call():
@@ -251,8 +251,8 @@ def test_a_worker_can_be_handed_work_by_a_later_call():
     history.decide_all()
     (issued,) = decided(history, "a", Delegate(role="poet"), tool="research", turn=2)
 
-    assert isinstance(issued, ev.AssignmentIssued)
-    assert issued.assignment.parent == "a/a2"
+    assert isinstance(issued, ev.StepIssued)
+    assert issued.step.parent == "a/a2"
 
 
 def test_an_artifact_keeps_its_versions_with_who_wrote_them():
@@ -297,7 +297,7 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     assert [event.type for event in events] == ["todos_set", "artifact_written", "worker_defined", "call_answered"]
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
-    assert due(history.state) == [do.Continue(assignment="a")]
+    assert due(history.state) == [do.Continue(step="a")]
 
 
 def test_a_long_list_of_todos_and_many_artifacts_are_kept():
@@ -357,13 +357,13 @@ def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_d
     assert returned.failure is not None
     assert returned.failure.message == answer.content
     assert returned.failure.next_action
-    assert due(history.state) == [do.Continue(assignment="a")], "the worker goes on, and knows why"
+    assert due(history.state) == [do.Continue(step="a")], "the worker goes on, and knows why"
 
 
 def test_what_a_call_asks_for_is_decided_once():
     history = working()
     call_id = asks(history, "a", Delegate(role="looker"))
-    decide = do.DecideAsks(assignment="a", call_id=call_id)
+    decide = do.DecideAsks(step="a", call_id=call_id)
     assert due(history.state) == [decide]
 
     assert history.command(decide)
@@ -378,7 +378,7 @@ def test_what_a_call_asks_for_is_decided_once():
 def test_what_no_call_asks_for_is_not_decided(key: str):
     history = working()
 
-    assert not history.command(do.DecideAsks(assignment=key, call_id=f"{key}/t1/c0"))
+    assert not history.command(do.DecideAsks(step=key, call_id=f"{key}/t1/c0"))
     assert not history.command(do.AnswerCall(call_id=f"{key}/t1/c0"))
 
 

@@ -19,7 +19,7 @@ from leadhand.core.approval import Approval, args_hash
 from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
-from leadhand.core.lifecycle import ASSIGNMENT, ATTEMPT, RUN, AttemptStatus
+from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
 from leadhand.core.limits import Amount, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect
@@ -42,7 +42,7 @@ def handed_out(*subtasks: Subtask) -> History:
     """A history in which every subtask that may start was handed out, and started."""
     history = ordered(*subtasks)
     for key in list(history.state.ready):
-        assert history.command(do.Start(assignment=key))
+        assert history.command(do.Start(step=key))
     for attempt in history.live:
         history.starts(attempt)
     return history
@@ -55,7 +55,7 @@ def settled(history: History, *oks: bool) -> History:
             history.works(attempt)
         else:
             history.fails(attempt, FailureClass.UNAVAILABLE)
-        assert history.command(do.Settle(assignment=attempt.attempt.rpartition("/a")[0]))
+        assert history.command(do.Settle(step=attempt.attempt.rpartition("/a")[0]))
     return history
 
 
@@ -77,12 +77,12 @@ def test_deciding_changes_nothing_by_itself(history: History):
 @pytest.mark.parametrize(
     "command",
     [
-        do.Settle(assignment="wo-009.0"),
-        do.Continue(assignment="wo-009.0"),
-        do.Block(assignment="wo-009.0", cause="wo-009.1"),
-        do.Start(assignment="wo-009.0"),
-        do.TryAgain(assignment="wo-009.0"),
-        do.DecideAsks(assignment="plan", call_id="plan/t0/c0"),
+        do.Settle(step="wo-009.0"),
+        do.Continue(step="wo-009.0"),
+        do.Block(step="wo-009.0", cause="wo-009.1"),
+        do.Start(step="wo-009.0"),
+        do.TryAgain(step="wo-009.0"),
+        do.DecideAsks(step="plan", call_id="plan/t0/c0"),
         do.AnswerCall(call_id="wo-009.0/t0/c0"),
         do.GiveUpAttempt(attempt="wo-009.0/a1", failure=failure("lost")),
         do.Judge(work_order_id="wo-009", review=Review(verdicts=(), complete=True)),
@@ -121,7 +121,7 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
 def test_a_run_does_not_succeed_by_being_told_so():
     class Boasting(WorkOrderFlow):
         def outcome(self, run: Any) -> Outcome:
-            everything = list(run.assignments)
+            everything = list(run.steps)
             return Outcome(answer="all done", uses=everything, waived=everything)
 
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
@@ -152,7 +152,7 @@ def test_orders_are_numbered_issued_once_and_only_when_the_one_before_is_over_an
 
     for other in (order, following, order.evolve(work_order_id="wo-003")):
         assert not history.command(do.IssueOrder(order=other))
-    assert history.command(do.Start(assignment="wo-001.0"))
+    assert history.command(do.Start(step="wo-001.0"))
     settled(history, True)
     assert not history.command(do.IssueOrder(order=following)), "nobody has judged the one before"
     assert history.command(do.Judge(work_order_id="wo-001", review=Review(verdicts=(), complete=False)))
@@ -162,7 +162,7 @@ def test_orders_are_numbered_issued_once_and_only_when_the_one_before_is_over_an
 
 def test_a_run_issues_no_more_orders_than_its_limit_allows():
     history = ordered(max_steps=1)
-    assert history.command(do.Start(assignment="wo-001.0"))
+    assert history.command(do.Start(step="wo-001.0"))
     settled(history, True)
 
     order = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="a"),))
@@ -187,7 +187,7 @@ def test_an_accepted_subtask_is_not_done_again_and_none_is_done_again_twice():
 
 def test_work_is_handed_out_once_and_only_when_it_may_start():
     history = ordered(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",)), Subtask(name="c"))
-    first, second, third = (do.Start(assignment=f"wo-001.{index}") for index in range(3))
+    first, second, third = (do.Start(step=f"wo-001.{index}") for index in range(3))
 
     assert not history.command(second)
     assert history.command(first)
@@ -200,9 +200,9 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
 def test_a_subtask_is_given_up_only_for_a_need_that_failed():
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",))), False)
 
-    assert not history.command(do.Block(assignment="wo-001.1", cause="wo-001.1"))
-    assert history.command(do.Block(assignment="wo-001.1", cause="wo-001.0"))
-    blocked = history.state.assignments["wo-001.1"]
+    assert not history.command(do.Block(step="wo-001.1", cause="wo-001.1"))
+    assert history.command(do.Block(step="wo-001.1", cause="wo-001.0"))
+    blocked = history.state.steps["wo-001.1"]
     assert blocked.failure is not None
     assert blocked.failure.class_ is FailureClass.BLOCKED
     assert "wo-001.0" in blocked.failure.message
@@ -219,9 +219,9 @@ def test_an_attempt_that_was_given_up_is_not_given_up_again():
 def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
     history = handed_out()
     history.command(do.GiveUpAttempt(attempt="wo-001.0/a1", failure=failure("lost")))
-    history.command(do.Settle(assignment="wo-001.0"))
-    assert due(history.state) == [do.TryAgain(assignment="wo-001.0")]
-    history.command(do.TryAgain(assignment="wo-001.0"))
+    history.command(do.Settle(step="wo-001.0"))
+    assert due(history.state) == [do.TryAgain(step="wo-001.0")]
+    history.command(do.TryAgain(step="wo-001.0"))
 
     (again,) = history.live
     assert (again.attempt, again.continues, again.not_before) == ("wo-001.0/a2", "wo-001.0/a1", None)
@@ -231,10 +231,10 @@ def test_a_run_that_is_being_cancelled_tries_nothing_again():
     history = handed_out()
     history.write(ev.CancelRequested(by="me"))
     history.fails(history.live[0], FailureClass.TRANSIENT)
-    history.command(do.Settle(assignment="wo-001.0"))
+    history.command(do.Settle(step="wo-001.0"))
 
     assert not history.live
-    assert history.state.assignments["wo-001.0"].status == "failed"
+    assert history.state.steps["wo-001.0"].status == "failed"
 
 
 def test_a_call_that_was_begun_once_is_not_begun_again_by_a_retry():
@@ -242,7 +242,7 @@ def test_a_call_that_was_begun_once_is_not_begun_again_by_a_retry():
     attempt = history.live[0]
     history.calls_tool(attempt, history.state.tools["send"], ok=None)
     history.fails(attempt, FailureClass.TRANSIENT, "timeout")
-    history.command(do.Settle(assignment="wo-001.0"))
+    history.command(do.Settle(step="wo-001.0"))
 
     assert history.state.tools["send"].effect is Effect.ONCE
     assert not history.live, "a call that may have happened would be made again"
@@ -256,7 +256,7 @@ def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered(
     (parked,) = history.attempts(AttemptStatus.PARKED)
     first, second = parked.open_calls
     history.write(ev.CallAnswered(call_id=second.call_id, ok=True, content="an answer"))
-    assert not history.command(do.Continue(assignment="wo-001.0"))
+    assert not history.command(do.Continue(step="wo-001.0"))
 
     history.command(
         do.AskApproval(
@@ -266,9 +266,9 @@ def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered(
         )
     )
     history.write(ev.ApprovalAnswered(approval_id=first.call_id, approve=True, args_hash=args_hash(first.args)))
-    assert history.command(do.Continue(assignment="wo-001.0"))
+    assert history.command(do.Continue(step="wo-001.0"))
     assert history.live[0].attempt == "wo-001.0/a2"
-    assert history.state.assignments["wo-001.0"].failures == (), "waiting counted as a failure"
+    assert history.state.steps["wo-001.0"].failures == (), "waiting counted as a failure"
 
 
 def test_an_answer_about_other_arguments_than_those_shown_answers_nothing():
@@ -305,8 +305,8 @@ def test_a_review_with_a_verdict_missing_leaves_that_subtask_unverified_and_rele
     reviewed = history.state.orders["wo-001"].review
     assert reviewed is not None
     assert reviewed.answer is None
-    assert history.state.assignments["wo-001.1"].verdict is None
-    assert not history.state.assignments["wo-001.1"].accepted
+    assert history.state.steps["wo-001.1"].verdict is None
+    assert not history.state.steps["wo-001.1"].accepted
 
 
 def test_an_order_is_judged_once_and_only_when_it_is_over():
@@ -331,7 +331,7 @@ def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     history.returns(attempt, WorkResult(task_name="a", ok=True, data=ResultData(summary="at last")))
 
     assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "it was counted twice"
-    assert history.state.assignments["wo-001.0"].data is None
+    assert history.state.steps["wo-001.0"].data is None
 
 
 def test_time_at_rest_does_not_count_against_the_time_limit():
@@ -357,7 +357,7 @@ def test_a_pause_and_a_resume_that_cross_leave_the_run_going():
 
 
 def test_the_tables_name_every_status_and_an_ended_run_can_only_be_reopened():
-    for table in (RUN, ASSIGNMENT, ATTEMPT):
+    for table in (RUN, STEP, ATTEMPT):
         assert all(following <= set(table) for following in table.values())
     for status in ENDED:
         assert RUN[status] == {RunStatus.RUNNING}, "an ended run can only be reopened"

@@ -105,7 +105,7 @@ def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(histo
                 event = kept[event_id]
                 expected = {"work_order_id": state["work_order_id"], "subtask_index": int(index)}
                 assert {name: event["refs"][name] for name in expected} == expected
-                assert event["refs"].get("assignment") is None, "a subtask is named by its order and index"
+                assert event["refs"].get("step") is None, "a subtask is named by its order and index"
                 assert event["task_name"] == subtask["name"]
                 cited.append(event_id)
             last = kept[subtask["event_ids"][-1]] if subtask["event_ids"] else None
@@ -114,7 +114,7 @@ def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(histo
                 assert last["result"] == "success"
                 assert last["content"]["summary"]
     ordered = {f"{state['work_order_id']}.{index}" for state in made["work_states"] for index in state["subtask_state"]}
-    early = {event_id: event["refs"].get("assignment") for event_id, event in kept.items() if event_id not in cited}
+    early = {event_id: event["refs"].get("step") for event_id, event in kept.items() if event_id not in cited}
     assert all(key.startswith("wo-001.") and key not in ordered for key in early.values()), "an event belongs to nobody"
     assert sorted([*cited, *early]) == sorted(kept), "an event belongs to two"
 
@@ -162,7 +162,7 @@ def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
     for attempt in history.live:
         history.works(attempt)
     for key in list(history.state.unsettled):
-        history.command(do.Settle(assignment=key))
+        history.command(do.Settle(step=key))
     dropped = Verdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
     assert history.command(do.Judge(Review(verdicts=(dropped,), complete=False)))
 

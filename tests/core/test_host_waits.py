@@ -1,4 +1,4 @@
-"""Why runs and assignments wait for a host, in words."""
+"""Why runs and steps wait for a host, in words."""
 
 from __future__ import annotations
 

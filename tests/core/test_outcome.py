@@ -15,7 +15,7 @@ from leadhand.core import events as ev
 from leadhand.core.citations import citations_in
 from leadhand.core.errors import FailureClass
 from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.outcome import all_gaps, concluded, plain_list, source_numbers
 from leadhand.core.run import RunStatus
 from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
@@ -48,7 +48,7 @@ def test_the_plain_list_has_every_result_with_its_own_sources_and_nothing_else(h
 def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History):
     state = history.state
     shown = {subtask.key for subtask in answerable_results(state) if subtask.accepted}
-    missing = {gap.assignment for gap in gaps(state) if gap.assignment is not None}
+    missing = {gap.step for gap in gaps(state) if gap.step is not None}
 
     for subtask in subtasks(state):
         key = subtask.key
@@ -63,7 +63,7 @@ def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History)
 def test_what_was_not_evaluated_is_used_and_is_a_gap(history: History):
     state = history.state
     used = {each.key for each in answerable_results(state)}
-    named = {gap.assignment: (gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
+    named = {gap.step: (gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
 
     for subtask in subtasks(state):
         if not_evaluated(subtask) and subtask.superseded_by is None:
@@ -86,7 +86,7 @@ def test_the_status_is_what_the_evidence_makes_of_it(history: History):
         return
     assert finished.gaps == tuple(all_gaps(state, history.policy.outcome(state), finished.failure))
     if state.orders:
-        assert {gap.assignment or gap.name for gap in gaps(state)} <= {g.assignment or g.name for g in finished.gaps}
+        assert {gap.step or gap.name for gap in gaps(state)} <= {g.step or g.name for g in finished.gaps}
     judgement = finished.judgement
     doubted = judgement is not None and (judgement.contradicted or (state.definition.strict and judgement.doubts))
     if finished.status is RunStatus.SUCCEEDED:
@@ -125,7 +125,7 @@ def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cann
     for attempt in history.live:
         history.works(attempt)
     for key in list(history.state.unsettled):
-        history.command(do.Settle(assignment=key))
+        history.command(do.Settle(step=key))
     review = {
         "verdicts": [
             {"subtask": f"wo-001.{number}", "verdict": verdict, "reason": "so it seems"}
@@ -143,18 +143,18 @@ def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cann
 @pytest.mark.parametrize(
     ("verdict", "status", "class_", "reason"),
     [
-        ("retry", AssignmentStatus.FAILED, "insufficient", "so it seems"),
-        ("replan", AssignmentStatus.FAILED, "insufficient", "so it seems"),
-        ("drop", AssignmentStatus.DROPPED, "insufficient", "so it seems"),
-        ("none", AssignmentStatus.COMPLETED, "insufficient", NO_VERDICT),
+        ("retry", StepStatus.FAILED, "insufficient", "so it seems"),
+        ("replan", StepStatus.FAILED, "insufficient", "so it seems"),
+        ("drop", StepStatus.DROPPED, "insufficient", "so it seems"),
+        ("none", StepStatus.COMPLETED, "insufficient", NO_VERDICT),
     ],
 )
 def test_a_result_that_is_not_accepted_is_a_gap_with_its_reason(
-    verdict: str, status: AssignmentStatus, class_: str, reason: str
+    verdict: str, status: StepStatus, class_: str, reason: str
 ):
     history = judged(["accept", verdict])
 
-    assert history.state.assignments["wo-001.1"].status is status
+    assert history.state.steps["wo-001.1"].status is status
     (gap,) = gaps(history.state)
     assert (gap.subtask_index, gap.class_, gap.name) == (1, FailureClass(class_), "s1")
     assert reason in gap.reason
@@ -192,7 +192,7 @@ def test_a_failed_subtask_is_a_gap_of_its_class_with_a_next_action(class_: Failu
     history.decide_all()
     while history.live and len(history.log) < 60:
         history.fails(history.live[0], class_)
-        history.command(do.Settle(assignment="wo-001.0"))
+        history.command(do.Settle(step="wo-001.0"))
     (gap,) = gaps(history.state)
 
     if history.live:  # rate limits alone do not end before the deadline

@@ -14,7 +14,7 @@ from leadhand.core import events as ev
 from leadhand.core.advice import next_action
 from leadhand.core.approval import Approval, ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass, usual_action
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.outcome import all_gaps, plain_list
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect
@@ -41,8 +41,8 @@ def flags_in(action: str) -> set[str]:
 
 def finish_first(history: History) -> None:
     """The first subtask comes back and passes the code checks; the others are still under way."""
-    history.works(next(attempt for attempt in history.live if assignment_of(attempt.attempt) == "wo-001.0"))
-    history.command(do.Settle(assignment="wo-001.0"))
+    history.works(next(attempt for attempt in history.live if step_of(attempt.attempt) == "wo-001.0"))
+    history.command(do.Settle(step="wo-001.0"))
 
 
 def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_all_that_was_not_evaluated() -> None:
@@ -54,7 +54,7 @@ def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_all_that_was_not_
     finished = history.state.finished
     assert finished is not None
     assert (finished.status, finished.answer) == (RunStatus.CANCELLED, "- wo-001.0 is done")
-    assert [(gap.assignment, gap.class_) for gap in finished.gaps] == [
+    assert [(gap.step, gap.class_) for gap in finished.gaps] == [
         ("wo-001.0", FailureClass.REJECTED),
         ("wo-001.1", FailureClass.REJECTED),
     ]
@@ -125,10 +125,10 @@ def test_a_model_that_does_not_follow_schemas_is_to_be_replaced() -> None:
 def test_a_summary_of_megabytes_is_listed_in_part_with_the_command_that_shows_the_rest() -> None:
     history = ordered(1)
     finish_first(history)
-    subtask = history.state.assignments["wo-001.0"]
+    subtask = history.state.steps["wo-001.0"]
     assert subtask.data is not None
     long = subtask._replace(data=subtask.data.evolve(summary="x" * 2_000_000))
-    state = replace(history.state, assignments={**history.state.assignments, "wo-001.0": long})
+    state = replace(history.state, steps={**history.state.steps, "wo-001.0": long})
 
     listed = plain_list(state, [long])
 

@@ -84,7 +84,7 @@ def test_a_log_must_begin_with_the_start_of_its_run():
     history = History()
     history.decide_all()
 
-    with refused(UnreadableRun, "assignment_issued"):
+    with refused(UnreadableRun, "step_issued"):
         replay("run_1", history.log[1:])
     with refused(ValueError, "run_1"):
         replay("run_1", [])

@@ -1,4 +1,4 @@
-"""An assignment may use what its role, its flow and every assignment above it allow; never more, however deep."""
+"""A step may use what its role, its flow and every step above it allow; never more, however deep."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ EVERY_TOOL = {"look", "write", "send", *(tool.name for tool in DELEGATES)}
 
 
 def may_use(state: RunState, key: str) -> frozenset[str]:
-    return tools_of(state, state.assignments[key].assignment)
+    return tools_of(state, state.steps[key].step)
 
 
-# --- of a flow's assignments -----------------------------------------------------------------------------------------
+# --- of a flow's steps -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def may_use(state: RunState, key: str) -> frozenset[str]:
         (THINKER, None, set[str]()),
     ],
 )
-def test_an_assignment_may_use_what_its_role_allows_narrowed_by_its_flow(
+def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
     role: Role, tools: tuple[str, ...] | None, expected: set[str]
 ):
     history = history_of(role)
@@ -86,14 +86,14 @@ def test_nothing_is_handed_out_while_a_run_is_paused():
     assert "paused" in history.refusal
 
 
-# --- of child assignments --------------------------------------------------------------------------------------------
+# --- of child steps --------------------------------------------------------------------------------------------
 
 
 def child_of(history: Any, key: str, ask: Delegate, tool: str = "look") -> str:
     """The child that a call of ``tool`` asked for."""
     (issued,) = decided(history, key, ask, tool=tool)
-    assert isinstance(issued, ev.AssignmentIssued), issued
-    return issued.assignment.assignment_id
+    assert isinstance(issued, ev.StepIssued), issued
+    return issued.step.step_id
 
 
 def test_a_child_may_use_no_more_than_its_parent():
@@ -125,7 +125,7 @@ def test_a_child_without_a_role_of_its_own_has_that_of_its_parent():
     assigned(history, "a", "writer")
     child = child_of(history, "a", Delegate(), tool="research")
 
-    assert history.state.assignments[child].assignment.role == "writer"
+    assert history.state.steps[child].step.role == "writer"
     assert may_use(history.state, child) == {"write", "look"}
 
 
@@ -157,9 +157,9 @@ def test_a_call_of_a_delegating_tool_is_a_child_without_that_tool():
     history.write(ev.AttemptParked(attempt=attempt.attempt, open_calls=(call,)))
     history.decide_all()
 
-    child = history.state.assignments["a/t1/c0"].assignment
+    child = history.state.steps["a/t1/c0"].step
     assert (child.title, child.input, child.parent) == ("research", {"topic": "noise"}, "a/a1")
-    assert may_use(history.state, child.assignment_id) == EVERY_TOOL - {"research"}
+    assert may_use(history.state, child.step_id) == EVERY_TOOL - {"research"}
 
 
 TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda names: tuple(sorted(names)))
@@ -180,11 +180,11 @@ def test_rights_only_shrink_on_the_way_down(
     for role, tools, tool in zip(roles[1:], narrowed, calls, strict=True):
         asked = may_use(history.state, parent)
         (event,) = decided(history, parent, Delegate(role=role.name, tools=tools), tool=tool)
-        if not isinstance(event, ev.AssignmentIssued):
+        if not isinstance(event, ev.StepIssued):
             assert tools is not None
             assert not set(tools) <= asked, "it was refused, and is within the caller's rights"
             return
-        child = event.assignment.assignment_id
+        child = event.step.step_id
         assert may_use(history.state, child) <= asked - {tool}
         assert may_use(history.state, child) <= tools_of_role(history.state, role)
         assert tools is None or may_use(history.state, child) <= set(tools)
@@ -202,14 +202,14 @@ def test_a_worker_that_was_defined_has_no_more_rights_than_who_defined_it():
     assert set(poet.tools) == {"write", "look"}
 
 
-def test_assignments_ask_for_others_only_so_deep():
+def test_steps_ask_for_others_only_so_deep():
     history = history_of(ANY)
     assigned(history, "a", "any")
     key = "a"
     for depth in range(MAX_DEPTH):
-        assert depth_of(history.state, history.state.assignments[key].assignment) == depth
+        assert depth_of(history.state, history.state.steps[key].step) == depth
         key = child_of(history, key, Delegate(), tool=DELEGATES[depth].name)
-    assert depth_of(history.state, history.state.assignments[key].assignment) == MAX_DEPTH
+    assert depth_of(history.state, history.state.steps[key].step) == MAX_DEPTH
 
     (answer,) = decided(history, key, Delegate(), tool="look")
     assert isinstance(answer, ev.CallAnswered)
@@ -231,9 +231,9 @@ def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it(
     grandchild = child_of(history, child, Delegate(role="helper", max_requests=3, budget=0.5), tool="scout")
 
     above = Allowance(scope="a", ceiling=Ceiling(requests=9, nanousd=nanousd(2)))
-    assert scopes_of(history.state, history.state.assignments["a"].assignment) == (above,)
-    assert scopes_of(history.state, history.state.assignments[child].assignment) == (above,)
-    assert scopes_of(history.state, history.state.assignments[grandchild].assignment) == (
+    assert scopes_of(history.state, history.state.steps["a"].step) == (above,)
+    assert scopes_of(history.state, history.state.steps[child].step) == (above,)
+    assert scopes_of(history.state, history.state.steps[grandchild].step) == (
         Allowance(scope=grandchild, ceiling=Ceiling(requests=3, tokens=1_000, nanousd=nanousd(0.5))),
         above,
     )
@@ -244,13 +244,13 @@ def test_a_child_cannot_raise_the_ceiling_of_its_role():
     assigned(history, "a", "helper")
     child = child_of(history, "a", Delegate(max_requests=100), tool="research")
 
-    own, above = scopes_of(history.state, history.state.assignments[child].assignment)
+    own, above = scopes_of(history.state, history.state.steps[child].step)
     assert (own.scope, own.ceiling.requests) == (child, 2)
     assert (above.scope, above.ceiling.requests) == ("a", 2)
 
 
-def test_an_assignment_of_a_role_without_limits_has_only_those_of_its_run():
+def test_a_step_of_a_role_without_limits_has_only_those_of_its_run():
     history = history_of(ANY)
     assigned(history, "a", "any")
 
-    assert scopes_of(history.state, history.state.assignments["a"].assignment) == ()
+    assert scopes_of(history.state, history.state.steps["a"].step) == ()

@@ -47,7 +47,7 @@ class Explored(RuleBasedStateMachine):
     def an_attempt_comes_to_something(self, data: st.DataObject, move: Any) -> None:
         self._happens(move, data)
 
-    @precondition(lambda self: self.history.state.assignments)
+    @precondition(lambda self: self.history.state.steps)
     @rule(data=st.data())
     def somebody_wants_something_of_a_subtask(self, data: st.DataObject) -> None:
         self._happens(moves.wish, data)
@@ -109,7 +109,7 @@ class CommandedAtWill(Explored):
     @rule(data=st.data())
     def an_order_is_issued(self, data: st.DataObject) -> None:
         state = self.history.state
-        known = list(state.assignments)
+        known = list(state.steps)
         proposals = [
             ProposedSubtask.model_validate(moves.proposal(lambda options: data.draw(st.sampled_from(options)), known))
             for _ in range(data.draw(st.integers(1, 4)))
@@ -120,11 +120,11 @@ class CommandedAtWill(Explored):
         order = order.evolve(subtasks=(first.evolve(repairs_subtask=repaired), *others))
         self.history.command(do.IssueOrder(order=order))
 
-    @precondition(lambda self: self.history.state.assignments)
+    @precondition(lambda self: self.history.state.steps)
     @rule(data=st.data())
     def a_subtask_is_handed_out(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from([*self.history.state.ready, *self.history.state.assignments]))
-        self.history.command(do.Start(assignment=key))
+        key = data.draw(st.sampled_from([*self.history.state.ready, *self.history.state.steps]))
+        self.history.command(do.Start(step=key))
 
     @rule(
         name=st.sampled_from(["plan", "compose", "think-1", "think-2"]),
@@ -132,7 +132,7 @@ class CommandedAtWill(Explored):
         data=st.data(),
     )
     def a_thought_is_handed_out(self, name: str, role: str, data: st.DataObject) -> None:
-        needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.assignments]), max_size=2))
+        needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.steps]), max_size=2))
         self.history.command(do.Assign(id=name, role=role, needs=needs))
 
     @rule(data=st.data())
@@ -143,16 +143,16 @@ class CommandedAtWill(Explored):
         if wanted:
             assert self.history.command(data.draw(st.sampled_from(wanted))), "what is due was refused"
 
-    @precondition(lambda self: self.history.state.assignments)
+    @precondition(lambda self: self.history.state.steps)
     @rule(data=st.data())
     def something_is_given_up_settled_or_continued(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from([*self.history.state.assignments, *self.history.state.assignments]))
-        cause = data.draw(st.sampled_from(list(self.history.state.assignments)))
+        key = data.draw(st.sampled_from([*self.history.state.steps, *self.history.state.steps]))
+        cause = data.draw(st.sampled_from(list(self.history.state.steps)))
         self.history.command(
             data.draw(
                 st.sampled_from(
-                    [do.Block(assignment=key, cause=cause), do.Continue(assignment=key)]
-                    + ([do.Settle(assignment=key)] if key in self.history.state.assignments else [])
+                    [do.Block(step=key, cause=cause), do.Continue(step=key)]
+                    + ([do.Settle(step=key)] if key in self.history.state.steps else [])
                 )
             )
         )

@@ -13,7 +13,7 @@ from leadhand.core import commands as do
 from leadhand.core.errors import Failure
 from leadhand.core.evidence import unsupported_claim
 from leadhand.core.tool import Source
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.work_order.answer_checks import output_problems
 from leadhand.flows.work_order.roles import RoleName
@@ -28,14 +28,14 @@ def over(*oks: bool) -> History:
     for attempt, ok in zip(history.live, oks, strict=True):
         history.works(attempt) if ok else history.fails(attempt, "unavailable")  # pyright: ignore[reportArgumentType]
     for key in list(history.state.unsettled):
-        history.command(do.Settle(assignment=key))
+        history.command(do.Settle(step=key))
     return history
 
 
 def problems(history: History, review: Any) -> list[str]:
     covers = tuple(history.state.orders["wo-001"].order.subtask_keys())
-    assignment = Assignment(assignment_id="review-wo-001-0", role=RoleName.REVIEW, input={"covers": list(covers)})
-    return output_problems(history.state, assignment, review)
+    step = Step(step_id="review-wo-001-0", role=RoleName.REVIEW, input={"covers": list(covers)})
+    return output_problems(history.state, step, review)
 
 
 ACCEPT = {"subtask": "wo-001.0", "verdict": "accept"}
@@ -91,10 +91,10 @@ def test_an_answer_is_delivered_as_the_review_wrote_it_whatever_it_says():
 
     assert history.state.finished is not None
     assert history.state.finished.answer == "all is well [2]"
-    assert "compose" not in history.state.assignments
+    assert "compose" not in history.state.steps
 
 
-PLAN = Assignment(assignment_id="plan", role=RoleName.PLAN)
+PLAN = Step(step_id="plan", role=RoleName.PLAN)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
     state = History().state
     for role in RoleName:
-        found = output_problems(state, Assignment(assignment_id="x", role=role), said)
+        found = output_problems(state, Step(step_id="x", role=role), said)
         assert all(isinstance(fault, str) and fault for fault in found)
 
 
@@ -177,7 +177,7 @@ def unproven(
         history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
     data = ResultData(summary="done", sources=(Source(title="A page", url=source),) if source else ())
     result = WorkResult(task_name="a", ok=True, data=data, used=used)
-    return unsupported_claim(history.state, history.state.assignments["wo-001.0"], result)
+    return unsupported_claim(history.state, history.state.steps["wo-001.0"], result)
 
 
 def test_a_result_counts_when_the_log_shows_what_it_claims():

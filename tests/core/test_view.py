@@ -22,7 +22,7 @@ from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection, View, changes, empty, merge
 from leadhand.core.view.words import Tone, words
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 
 STATUSES = ("pending", "running", "waiting", "retrying", "completed", "failed", "dropped")
@@ -100,7 +100,7 @@ def test_a_run_that_ended_has_nothing_under_way():
         document = projection.view.document
 
         assert document["run"]["status"] in ENDED
-        assert not OPEN.intersection(lane["status"] for lane in document["assignments"].values())
+        assert not OPEN.intersection(lane["status"] for lane in document["steps"].values())
         assert document["counts"]["attempts_running"] == document["counts"]["approvals"] == 0
         assert "phase" not in document["run"]
         assert "finished_at" in document["run"]
@@ -111,7 +111,7 @@ def check(projection: Projection) -> None:
     document, state = projection.view.document, projection.state
     assert state is not None
     assert not list(nulls(document)), "the view holds null"
-    run, counts, lanes = document["run"], document["counts"], document["assignments"]
+    run, counts, lanes = document["run"], document["counts"], document["steps"]
     assert run["status"] == state.status
     assert ("finished_at" in run) == (state.finished is not None)
     assert [*run["answers"]] == [str(each.number) for each in (*state.answers, state.finished) if each is not None]
@@ -126,15 +126,15 @@ def check(projection: Projection) -> None:
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))
     assert {*document["approvals"]} == {*state.approvals}
-    assert {*lanes} == {*state.assignments}
+    assert {*lanes} == {*state.steps}
     assert [*document["orders"]] == [*state.orders]
     for key, lane in lanes.items():
         check_lane(document, key)
-        assignment = state.assignments[key]
-        assert lane["counts"] == assignment.counts
-        assert lane.get("superseded_by") == assignment.superseded_by
-        if assignment.closed:
-            assert lane["status"] == assignment.status
+        step = state.steps[key]
+        assert lane["counts"] == step.counts
+        assert lane.get("superseded_by") == step.superseded_by
+        if step.closed:
+            assert lane["status"] == step.status
         elif state.status not in ENDED:
             assert lane["status"] in OPEN
     counting = [lane for lane in lanes.values() if lane["counts"]]
@@ -158,7 +158,7 @@ def check(projection: Projection) -> None:
 
 
 def check_lane(document: Any, key: str) -> None:
-    attempts = [*document["assignments"][key]["attempts"].values()]
+    attempts = [*document["steps"][key]["attempts"].values()]
     for attempt in attempts:
         assert ("ended_at" in attempt) == (attempt["outcome"] not in ("scheduled", "running"))
     assert all("ended_at" in attempt for attempt in attempts[:-1]), "two attempts at once"
@@ -184,7 +184,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
     )
     keys = order.subtask_keys()
     each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.WorkOrderIssued(order=order)]
-    each += [ev.AssignmentIssued(assignment=Assignment(assignment_id=key, role="work")) for key in keys]
+    each += [ev.StepIssued(step=Step(step_id=key, role="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
     for number, key in enumerate(keys):
         attempt = f"{key}/a1"
@@ -207,7 +207,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
 
 
 @pytest.mark.slow
-def test_an_entry_changes_as_much_in_a_run_of_a_thousand_assignments_as_in_one_of_ten():
+def test_an_entry_changes_as_much_in_a_run_of_a_thousand_steps_as_in_one_of_ten():
     longest: list[int] = []
     for subtasks in (10, 1_000):
         log = long_log(subtasks)
@@ -232,7 +232,7 @@ def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
     document = projection.view.document
 
     assert len(json.dumps(document)) < 4_000
-    call = document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"]["7"]
+    call = document["steps"]["wo-001.0"]["attempts"]["1"]["calls"]["7"]
     assert call["kind"] == "tool"
     assert "args" not in call
     assert len(call.get("summary", "")) == 300
@@ -246,7 +246,7 @@ def test_a_model_call_has_its_tokens_and_cost():
         for entry in log
     ]
     projection, _ = projected(log)
-    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    calls = projection.view.document["steps"]["wo-001.0"]["attempts"]["1"]["calls"].values()
     used = [
         {name: call[name] for name in ("tokens", "output_tokens", "cached_tokens", "nanousd")}
         for call in calls
@@ -264,7 +264,7 @@ def test_a_cached_result_is_marked_in_the_view_and_in_words():
         for entry in long_log(1)
     ]
     projection, _ = projected(log)
-    calls = projection.view.document["assignments"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    calls = projection.view.document["steps"]["wo-001.0"]["attempts"]["1"]["calls"].values()
     assert {call.get("cached") for call in calls if call["kind"] == "tool"} == {True}
     assert {call.get("cached") for call in calls if call["kind"] == "model"} == {None}
     (returned,) = [entry for entry in log if entry.event.type == "tool_call_returned"]

@@ -15,7 +15,6 @@ from leadhand.core.errors import Failure
 from leadhand.core.events import (
     EVENT_TYPES,
     ArtifactWritten,
-    AssignmentIssued,
     AttemptReturned,
     AttemptScheduled,
     AttemptSettled,
@@ -25,6 +24,7 @@ from leadhand.core.events import (
     RetryGranted,
     RunFinished,
     RunStarted,
+    StepIssued,
     SubtaskBlocked,
     TodosSet,
     WorkerDefined,
@@ -32,7 +32,7 @@ from leadhand.core.events import (
 )
 from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.core.view import WORDS, Level, Projection, Tone, words
-from leadhand.core.work_order import Assignment, Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
 
 HERE = Path(__file__).parent
@@ -125,7 +125,7 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
     todos = (Todo(id="1", content="Read"), Todo(id="2", content="Write", status="completed", priority="high"))
     events = [
         RunStarted(definition=definition),
-        AssignmentIssued(assignment=Assignment(assignment_id="lead", role="lead", title="Lead")),
+        StepIssued(step=Step(step_id="lead", role="lead", title="Lead")),
         TodosSet(attempt="lead/a1", todos=todos),
         ArtifactWritten(
             attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
@@ -161,15 +161,15 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
     ]
 
 
-def test_an_assignment_that_is_retried_under_its_own_id_is_open_again() -> None:
+def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     definition = RunDefinition(request="translate", flow="translate", models=ModelChoice(default="fake"))
     failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
-    given = Assignment(assignment_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
-    needs = given.evolve(assignment_id="to-1", title="Dutch", needs=("to-0",))
+    given = Step(step_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
+    needs = given.evolve(step_id="to-1", title="Dutch", needs=("to-0",))
     log = [
         RunStarted(definition=definition),
-        AssignmentIssued(assignment=given),
-        AssignmentIssued(assignment=needs),
+        StepIssued(step=given),
+        StepIssued(step=needs),
         AttemptStarted(attempt="to-0/a1", host="here"),
         AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
         AttemptSettled(attempt="to-0/a1", ok=False, final=True, counts=True, failure=failure),
@@ -177,7 +177,7 @@ def test_an_assignment_that_is_retried_under_its_own_id_is_open_again() -> None:
     ]
     projection = Projection("run_1")
     projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
-    lanes, counts = projection.view.document["assignments"], projection.view.document["counts"]
+    lanes, counts = projection.view.document["steps"], projection.view.document["counts"]
 
     assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
     assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})

@@ -45,8 +45,8 @@ def refusal(history: History, ask: DefineWorker | Delegate) -> str:
 def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too() -> None:
     history = working(NARROW)
     (issued,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
-    assert isinstance(issued, ev.AssignmentIssued)
-    assert tools_of(history.state, issued.assignment) == {"look"}, "write is the worker's, and not its caller's"
+    assert isinstance(issued, ev.StepIssued)
+    assert tools_of(history.state, issued.step) == {"look"}, "write is the worker's, and not its caller's"
 
 
 def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
@@ -55,24 +55,24 @@ def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
     history.state = replace(history.state, definition=history.state.definition.evolve(workers=(wide,)))
     (another,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
-    assert isinstance(another, ev.AssignmentIssued)
-    assert "research" in tools_of(history.state, another.assignment)
+    assert isinstance(another, ev.StepIssued)
+    assert "research" in tools_of(history.state, another.step)
     history.decide_all()
     (itself,) = decided(history, "a/t1/c0", Delegate(), tool="research")
-    assert isinstance(itself, ev.AssignmentIssued)
-    assert itself.assignment.role == "evaluator"
-    assert "research" not in tools_of(history.state, itself.assignment)
+    assert isinstance(itself, ev.StepIssued)
+    assert itself.step.role == "evaluator"
+    assert "research" not in tools_of(history.state, itself.step)
 
     history = working()
     (no_worker,) = decided(history, "a", Delegate(), tool="research")
-    assert isinstance(no_worker, ev.AssignmentIssued)
+    assert isinstance(no_worker, ev.StepIssued)
     history = working()
     history.state = replace(
         history.state, definition=history.state.definition.evolve(roles=(LEAD, LEAD.evolve(name="other")))
     )
     (other,) = decided(history, "a", Delegate(role="other"), tool="research")
-    assert isinstance(other, ev.AssignmentIssued)
-    assert "research" not in tools_of(history.state, other.assignment)
+    assert isinstance(other, ev.StepIssued)
+    assert "research" not in tools_of(history.state, other.step)
 
 
 def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers() -> None:
@@ -148,7 +148,7 @@ def test_a_call_of_a_worker_returns_what_it_answered() -> None:
     decided(history, "a", Delegate(role="evaluator"), tool="research")
     comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
     history.decide_all()
-    assert history.state.assignments["a"].evidence[0].summary == "a good deck"
+    assert history.state.steps["a"].evidence[0].summary == "a good deck"
 
 
 def test_the_makers_of_workers_are_part_of_the_state() -> None:

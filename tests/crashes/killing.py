@@ -18,7 +18,7 @@ from processes import start_async
 import leadhand
 from leadhand.core.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.core.evolve import replay
-from leadhand.core.lifecycle import SETTLED, AssignmentStatus
+from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
@@ -167,8 +167,8 @@ class Cut:
     @property
     def completed(self) -> set[str]:
         """The subtasks that were finished."""
-        done = self.state.assignments.items()
-        return {key for key, subtask in done if subtask.counts and subtask.status is AssignmentStatus.COMPLETED}
+        done = self.state.steps.items()
+        return {key for key, subtask in done if subtask.counts and subtask.status is StepStatus.COMPLETED}
 
 
 async def left_by(theatre: Theatre, run_id: str) -> Cut:
@@ -206,9 +206,7 @@ async def check_calls(theatre: Theatre, cut: Cut) -> None:
     assert not answered & asked, "a model was asked again what it had answered"
     assert not [call for call, times in Counter(calls).items() if times > 1]
     state = replay(cut.run_id, log)
-    assert all(subtask.status in SETTLED for subtask in state.assignments.values() if subtask.counts), (
-        "a subtask was lost"
-    )
+    assert all(subtask.status in SETTLED for subtask in state.steps.values() if subtask.counts), "a subtask was lost"
     since = [entry.event for entry in log[len(cut.log) :]]
     lost = {event.attempt.rpartition("/a")[0] for event in since if isinstance(event, AttemptLost)}
     assert lost <= set(cut.state.live), "an attempt was given up that was not under way"

@@ -19,7 +19,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -244,27 +244,25 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
 def _check_nothing_twice(beginning: Sequence[Entry], resumed: Told) -> None:
     before = replay(RUN, beginning)
     completed = {
-        key
-        for key, subtask in before.assignments.items()
-        if subtask.counts and subtask.status is AssignmentStatus.COMPLETED
+        key for key, subtask in before.steps.items() if subtask.counts and subtask.status is StepStatus.COMPLETED
     }
     again = [call for call in resumed.called if call.partition("/")[0] in completed]
     assert not again, "a completed subtask was carried out again"
     assert not set(_well(beginning)) & set(resumed.called), "a call that had come back well was made again"
     assert not _once(beginning) & set(resumed.called), "a once call that had begun was made again"
-    closed = {key for key, assignment in before.assignments.items() if assignment.closed}
-    assert not [key for key in resumed.asked if _assignment(key) in closed], "a model was asked for what is settled"
+    closed = {key for key, step in before.steps.items() if step.closed}
+    assert not [key for key in resumed.asked if _step(key) in closed], "a model was asked for what is settled"
 
 
 def _check_doubt(doubted: set[str], state: RunState) -> None:
     """A ``once`` call in doubt goes to a person, and the run waits for nothing else."""
     assert state.status is RunStatus.WAITING
-    assert set(state.parked) == {_assignment(call) for call in doubted}
+    assert set(state.parked) == {_step(call) for call in doubted}
     assert {asked.kind for asked in state.approvals.values() if asked.status == "pending"} == {"effect"}
 
 
 def _statuses(state: RunState) -> dict[str, tuple[str, bool]]:
-    return {key: (subtask.status.value, subtask.accepted) for key, subtask in state.assignments.items()}
+    return {key: (subtask.status.value, subtask.accepted) for key, subtask in state.steps.items()}
 
 
 def _answered(log: Sequence[Entry]) -> Counter[str]:
@@ -284,5 +282,5 @@ def _ends_it(event: ToolCallReturned) -> bool:
     return event.failure is not None and event.failure.class_ is FailureClass.UNAVAILABLE
 
 
-def _assignment(call: str) -> str:
+def _step(call: str) -> str:
     return call.rpartition("/t")[0]

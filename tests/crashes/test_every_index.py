@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashes.stories import Story, check_resumed, in_doubt, retell, tell
-from leadhand.core.events import AssignmentIssued, AttemptSettled, ResultsJudged
+from leadhand.core.events import AttemptSettled, ResultsJudged, StepIssued
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 
@@ -63,9 +63,7 @@ REVIEWED_EARLY = Story(
 )
 """Its reviews are small, and the first of them begins with the last subtask."""
 EARLY = asyncio.run(tell(REVIEWED_EARLY))
-ISSUED = {
-    entry.event.assignment.assignment_id: entry.seq for entry in EARLY.log if isinstance(entry.event, AssignmentIssued)
-}
+ISSUED = {entry.event.step.step_id: entry.seq for entry in EARLY.log if isinstance(entry.event, StepIssued)}
 FIRST_REVIEW = ISSUED["review-wo-001-0"]
 JUDGED = next(entry.seq for entry in EARLY.log if isinstance(entry.event, ResultsJudged))
 

@@ -21,7 +21,7 @@ import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
 from leadhand.core.evolve import replay
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.stores import sqlite, work_order_file
 from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask
@@ -151,9 +151,7 @@ async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
         log = await store.read(run.run_id)
     state = replay(run.run_id, log)
     completed = {
-        key
-        for key, subtask in state.assignments.items()
-        if subtask.counts and subtask.status is AssignmentStatus.COMPLETED
+        key for key, subtask in state.steps.items() if subtask.counts and subtask.status is StepStatus.COMPLETED
     }
     assert 0 < len(completed) < COUNT, "it was to be full in the middle"
     before = len(disk.calls)

@@ -61,11 +61,11 @@ async def test_killed_while_the_answer_is_shaped(theatre: Theatre) -> None:
 
 async def test_killed_before_the_answer_is_shaped(theatre: Theatre) -> None:
     theatre.config = {"shape": True}
-    async with theatre.life(die=["before", "assignment_issued", "shape"]) as life:
+    async with theatre.life(die=["before", "step_issued", "shape"]) as life:
         run_id = (await life.said())["run_id"]
         await life.died()
     cut = await left_by(theatre, run_id)
-    assert "shape" not in cut.state.assignments
+    assert "shape" not in cut.state.steps
     await check_resumed(theatre, cut)
     async with theatre.store() as store:
         finished = replay(run_id, await store.read(run_id)).finished

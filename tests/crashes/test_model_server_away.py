@@ -97,9 +97,9 @@ async def test_a_killed_server_that_comes_back_costs_no_subtask_and_no_attempt(t
         answer = await run.answer()
 
         assert answer.status is RunStatus.SUCCEEDED, answer
-        parts = [each for each in run.state.assignments.values() if each.counts]
+        parts = [each for each in run.state.steps.values() if each.counts]
         assert len(parts) == SUBTASKS
-        assert {each.attempts for each in run.state.assignments.values()} == {1}
+        assert {each.attempts for each in run.state.steps.values()} == {1}
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ async def test_a_server_that_stays_away_is_a_failure_that_says_what_to_do_and_a_
         answer = await run.answer()
 
         assert answer.status is RunStatus.FAILED
-        assert {each.attempts for each in run.state.assignments.values()} == {1}, "nothing was tried again"
+        assert {each.attempts for each in run.state.steps.values()} == {1}, "nothing was tried again"
         for gap in answer.gaps:
             assert gap.class_ is FailureClass.TRANSIENT
             assert all(each in gap.reason for each in ("local:m", "0.5"))

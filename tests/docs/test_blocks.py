@@ -98,7 +98,7 @@ def typed(text: str) -> str:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The simple commands of a few lines of shell, without assignments, redirections and background marks."""
+    """The simple commands of a few lines of shell, without steps, redirections and background marks."""
     for line in text.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True

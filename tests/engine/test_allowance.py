@@ -63,7 +63,7 @@ async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_ga
     world = open_world(models, [Bench().measure], limits=Limits(**limits), held_back=Amount())
     state = await world.run()
 
-    ran_out = [each.failure for each in state.assignments.values() if each.failure is not None]
+    ran_out = [each.failure for each in state.steps.values() if each.failure is not None]
     assert {failure.type for failure in ran_out} == {"allowance"}
     for advice in [*(failure.next_action for failure in ran_out), *(gap.next_action for gap in state.finished.gaps)]:
         assert re.findall(r"--[a-z-]+", advice) == [flag]
@@ -97,9 +97,9 @@ async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_a
     assert peak.fits(state.definition.limits.ceiling), f"{peak} of {limits}"
     assert state.finished.answer.strip()
     assert state.status is RunStatus.PARTIAL
-    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
+    done = [subtask for subtask in state.steps.values() if subtask.counts and subtask.data is not None]
     assert 0 < len(done) < WORKERS, "the limit bound nobody, or everybody"
-    exhausted = [gap for gap in state.finished.gaps if gap.class_ is FailureClass.EXHAUSTED and gap.assignment]
+    exhausted = [gap for gap in state.finished.gaps if gap.class_ is FailureClass.EXHAUSTED and gap.step]
     assert len(exhausted) == WORKERS - len(done)
     assert all(gap.next_action for gap in exhausted)
 
@@ -151,7 +151,7 @@ async def test_a_subtask_that_needs_no_model_costs_nothing_and_is_done_however_l
     world = open_world(models, [Bench().look], limits=Limits(max_requests=1))
     state = await world.run()
 
-    assert all(subtask.data is not None for subtask in state.assignments.values() if subtask.counts)
+    assert all(subtask.data is not None for subtask in state.steps.values() if subtask.counts)
     assert state.status is RunStatus.PARTIAL
     assert len(models.asked) == 1
 
@@ -254,7 +254,7 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
     assert len(models.asked) <= 24
     assert (await most_spent(world)).requests <= 24
     assert state.status is RunStatus.PARTIAL
-    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
+    done = [subtask for subtask in state.steps.values() if subtask.counts and subtask.data is not None]
     assert len(done) == 6 + 2, "what was left was not used, or what was lost was given back"
 
 
@@ -289,7 +289,7 @@ async def test_fifty_workers_against_a_budget_for_twenty_spend_no_more_and_none_
     state = await world.run()
 
     assert (await most_spent(world)).nanousd <= budget
-    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
+    done = [subtask for subtask in state.steps.values() if subtask.counts and subtask.data is not None]
     assert 20 <= len(done) < 50
     assert state.status is RunStatus.PARTIAL
     assert len(state.finished.gaps) >= 50 - len(done)

@@ -71,7 +71,7 @@ async def test_a_run_that_waits_goes_on_by_itself_when_the_answer_comes_while_ot
     driving = world.driving(run_id)
     await world.until(lambda state: state.approvals)
     await world.answer(run_id)
-    await world.until(lambda state: state.assignments["wo-001.0"].data is not None)
+    await world.until(lambda state: state.steps["wo-001.0"].data is not None)
     gate.set()
 
     assert (await driving).status is RunStatus.SUCCEEDED
@@ -255,7 +255,7 @@ async def test_waiting_for_a_person_counts_as_no_failed_attempt(open_world: Any)
     await world.answer("run_1")
     state = await world.take_over("run_1")
 
-    assert state.assignments["wo-001.0"].failures == ()
+    assert state.steps["wo-001.0"].failures == ()
 
 
 async def test_a_run_that_waits_can_be_cancelled(open_world: Any):

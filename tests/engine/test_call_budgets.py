@@ -73,7 +73,7 @@ async def test_calls_beyond_the_budget_are_refused_with_the_reason(open_world: A
     answers = told(of_child(world)[-1])
     answers = answers[0] if listed else answers
     assert [each.get("message") for each in answers] == [None] * 3 + [USED_UP] * 2
-    assert state.assignments["wo-001.0"].data.summary == "I am told: saw three"
+    assert state.steps["wo-001.0"].data.summary == "I am told: saw three"
 
 
 async def test_the_budget_holds_over_all_turns_and_a_refused_call_costs_nothing(open_world: Any):
@@ -91,7 +91,7 @@ async def test_a_worker_that_asks_for_more_calls_all_the_same_is_stopped(open_wo
     state = await world.run()
 
     assert len(of_child(world)) == 6, "three calls, and three that were refused"
-    said = state.assignments["wo-001.0"].data.summary
+    said = state.steps["wo-001.0"].data.summary
     assert USED_UP in said
 
 
@@ -142,14 +142,14 @@ async def test_what_an_approved_call_asks_for_is_decided_wherever_the_process_en
     assert (await world.run()).status is RunStatus.WAITING
     await world.answer("run_1")
     whole = await world.take_over("run_1")
-    assert whole.assignments["wo-001.0"].data.summary == "I am told: seen"
+    assert whole.steps["wo-001.0"].data.summary == "I am told: seen"
     entries = await world.entries()
     returned = next(entry.seq for entry in entries if isinstance(entry.event, ToolCallReturned))
     bench.made.clear()
     await fork(world.store, "run_1", returned, "fork_1")
     again = await world.drive("fork_1")
 
-    assert again.assignments["wo-001.0"].data.summary == "I am told: seen"
+    assert again.steps["wo-001.0"].data.summary == "I am told: seen"
     assert bench.made == []
 
 

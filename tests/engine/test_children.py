@@ -13,7 +13,7 @@ from engine.worlds import ask, plan
 from leadhand.core.asks import Delegate
 from leadhand.core.conversation import ModelRequest, ToolMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AssignmentIssued, AttemptParked, CallAnswered, ResultSupplied
+from leadhand.core.events import AttemptParked, CallAnswered, ResultSupplied, StepIssued
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -61,10 +61,10 @@ async def test_what_a_child_found_is_the_result_of_the_call_that_asked_for_it(op
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert state.assignments["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
-    assert [source.url for source in state.assignments["wo-001.0"].data.sources] == ["https://example.org/7"]
-    (issued,) = [event for event in await world.events(AssignmentIssued) if event.assignment.parent]
-    assert issued.assignment.parent == "wo-001.0/a1"
+    assert state.steps["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
+    assert [source.url for source in state.steps["wo-001.0"].data.sources] == ["https://example.org/7"]
+    (issued,) = [event for event in await world.events(StepIssued) if event.step.parent]
+    assert issued.step.parent == "wo-001.0/a1"
 
 
 async def test_an_order_may_name_a_delegate_itself(open_world: Any):
@@ -72,7 +72,7 @@ async def test_an_order_may_name_a_delegate_itself(open_world: Any):
     state = await open_world(models, [helper]).run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert state.assignments["wo-001.0"].data.summary == "tea is ready"
+    assert state.steps["wo-001.0"].data.summary == "tea is ready"
 
 
 async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
@@ -85,7 +85,7 @@ async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
     models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
     state = await open_world(models, [shut, helper]).run()
 
-    assert "shut for ever" in state.assignments["wo-001.0"].data.summary
+    assert "shut for ever" in state.steps["wo-001.0"].data.summary
 
 
 async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundred_siblings_run_in_two_slots(
@@ -110,7 +110,7 @@ async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundre
 
     assert state.status is RunStatus.SUCCEEDED
     assert bench.counts == {"look": 100, "send": 1}
-    assert state.assignments["wo-001.0"].data.summary == "I am told: sent"
+    assert state.steps["wo-001.0"].data.summary == "I am told: sent"
 
 
 async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
@@ -138,7 +138,7 @@ async def test_a_child_may_not_have_done_what_it_was_asked_to_do_itself(open_wor
     world = open_world(models, [helper, Bench().look])
     state = await world.run()
 
-    assert "helper" in state.assignments["wo-001.0"].data.summary
+    assert "helper" in state.steps["wo-001.0"].data.summary
     assert len(await world.events(CallAnswered)) == 1
 
 
@@ -186,7 +186,7 @@ async def test_nine_equal_calls_of_one_reply_have_one_task_carried_out(open_worl
     world = open_world(models, [own])
     await world.run()
 
-    issued = [event for event in await world.events(AssignmentIssued) if event.assignment.parent]
+    issued = [event for event in await world.events(StepIssued) if event.step.parent]
     assert len(issued) == (9 if polling else 1)
     (answered, *others) = [m for m in models.requests("work")[-1].messages if isinstance(m, ToolMessage)]
     assert answered.ok
@@ -211,7 +211,7 @@ async def test_a_child_answers_in_the_shape_that_its_delegation_asks_for(open_wo
 
     state = await open_world(FakeModels(plan(ask("a")), work=work), [survey]).run()
 
-    assert state.assignments["wo-001.0"].data.summary == "there are 7"
+    assert state.steps["wo-001.0"].data.summary == "there are 7"
 
 
 async def test_a_delegation_whose_shape_is_no_schema_is_an_error_of_its_tool(open_world: Any):
@@ -226,4 +226,4 @@ async def test_a_delegation_whose_shape_is_no_schema_is_an_error_of_its_tool(ope
     models = FakeModels(plan(ask("a")), work=workers(a=surveys))
     state = await open_world(models, [survey]).run()
 
-    assert "hill" in state.assignments["wo-001.0"].data.summary
+    assert "hill" in state.steps["wo-001.0"].data.summary

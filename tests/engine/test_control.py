@@ -98,7 +98,7 @@ async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 5]
-    assert state.assignments["wo-001.0"].subtask.args == {"n": 1}, "an order changed after it was issued"
+    assert state.steps["wo-001.0"].subtask.args == {"n": 1}, "an order changed after it was issued"
 
 
 async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: Any):
@@ -113,7 +113,7 @@ async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: 
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 2]
-    supplied = state.assignments["wo-002.0"]
+    supplied = state.steps["wo-002.0"]
     assert (supplied.by, supplied.data.summary, supplied.accepted) == ("Ann", "it is two", True)
     assert "it is two" in state.finished.answer
 
@@ -202,7 +202,7 @@ async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(ope
     world = open_world(models, [shop.tool, slow])
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: "wo-001.0" in state.assignments and state.assignments["wo-001.0"].failure)
+    await world.until(lambda state: "wo-001.0" in state.steps and state.steps["wo-001.0"].failure)
     shop.works.add(1)
     await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.0",)))
     gate.set()
@@ -264,7 +264,7 @@ async def test_what_may_have_been_done_is_done_again_only_if_that_is_confirmed(o
     await world.store.claim("run_1")
     left = await world.drive("run_1")
     assert left.finished.gaps[0].class_ is FailureClass.REJECTED
-    assert left.assignments["wo-001.0"].acted
+    assert left.steps["wo-001.0"].acted
 
     for asked in (RetryRequested(by="me"), RetryRequested(by="me", subtasks=("wo-001.0",))):
         await wish(world, asked)
@@ -296,7 +296,7 @@ async def test_a_subtask_that_waits_for_a_place_can_be_left_out_or_supplied(open
         SkipRequested(by="me", subtask="wo-001.1"),
         ResultSupplied(by="me", subtask="wo-001.2", summary="I know it"),
     )
-    await world.until(lambda state: state.assignments["wo-001.2"].by)
+    await world.until(lambda state: state.steps["wo-001.2"].by)
     gate.set()
     state = await driving
 

@@ -89,8 +89,8 @@ async def test_a_worker_gives_up_in_words(open_world: Any, said: str):
     models = FakeModels(plan(ask("a")), work=said)
     state = await open_world(models, [Bench().look]).run()
 
-    assert state.assignments["wo-001.0"].failure.type == "gave_up"
-    assert state.assignments["wo-001.0"].failure.message == "it is too dark"
+    assert state.steps["wo-001.0"].failure.type == "gave_up"
+    assert state.steps["wo-001.0"].failure.message == "it is too dark"
     assert len(models.requests("work")) == 1
 
 
@@ -101,7 +101,7 @@ async def test_the_same_words_are_an_answer_of_a_worker_that_was_not_told_to_giv
     )
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].data.summary == "CANNOT: a word of four consonants"
+    assert state.steps["wo-001.0"].data.summary == "CANNOT: a word of four consonants"
 
 
 async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run():
@@ -112,7 +112,7 @@ async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run(
     history = History(definition("exact"))
     history.decide_all()
     history.thinks(history.live[0], {"answer": "It is 4711."})
-    history.command(Settle(assignment="plan"))
+    history.command(Settle(step="plan"))
     ended = decide(history.state, Finish(), history.now, history.policy)
     (end,) = await guarded(NoNumbers(), history.policy, history.state, ended, history.now)  # type: ignore[arg-type]
 

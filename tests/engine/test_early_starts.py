@@ -88,9 +88,7 @@ class Early:
 
     def looked(self, count: int) -> Callable[[], Awaitable[RunState]]:
         """So many looks are settled."""
-        return self.until(
-            lambda state: sum(each.counts and each.closed for each in state.assignments.values()) >= count
-        )
+        return self.until(lambda state: sum(each.counts and each.closed for each in state.steps.values()) >= count)
 
 
 @pytest.fixture
@@ -107,8 +105,8 @@ async def issued(world: World) -> list[str]:
     for entry in await world.entries():
         if isinstance(entry.event, ev.WorkOrderIssued):
             found.append(entry.event.order.work_order_id)
-        elif isinstance(entry.event, ev.AssignmentIssued) and entry.event.assignment.subtask is not None:
-            found.append(entry.event.assignment.assignment_id)
+        elif isinstance(entry.event, ev.StepIssued) and entry.event.step.subtask is not None:
+            found.append(entry.event.step.step_id)
     return found
 
 
@@ -121,7 +119,7 @@ async def test_subtasks_are_done_before_the_plan_is_complete_and_the_order_adopt
     assert state.finished.answer == "saw 1; saw 2; saw 3; saw 4"
     assert early.bench.counts == {"look": 4}
     assert (await issued(world))[:3] == ["wo-001.0", "wo-001.1", "wo-001"]
-    assert [key for key in state.assignments if key.startswith("wo-")] == [f"wo-001.{n}" for n in range(4)]
+    assert [key for key in state.steps if key.startswith("wo-")] == [f"wo-001.{n}" for n in range(4)]
     assert len(await world.events(ev.AttemptSettled)) == 6  # each once, and the two thoughts
 
 
@@ -179,7 +177,7 @@ async def test_what_cannot_be_repeated_or_needs_approval_never_begins_early(earl
     first = [ask("pay", "send", amount=1), ask("mail", "read_mail", n=2), ask("other", "pass_on", n=3)]
     first += [ask("think"), ask("missing", "look"), look("three"), ask("fly", "fly", n=1), look(5, needs=[0])]  # pyright: ignore[reportArgumentType]
     first += [ask("of another", "look", n={"$result": {"subtask": 0}})]
-    written = early.until(lambda state: any(each.counts for each in state.assignments.values()))
+    written = early.until(lambda state: any(each.counts for each in state.steps.values()))
     pieces = [head(*first, look(9)), written, ValueError("it stops")]
     world = early.world(pieces, tools=[bench.send(approval="auto"), read_mail, pass_on])
     await world.run()
@@ -233,8 +231,8 @@ async def test_the_same_calls_at_other_places_are_reused_under_the_next_order(ea
     assert sorted(early.bench.made) == [("look", n) for n in (1, 2, 3, 7, 8)]
     reused = await world.events(ev.SubtaskReused)
     assert {(each.subtask, each.begun) for each in reused} == {("wo-002.1", "wo-001.1"), ("wo-002.2", "wo-001.0")}
-    assert state.assignments["wo-001.2"].superseded_by == "wo-002"
-    assert state.assignments["wo-002.3"].assignment.needs == ("wo-002.2",)
+    assert state.steps["wo-001.2"].superseded_by == "wo-002"
+    assert state.steps["wo-002.3"].step.needs == ("wo-002.2",)
     assert state.finished is not None
     assert state.finished.answer == "saw 7; saw 2; saw 1; saw 3"
     line = await world.store.run("run_1")
@@ -263,8 +261,8 @@ async def test_unfinished_work_is_reused_when_it_is_done_or_done_by_its_subtask_
     assert state.status is RunStatus.SUCCEEDED
     assert sorted(early.bench.made) == [("wait", 1), ("wait", 2), ("wait", 2), ("wait", 3)]
     assert [each.subtask for each in await world.events(ev.SubtaskReused)] == ["wo-002.1"]
-    assert state.assignments["wo-001.1"].superseded_by == "wo-002.0"
-    left_out = state.assignments["wo-001.2"]
+    assert state.steps["wo-001.1"].superseded_by == "wo-002.0"
+    left_out = state.steps["wo-001.2"]
     assert left_out.failure is not None
     assert left_out.failure.type == "left_out"
 
@@ -279,7 +277,7 @@ async def test_a_begun_subtask_that_fails_is_adopted_with_its_failure(early: Ear
 
     assert state.status is RunStatus.PARTIAL
     assert state.finished is not None
-    assert [gap.assignment for gap in state.finished.gaps] == ["wo-001.1"]
+    assert [gap.step for gap in state.finished.gaps] == ["wo-001.1"]
     assert bench.counts["look"] == 2
 
 
@@ -349,7 +347,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
     limits = Limits(max_requests=3)
     calls = [ask(f"measure {n}", "measure", n=n) for n in range(3)]
     world = early.world(
-        [head(*calls), early.until(lambda state: any(each.counts for each in state.assignments.values())), tail()],
+        [head(*calls), early.until(lambda state: any(each.counts for each in state.steps.values())), tail()],
         tools=[early.bench.measure],
         limits=limits,
         held_back=Amount(requests=2),
@@ -399,7 +397,7 @@ async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_:
     if isinstance(request_, ev.CancelRequested):
         assert state.status is RunStatus.CANCELLED
         assert not state.live
-        assert state.assignments["wo-001.0"].closed
+        assert state.steps["wo-001.0"].closed
     else:
         assert state.status is RunStatus.PAUSED
 

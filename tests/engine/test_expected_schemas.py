@@ -43,7 +43,7 @@ async def test_the_worker_is_asked_for_the_object_and_the_value_is_kept_beside_w
     assert request.output.schema_ == SIZE
     assert models.facts("work")[0]["subtask"]["expected_output"] == SIZE
     assert "give_up" in [tool.name for tool in request.tools], "it cannot write that it gives up"
-    found = state.assignments["wo-001.0"]
+    found = state.steps["wo-001.0"]
     assert (found.data.value, found.data.raw) == ({"centimetres": 20, "words": "Very Large"}, {"value": 20})
     assert json.loads(found.data.summary) == found.data.value
     shown = models.facts("review")[0]["subtasks"][0]
@@ -95,7 +95,7 @@ async def test_an_object_that_does_not_match_is_asked_for_again_with_its_problem
     objection = models.requests("work")[1].messages[-1]
     assert isinstance(objection, UserMessage)
     assert problem in objection.text
-    assert state.assignments["wo-001.0"].data.value == {"centimetres": 20}
+    assert state.steps["wo-001.0"].data.value == {"centimetres": 20}
     assert len(await world.events(AnswerRefused)) == 1
 
 
@@ -127,7 +127,7 @@ async def test_a_worker_that_never_matches_fails_as_invalid(open_world: Any):
     world = open_world(models, [Bench().measure], limits=Limits(max_steps=1))
     state = await world.run()
 
-    found = state.assignments["wo-001.0"]
+    found = state.steps["wo-001.0"]
     assert found.failure.class_ is FailureClass.INVALID
     assert 'centimetres: "many"' in found.failure.message
     assert found.data is None
@@ -138,7 +138,7 @@ async def test_a_worker_that_cannot_find_the_value_gives_up(open_world: Any):
     models = FakeModels(plan(sized()), work=calls(("give_up", {"reason": "it has no size"})))
     state = await open_world(models, [Bench().measure], limits=Limits(max_steps=1)).run()
 
-    assert state.assignments["wo-001.0"].failure.message == "it has no size"
+    assert state.steps["wo-001.0"].failure.message == "it has no size"
 
 
 async def test_a_value_does_not_replace_the_call_that_was_ordered(open_world: Any):
@@ -148,8 +148,8 @@ async def test_a_value_does_not_replace_the_call_that_was_ordered(open_world: An
     state = await open_world(models, [bench.look], limits=Limits(max_steps=1)).run()
 
     assert "look" in models.requests("work")[-1].messages[-1].text
-    assert state.assignments["wo-001.1"].failure.class_ is FailureClass.INVALID
-    assert "look" in state.assignments["wo-001.1"].failure.message
+    assert state.steps["wo-001.1"].failure.class_ is FailureClass.INVALID
+    assert "look" in state.steps["wo-001.1"].failure.message
 
 
 async def test_what_a_tool_returns_as_the_object_costs_no_model_call(open_world: Any):
@@ -158,13 +158,13 @@ async def test_what_a_tool_returns_as_the_object_costs_no_model_call(open_world:
     state = await open_world(models, [Bench().measure]).run()
 
     assert models.requests("work") == []
-    assert state.assignments["wo-001.0"].data.value == {"value": 20}
-    assert state.assignments["wo-001.0"].data.summary == '{"value":20}'
+    assert state.steps["wo-001.0"].data.value == {"value": 20}
+    assert state.steps["wo-001.0"].data.summary == '{"value":20}'
 
     other = {"type": "object", "properties": {"size": {"type": "integer"}}}
     models = FakeModels(plan(sized(schema=other)), work={"size": 20})
     state = await open_world(models, [Bench().measure]).run()
-    assert state.assignments["wo-001.0"].data.value == {"size": 20}, "what fits by accident has other fields"
+    assert state.steps["wo-001.0"].data.value == {"size": 20}, "what fits by accident has other fields"
 
 
 BAD_SCHEMAS = {
@@ -209,4 +209,4 @@ async def test_a_run_that_was_cut_off_anywhere_ends_with_the_same_value(open_wor
             await again.store.append("run_1", events[1:])
         state = await again.take_over("run_1")
         assert state.finished.answer == whole.finished.answer, cut
-        assert state.assignments["wo-001.0"].data == whole.assignments["wo-001.0"].data, cut
+        assert state.steps["wo-001.0"].data == whole.steps["wo-001.0"].data, cut

@@ -104,7 +104,7 @@ async def test_from_wherever_the_process_ended_nothing_is_tried_more_often(open_
     await fork(world.store, "run_1", cut, "fork_1")
     again = await world.drive("fork_1")
 
-    assert again.assignments["wo-001.0"].data.summary == whole.assignments["wo-001.0"].data.summary
+    assert again.steps["wo-001.0"].data.summary == whole.steps["wo-001.0"].data.summary
     assert {event.call_id for event in await world.events(ToolCallBegan, "fork_1")} == ended
     under_way = 1  # a call that had begun may be made once more
     for name, most in (("flaky", 3), ("look", 2)):

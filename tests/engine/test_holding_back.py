@@ -34,7 +34,7 @@ def limited(limits: Limits, check: Check = "off") -> dict[str, Any]:
 
 
 def done(state: RunState) -> list[str]:
-    return [key for key, each in state.assignments.items() if each.counts and each.data is not None]
+    return [key for key, each in state.steps.items() if each.counts and each.data is not None]
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_a
 
     finished = done(state)
     assert 0 < len(finished) < 160
-    accepted = [key for key in finished if state.assignments[key].accepted]
+    accepted = [key for key in finished if state.steps[key].accepted]
     assert accepted == finished, "what was done was not reviewed"
     assert models.requests("compose"), "nothing was left for the answer"
     assert {gap.class_ for gap in state.finished.gaps} == {FailureClass.EXHAUSTED}
@@ -78,7 +78,7 @@ async def test_an_allowance_that_is_used_up_leads_to_no_further_order(open_world
     state = await world.run()
 
     assert len(state.orders) == 1
-    assert all(state.assignments[key].accepted for key in done(state))
+    assert all(state.steps[key].accepted for key in done(state))
     assert state.status is RunStatus.PARTIAL
 
 
@@ -103,10 +103,10 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
     state = await driving
 
     assert state.finished.failure is None
-    assert [key for key in done(state) if state.assignments[key].accepted] == ["wo-001.0", "wo-001.1"]
+    assert [key for key in done(state) if state.steps[key].accepted] == ["wo-001.0", "wo-001.1"]
     assert len(models.requests("compose")) == 1
     (gap,) = state.finished.gaps
-    assert (gap.class_, gap.assignment) == (FailureClass.EXHAUSTED, "wo-001.2")
+    assert (gap.class_, gap.step) == (FailureClass.EXHAUSTED, "wo-001.2")
     assert "80 of 100 s" in gap.reason
     assert "--timeout" in gap.next_action
 
@@ -182,7 +182,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
 
     assert state.status is RunStatus.SUCCEEDED, state.finished
     assert len(models.requests(role)) == 1
-    assert all(state.assignments[key].accepted for key in done(state))
+    assert all(state.steps[key].accepted for key in done(state))
     assert len(done(state)) == 2
     assert len(models.requests("plan")) == 1, "what was planned was planned again"
 

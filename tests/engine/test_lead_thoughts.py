@@ -166,7 +166,7 @@ async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world
 
     assert state.status is RunStatus.PARTIAL
     assert "saw 1" in state.finished.answer
-    assert [(gap.assignment, gap.class_) for gap in state.finished.gaps] == [("wo-001.0", FailureClass.INSUFFICIENT)]
+    assert [(gap.step, gap.class_) for gap in state.finished.gaps] == [("wo-001.0", FailureClass.INSUFFICIENT)]
     assert len(models.requests("review")) == 3
 
 
@@ -185,7 +185,7 @@ async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: 
 
     assert state.status is RunStatus.PARTIAL
     assert "wo-001.0" in models.requests("review")[1].messages[-1].text
-    assert not state.assignments["wo-001.0"].accepted
+    assert not state.steps["wo-001.0"].accepted
 
 
 async def test_a_review_can_replace_a_subtask_and_add_one(open_world: Any):
@@ -313,9 +313,9 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
 
 async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):
     class Terse(WorkOrderFlow):
-        def brief(self, run: Any, assignment: Any) -> Any:
-            facts = {"task": "work", "do": assignment.key}
-            return super().brief(run, assignment) if assignment.assignment.role != "work" else facts
+        def brief(self, run: Any, step: Any) -> Any:
+            facts = {"task": "work", "do": step.key}
+            return super().brief(run, step) if step.step.role != "work" else facts
 
     bench = Bench()
     models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")

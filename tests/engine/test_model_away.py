@@ -59,7 +59,7 @@ async def test_a_server_that_is_away_is_waited_for_and_no_attempt_is_used_up(ope
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED, state.finished
-    assert {each.attempts for each in state.assignments.values()} == {1}
+    assert {each.attempts for each in state.steps.values()} == {1}
     together = models.probes.count(0)
     assert models.probes[together:] == [1, 3, 7, 15, 31, 61, 91], "one at a time, after 1, 2, 4 … 30 s"
     away, back = (note.message for note in await world.events(NoteEmitted))
@@ -71,8 +71,8 @@ async def test_a_server_that_does_not_come_back_is_one_failure_with_its_cause_an
     world, models = open_absent(open_world, 0, 10_000.0, patience_s=10.0)
     state = await world.run()
 
-    failed = [each.failure for each in state.assignments.values() if not each.ok]
-    assert {each.attempts for each in state.assignments.values()} == {1}
+    failed = [each.failure for each in state.steps.values() if not each.ok]
+    assert {each.attempts for each in state.steps.values()} == {1}
     assert {each.class_ for each in failed} == {FailureClass.TRANSIENT}
     assert all(each in failed[0].message for each in ("fake", "10 s", "refused"))
     assert len({each.message for each in failed}) == 1
@@ -85,7 +85,7 @@ async def test_a_call_that_crashes_its_server_is_not_made_for_ever(open_world: A
     state = await world.run()
 
     assert state.status is not RunStatus.SUCCEEDED
-    tries = sum(each.attempts for key, each in state.assignments.items() if not key.startswith("plan"))
+    tries = sum(each.attempts for key, each in state.steps.items() if not key.startswith("plan"))
     assert len(models.probes) <= (MOST_INTERRUPTED + 1) * tries
 
 

@@ -56,8 +56,8 @@ async def test_where_nobody_is_to_be_asked_a_call_in_doubt_is_a_gap_that_says_so
 
     assert bench.counts["hanging"] == 1
     (gap,) = state.finished.gaps
-    assert state.assignments["wo-001.0"].failure.type == INDETERMINATE
-    assert gap.reason == state.assignments["wo-001.0"].failure.message
+    assert state.steps["wo-001.0"].failure.type == INDETERMINATE
+    assert gap.reason == state.steps["wo-001.0"].failure.message
 
 
 async def doubtful(open_world: Any, bench: Bench, **more: Any) -> Any:
@@ -77,7 +77,7 @@ async def test_a_person_who_says_that_it_happened_is_the_evidence(open_world: An
 
     assert bench.counts == {"hanging": 1, "look": 1}
     assert state.status is RunStatus.SUCCEEDED
-    assert state.assignments["wo-001.0"].data.raw == {"receipt": 7}
+    assert state.steps["wo-001.0"].data.raw == {"receipt": 7}
     assert (said or "me") in state.finished.answer
 
 
@@ -159,8 +159,8 @@ async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_
     state = await driving
 
     (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]
-    assert gap.reason == state.assignments["wo-001.0"].failure.message
-    assert state.assignments["wo-001.0"].failure.type == INDETERMINATE
+    assert gap.reason == state.steps["wo-001.0"].failure.message
+    assert state.steps["wo-001.0"].failure.type == INDETERMINATE
 
 
 async def test_an_attempt_that_runs_out_of_time_in_the_middle_of_a_call_does_not_make_it_again(open_world: Any):
@@ -185,7 +185,7 @@ async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_n
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(
-        lambda state: "wo-001.1" in state.assignments and state.assignments["wo-001.1"].data and bench.counts["hanging"]
+        lambda state: "wo-001.1" in state.steps and state.steps["wo-001.1"].data and bench.counts["hanging"]
     )
     driving.cancel()
     state = await world.take_over(run_id)

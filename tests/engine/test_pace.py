@@ -127,8 +127,8 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
     state = await world.run()
 
     assert models.most_at_once == 2
-    assert {each.attempts for each in state.assignments.values()} == {1}
-    assert all(each.ok for each in state.assignments.values())
+    assert {each.attempts for each in state.steps.values()} == {1}
+    assert all(each.ok for each in state.steps.values())
 
 
 async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController):
@@ -167,9 +167,7 @@ async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world
     calls = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
     assert len(calls) == 1
     assert bench.counts["measure"] == 40, "tools do not need the model"
-    assert {subtask.failure.message for subtask in state.assignments.values() if subtask.counts} == {
-        "the key was refused"
-    }
+    assert {subtask.failure.message for subtask in state.steps.values() if subtask.counts} == {"the key was refused"}
 
 
 async def test_a_lead_whose_model_is_unavailable_fails_the_run_at_once(open_world: Any):

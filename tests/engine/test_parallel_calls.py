@@ -67,7 +67,7 @@ async def test_the_calls_in_a_list_are_made_at_once_and_answered_in_one_message_
         "wo-001.0/t1/c2": ("measure", 1),
         "wo-001.0/t1/c3": ("look", 2),
     }, "each is a call of its own, numbered like any"
-    assert state.assignments["wo-001.0"].data.raw.keys() == began.keys(), "and is evidence like any"
+    assert state.steps["wo-001.0"].data.raw.keys() == began.keys(), "and is evidence like any"
 
 
 async def test_a_failed_call_of_a_list_fails_alone(open_world: Any):
@@ -104,7 +104,7 @@ async def test_a_malformed_list_is_one_error(open_world: Any, args: Any, named: 
     (error,) = told(models.requests("work")[1])
     assert error["isError"]
     assert named in error["message"]
-    assert state.assignments["wo-001.0"].data.summary == "so be it"
+    assert state.steps["wo-001.0"].data.summary == "so be it"
 
 
 async def test_an_entry_that_is_no_call_is_an_error_of_its_own(open_world: Any):
@@ -207,7 +207,7 @@ async def test_delegated_calls_of_a_list_run_at_once_and_one_that_fails_costs_no
     world = open_world(models, [bench.look, helper, together])
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].data.summary == "tea is ready saw 1 the milk is sour"
+    assert state.steps["wo-001.0"].data.summary == "tea is ready saw 1 the milk is sour"
     (parked,) = await world.events(AttemptParked)
     assert [call.call_id for call in parked.open_calls] == ["wo-001.0/t1/c0", "wo-001.0/t1/c2"]
     assert bench.made == [("look", 1)]
@@ -226,7 +226,7 @@ async def test_a_list_is_finished_from_wherever_the_process_ended(open_world: An
     await fork(world.store, "run_1", cut, "fork_1")
     again = await world.drive("fork_1")
 
-    assert again.assignments["wo-001.0"].data.summary == whole.assignments["wo-001.0"].data.summary
+    assert again.steps["wo-001.0"].data.summary == whole.steps["wo-001.0"].data.summary
     assert bench.made == ([] if looked else [("look", 1)])
 
 
@@ -255,7 +255,7 @@ async def test_a_worker_may_give_up_in_a_list(open_world: Any):
     models = FakeModels(plan(ask("a")), work=calls(listing(("give_up", {"reason": "it is too dark"}))))
     state = await open_world(models, [Bench().look, together]).run()
 
-    assert state.assignments["wo-001.0"].failure.message == "it is too dark"
+    assert state.steps["wo-001.0"].failure.message == "it is too dark"
 
 
 async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world: Any):

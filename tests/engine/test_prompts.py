@@ -14,7 +14,7 @@ from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.run import Role
-from leadhand.core.work_order import Assignment
+from leadhand.core.work_order import Step
 from leadhand.flows.work_order import briefs, missing_parts
 from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles
@@ -36,7 +36,7 @@ def every_brief() -> list[Brief]:
     """A brief of each kind that the work-order flow gives."""
     script = Script(look("a"), {**look("b"), "needs": [0]}, cannot=[{"what": "tea", "reason": "no tool makes it"}])
     first = script.facts("plan")
-    further = briefs.plan(script.state, Assignment(assignment_id="plan-2", role=RoleName.PLAN, input={"first": 1}))
+    further = briefs.plan(script.state, Step(step_id="plan-2", role=RoleName.PLAN, input={"first": 1}))
     script.done("wo-001.0")
     work = script.facts("wo-001.1")
     script.done("wo-001.1")
@@ -51,7 +51,7 @@ def every_brief() -> list[Brief]:
     script.reviewed(accept("wo-001.0", "wo-001.1"))
     state = script.state
     given = {"covers": ["wo-001.0"], "numbers": list(range(1, len(answer_sources(state)) + 1))}
-    section = Assignment(assignment_id="compose-0-0", role=RoleName.COMPOSE, input=given)
+    section = Step(step_id="compose-0-0", role=RoleName.COMPOSE, input=given)
     composing = [
         briefs.compose(state),
         briefs.section(state, section),

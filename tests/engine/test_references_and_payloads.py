@@ -46,7 +46,7 @@ async def test_an_argument_may_be_the_result_of_another_subtask(open_world: Any)
 
     assert bench.made == [("look", 7), ("look", 7)]
     assert models.requests("work") == [], "a model was asked for what the log already said"
-    assert state.assignments["wo-001.1"].subtask.args == {"n": {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}}
+    assert state.steps["wo-001.1"].subtask.args == {"n": {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}}
 
 
 async def test_an_argument_may_come_from_a_result_that_is_kept_beside_the_log(open_world: Any):
@@ -57,7 +57,7 @@ async def test_an_argument_may_come_from_a_result_that_is_kept_beside_the_log(op
     world = open_world(models, [survey, bench.look])
     state = await world.run()
 
-    assert blob_reference(state.assignments["wo-001.0"].data.raw) is not None
+    assert blob_reference(state.steps["wo-001.0"].data.raw) is not None
     assert bench.made == [("look", 399)]
     assert models.requests("work") == []
 
@@ -99,7 +99,7 @@ async def test_a_reference_that_leads_nowhere_fails_its_subtask_and_calls_nothin
     state = await world.run()
 
     assert bench.made == [("look", 7)]
-    assert state.assignments["wo-001.1"].failure.class_ is class_
+    assert state.steps["wo-001.1"].failure.class_ is class_
 
 
 async def test_what_a_reference_brings_is_checked_again_and_a_model_mends_what_does_not_fit(open_world: Any):
@@ -154,7 +154,7 @@ async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_wo
         assert event.raw == {"$blob": digest, "bytes": len(body)}
     for entry in (await world.entries())[1:]:  # the first pins roles and tools with their schemas
         assert len(entry.event.model_dump_json()) < 2 * BLOB_ABOVE, f"{entry.event.type} holds a copy"
-    assert blob_reference(state.assignments["wo-001.0"].data.raw) == digest
+    assert blob_reference(state.steps["wo-001.0"].data.raw) == digest
     assert json.loads(await world.store.blob(digest)) == LARGE
 
 
@@ -164,7 +164,7 @@ async def test_the_log_holds_no_copy_of_what_a_call_returned(open_world: Any):
 
     (returned,) = [event for event in await world.events(AttemptReturned) if event.attempt.startswith("wo-")]
     assert returned.result.data.raw is None
-    assert state.assignments["wo-001.0"].data.raw == {"n": 1}
+    assert state.steps["wo-001.0"].data.raw == {"n": 1}
 
 
 async def test_after_a_crash_the_large_answer_is_fetched_and_not_asked_for_again(open_world: Any):

@@ -100,7 +100,7 @@ async def test_a_reference_to_a_result_is_a_need(open_world: Any):
     models = FakeModels(plan(ask("a", "silent", n=3), referring))
     state = await open_world(models, [silent, Bench().look]).run()
 
-    assert state.assignments["wo-001.1"].subtask.needs == ("wo-001.0",)
+    assert state.steps["wo-001.1"].subtask.needs == ("wo-001.0",)
     assert "saw 3" in state.finished.answer
 
 
@@ -131,8 +131,8 @@ async def test_a_verified_result_is_one_line_and_accepted_unless_the_review_obje
     )
     state = await open_world(models, [Bench().look]).run()
 
-    assert state.assignments["wo-001.0"].accepted
-    assert not state.assignments["wo-001.1"].accepted
+    assert state.steps["wo-001.0"].accepted
+    assert not state.steps["wo-001.1"].accepted
     assert [result["summary"] for result in models.facts("compose")[0]["results"]] == ["saw 1"]
 
 

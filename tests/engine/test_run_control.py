@@ -14,7 +14,6 @@ from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
-    AssignmentIssued,
     AttemptLost,
     AttemptReturned,
     AttemptScheduled,
@@ -24,6 +23,7 @@ from leadhand.core.events import (
     ResumeRequested,
     RunPaused,
     RunWaiting,
+    StepIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -64,9 +64,7 @@ def half_done(bench: Bench, gate: Gate) -> tuple[FakeModels, list[Any]]:
 
 
 async def until_half_done(world: World, gate: Gate) -> None:
-    await world.until(
-        lambda state: "wo-001.0" in state.assignments and state.assignments["wo-001.0"].data and gate.made
-    )
+    await world.until(lambda state: "wo-001.0" in state.steps and state.steps["wo-001.0"].data and gate.made)
 
 
 async def test_when_its_time_is_used_up_a_run_answers_with_what_it_has(open_world: Any):
@@ -132,7 +130,7 @@ async def test_a_paused_run_keeps_what_is_done_and_goes_on_with_the_rest_when_it
     assert bench.made == [("look", 1)], "what was finished was done again"
     assert gate.made == [2, 2]
     assert len(models.requests("plan")) == 1
-    assert state.assignments["wo-001.1"].failures == (), "being paused counted as a failure"
+    assert state.steps["wo-001.1"].failures == (), "being paused counted as a failure"
 
 
 async def test_a_paused_run_that_another_process_takes_over_stays_paused(open_world: Any):
@@ -294,7 +292,7 @@ async def test_every_attempt_is_started_once(open_world: Any):
     await world.run()
 
     started = [event.attempt for event in await world.events(AttemptStarted)]
-    issued = [f"{event.assignment.assignment_id}/a1" for event in await world.events(AssignmentIssued)]
+    issued = [f"{event.step.step_id}/a1" for event in await world.events(StepIssued)]
     issued += [event.attempt for event in await world.events(AttemptScheduled)]
     assert sorted(started) == sorted(issued)
 

@@ -103,8 +103,8 @@ async def test_a_secret_stays_redacted_and_the_difference_is_stated(open_world: 
 
 async def test_a_flow_that_has_changed_since_is_not_taken_for_what_was_sent(open_world: Any) -> None:
     class Changed(WorkOrderFlow):
-        def brief(self, run: Any, assignment: Any) -> dict[str, Any]:
-            return {**super().brief(run, assignment), "goal": "another goal"}
+        def brief(self, run: Any, step: Any) -> dict[str, Any]:
+            return {**super().brief(run, step), "goal": "another goal"}
 
     world = open_world(FakeModels(plan(ask("a", "measure", n=1)), work="It measures 10."), [Bench().measure])
     await world.run()

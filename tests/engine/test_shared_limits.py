@@ -1,4 +1,4 @@
-"""Limits at once and rates of tools, models and assignments: they bind, waiting costs nothing, and the log says so."""
+"""Limits at once and rates of tools, models and steps: they bind, waiting costs nothing, and the log says so."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_a_call_that_waits_has_not_begun(store: Any, open_world: Any):
     [
         (ToolCallBegan, 4, Concurrency()),
         (ModelCallBegan, 1, Concurrency(models={"fake": 1})),
-        (AttemptStarted, 1, Concurrency(assignments=(SharedLimit(scope="the key `k`", most=1),))),
+        (AttemptStarted, 1, Concurrency(steps=(SharedLimit(scope="the key `k`", most=1),))),
     ],
 )
 async def test_the_run_of_the_highest_priority_gets_the_next_place(
@@ -255,10 +255,10 @@ async def test_calls_of_a_model_are_never_more_at_once_than_the_project_allows(s
 
 
 @pytest.mark.slow
-async def test_assignments_of_a_key_are_never_more_at_once_than_it_allows(store: Any, open_world: Any):
+async def test_steps_of_a_key_are_never_more_at_once_than_it_allows(store: Any, open_world: Any):
     """Those of several runs together, and each within its own limit of workers."""
     counted = Counted(0.005)
-    shared = Concurrency(assignments=(SharedLimit(scope="the key `k`", most=3), SharedLimit(scope="all", most=50)))
+    shared = Concurrency(steps=(SharedLimit(scope="the key `k`", most=3), SharedLimit(scope="all", most=50)))
     world: World = open_world(
         counting(15), [counted.tool], clock=SystemClock(), store=store, concurrency=shared, limits=Limits(max_workers=2)
     )

@@ -72,7 +72,7 @@ async def test_a_worker_is_shown_the_answer_of_another_as_it_is(open_world: Any,
         return f"shown: {said[-1]}" if said else calls(("survey", {}))
 
     state = await open_world(FakeModels(plan(ask("a")), work=work), [survey]).run()
-    said = state.assignments["wo-001.0"].data.summary.removeprefix("shown: ")
+    said = state.steps["wo-001.0"].data.summary.removeprefix("shown: ")
 
     assert json.loads(said) == ({"summary": "seven hills"} if ok else {"isError": True, "message": "there is fog"})
 

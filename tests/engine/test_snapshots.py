@@ -30,7 +30,7 @@ def test_a_state_read_back_from_json_is_the_same_state_and_wants_the_same(histor
     assert differences(again, history.state) == {}
     assert due(again) == due(history.state)
     assert [*history.policy.next(again)] == [*history.policy.next(history.state)]
-    for kind in ("ready", "live", "parked", "unsettled", "assignments", "orders"):
+    for kind in ("ready", "live", "parked", "unsettled", "steps", "orders"):
         assert list(getattr(again, kind)) == list(getattr(history.state, kind)), f"{kind} are in another order"
 
 

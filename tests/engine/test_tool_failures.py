@@ -31,7 +31,7 @@ GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
 
 
 def failure_of(state: Any, key: str = "wo-001.0") -> Any:
-    return state.assignments[key].failure
+    return state.steps[key].failure
 
 
 async def test_a_tool_that_never_answers_is_timed_out_and_holds_up_nobody(open_world: Any):
@@ -44,7 +44,7 @@ async def test_a_tool_that_never_answers_is_timed_out_and_holds_up_nobody(open_w
     assert bench.counts["hanging"] == 2
     assert (failure_of(state).type, failure_of(state).class_) == ("timeout", "transient")
     assert "0.02 s" in failure_of(state).message
-    assert state.assignments["wo-001.1"].accepted
+    assert state.steps["wo-001.1"].accepted
 
 
 async def test_a_blocking_tool_that_never_answers_is_abandoned_and_holds_up_nobody(open_world: Any):
@@ -66,7 +66,7 @@ async def test_a_blocking_tool_that_never_answers_is_abandoned_and_holds_up_nobo
 
     assert state.status is RunStatus.PARTIAL
     assert [failure_of(state, f"wo-001.{n}").type for n in range(5)] == ["timeout"] * 5
-    assert state.assignments["wo-001.5"].accepted
+    assert state.steps["wo-001.5"].accepted
 
 
 async def test_more_hanging_tools_than_threads_starve_nobody(open_world: Any):
@@ -91,7 +91,7 @@ async def test_more_hanging_tools_than_threads_starve_nobody(open_world: Any):
     finally:
         never.set()
 
-    assert state.assignments["wo-001.40"].accepted
+    assert state.steps["wo-001.40"].accepted
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ async def test_a_blocking_tool_does_not_block_the_loop(open_world: Any):
     world = open_world(FakeModels(plan(ask("a", "first", n=1), ask("b", "second", n=1))), [first, second])
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].data.raw == "met"
+    assert state.steps["wo-001.0"].data.raw == "met"
 
 
 async def test_a_failure_in_passing_is_tried_again_with_growing_delays(open_world: Any):
@@ -246,7 +246,7 @@ async def test_whatever_a_tool_raises_is_the_failure_of_its_own_subtask(
     state = await world.run()
 
     assert state.finished.failure is None, "it took the whole run with it"
-    assert state.assignments["wo-001.1"].accepted
+    assert state.steps["wo-001.1"].accepted
     (returned,) = [event for event in await world.events(ToolCallReturned) if not event.ok]
     expected = "exception" if isinstance(error, StopAsyncIteration | StopIteration) else type_
     assert (returned.failure.type, returned.failure.class_) == (expected, class_)
@@ -296,7 +296,7 @@ async def test_a_tool_may_return_dates_and_models_which_are_kept_as_json(open_wo
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert state.assignments["wo-001.0"].data.raw == {"on": "2025-12-16", "both": [1, 2]}
+    assert state.steps["wo-001.0"].data.raw == {"on": "2025-12-16", "both": [1, 2]}
 
 
 async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):
@@ -342,7 +342,7 @@ async def test_an_attempt_has_a_time_limit_of_its_own(open_world: Any):
 
     assert bench.counts["hanging"] == 2
     assert "no result within 0.03 s" in failure_of(state).message
-    assert state.assignments["wo-001.1"].accepted
+    assert state.steps["wo-001.1"].accepted
 
 
 async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_again(open_world: Any):

@@ -53,7 +53,7 @@ async def test_what_a_tool_returns_is_for_everybody_what_the_log_says(open_world
 
     (call,) = await world.events(ToolCallReturned)
     assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
-    assert state.assignments["wo-001.0"].data.raw == call.raw
+    assert state.steps["wo-001.0"].data.raw == call.raw
 
 
 async def test_an_irreversible_call_whose_answer_cannot_be_stored_failed_and_is_not_made_again(open_world: Any):
@@ -70,8 +70,8 @@ async def test_an_irreversible_call_whose_answer_cannot_be_stored_failed_and_is_
 
     assert made == [1]
     assert not state.approvals
-    assert state.assignments["wo-001.0"].failure.type == "unreadable_result"
-    assert state.assignments["wo-001.0"].acted
+    assert state.steps["wo-001.0"].failure.type == "unreadable_result"
+    assert state.steps["wo-001.0"].acted
 
 
 async def test_what_a_tool_raises_is_cut_to_a_length_that_can_be_read(open_world: Any):

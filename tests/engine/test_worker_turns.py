@@ -39,7 +39,7 @@ async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):
 
     assert asked(world.models) == {"plan": 1, "work": 0, "review": 1, "compose": 0}
     assert bench.made == [("look", 1)]
-    assert state.assignments["wo-001.0"].data.summary == "saw 1"
+    assert state.steps["wo-001.0"].data.summary == "saw 1"
     assert state.finished.answer == "saw 1"
     assert [(source.title, source.url) for source in state.finished.sources] == [("page 1", "https://example.org/1")]
 
@@ -52,8 +52,8 @@ async def test_a_tool_that_only_gives_data_costs_one_model_call(open_world: Any)
 
     assert asked(models)["work"] == 1
     assert bench.made == [("measure", 2)]
-    assert state.assignments["wo-001.0"].data.summary == "It measures 20."
-    assert state.assignments["wo-001.0"].data.raw == {"value": 20}
+    assert state.steps["wo-001.0"].data.summary == "It measures 20."
+    assert state.steps["wo-001.0"].data.raw == {"value": 20}
     (told,) = [message for message in models.requests("work")[0].messages if isinstance(message, ToolMessage)]
     assert json.loads(told.content) == {"raw": {"value": 20}}
 
@@ -65,7 +65,7 @@ async def test_an_expected_output_is_asked_of_a_model_even_when_the_tool_has_wor
 
     assert asked(models)["work"] == 1
     assert models.facts("work")[0]["subtask"]["expected_output"] == "in French"
-    assert state.assignments["wo-001.0"].data.summary == "vu 1"
+    assert state.steps["wo-001.0"].data.summary == "vu 1"
 
 
 async def test_every_call_of_a_reply_is_made_in_parallel_and_answered_in_its_order(open_world: Any):
@@ -82,8 +82,8 @@ async def test_every_call_of_a_reply_is_made_in_parallel_and_answered_in_its_ord
     assert [message.call_id for message in answered] == ["call_0", "call_1", "call_2"]
     assert [message.name for message in answered] == ["look", "measure", "look"]
     assert ["saw 3" in answered[0].content, "10" in answered[1].content, "saw 2" in answered[2].content] == [True] * 3
-    assert state.assignments["wo-001.0"].data.summary == "all seen"
-    assert state.assignments["wo-001.0"].data.raw == {
+    assert state.steps["wo-001.0"].data.summary == "all seen"
+    assert state.steps["wo-001.0"].data.raw == {
         "wo-001.0/t1/c0": {"n": 3},
         "wo-001.0/t1/c1": {"value": 10},
         "wo-001.0/t1/c2": {"n": 2},
@@ -143,7 +143,7 @@ async def test_one_bad_call_does_not_keep_its_neighbours_from_being_made(open_wo
     state = await world.run()
 
     assert bench.made == [("look", 1)]
-    assert state.assignments["wo-001.0"].data.summary == "one of three"
+    assert state.steps["wo-001.0"].data.summary == "one of three"
 
 
 async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_than_its_subtask_names(open_world: Any):
@@ -174,7 +174,7 @@ async def test_arguments_that_are_missing_are_filled_in_by_the_model_from_what_i
 
     assert bench.made == [("look", 4), ("measure", 4)]
     assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}, "sample": False}}
-    assert state.assignments["wo-001.1"].data.summary == "It measures 40."
+    assert state.steps["wo-001.1"].data.summary == "It measures 40."
 
 
 async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_world: Any):
@@ -200,7 +200,7 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
     world = open_world(models, [bench.look, bench.measure])
     state = await world.run()
 
-    failed = state.assignments["wo-001.1"]
+    failed = state.steps["wo-001.1"]
     assert (failed.failure.type, failed.failure.class_) == ("unproven", "invalid")
     assert "measure" in state.finished.gaps[0].reason
     assert bench.counts["measure"] == 0
@@ -231,7 +231,7 @@ async def test_a_worker_gives_up_with_a_reason_and_nothing_else_of_that_reply_is
     state = await world.run()
 
     assert bench.made == []
-    assert state.assignments["wo-001.0"].failure.message == "it is too dark"
+    assert state.steps["wo-001.0"].failure.message == "it is too dark"
     assert "it is too dark" in state.finished.gaps[0].reason
 
 
@@ -241,7 +241,7 @@ async def test_a_worker_that_gives_up_after_a_failed_call_fails_for_that_calls_r
     world = open_world(models, [bench.broken(refusal("there is no page 7"))])
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].failure.message == "there is no page 7"
+    assert state.steps["wo-001.0"].failure.message == "there is no page 7"
 
 
 async def test_a_worker_that_never_comes_to_an_end_is_stopped_after_its_turns(open_world: Any):
@@ -251,7 +251,7 @@ async def test_a_worker_that_never_comes_to_an_end_is_stopped_after_its_turns(op
     state = await world.run()
 
     assert asked(models)["work"] == 3
-    assert (state.finished.gaps[0].class_, state.assignments["wo-001.0"].failure.type) == ("exhausted", "max_turns")
+    assert (state.finished.gaps[0].class_, state.steps["wo-001.0"].failure.type) == ("exhausted", "max_turns")
 
 
 async def test_a_worker_that_repeats_a_call_is_told_and_then_stopped(open_world: Any):
@@ -266,7 +266,7 @@ async def test_a_worker_that_repeats_a_call_is_told_and_then_stopped(open_world:
     assert [json.loads(message.content).get("raw") for message in told] == [{"value": 10}, {"value": 10}, None]
     assert json.loads(told[-1].content)["isError"]
     (gap,) = state.finished.gaps
-    assert (gap.class_, state.assignments["wo-001.0"].failure.type) == ("exhausted", "repeated_call")
+    assert (gap.class_, state.steps["wo-001.0"].failure.type) == ("exhausted", "repeated_call")
     assert "measure(n=1)" in gap.reason
 
 
@@ -277,7 +277,7 @@ async def test_a_worker_that_takes_the_hint_ends_well(open_world: Any):
     state = await open_world(models, [bench.measure]).run()
 
     assert bench.made == [("measure", 1)] * 2, "the first call is the one that the subtask orders"
-    assert (state.status, state.assignments["wo-001.0"].data.summary) == (RunStatus.SUCCEEDED, "It measures 10.")
+    assert (state.status, state.steps["wo-001.0"].data.summary) == (RunStatus.SUCCEEDED, "It measures 10.")
 
 
 async def test_a_call_that_fails_in_the_same_way_is_not_repeated_and_its_error_is_the_reason(open_world: Any):
@@ -304,7 +304,7 @@ async def test_a_tool_whose_result_changes_may_be_called_again_and_again(open_wo
     state = await open_world(models, [job]).run()
 
     assert left == [0]
-    assert state.assignments["wo-001.0"].data.summary == "The job is done."
+    assert state.steps["wo-001.0"].data.summary == "The job is done."
 
 
 async def test_a_person_is_not_asked_again_about_a_call_whose_result_does_not_change(open_world: Any):
@@ -325,7 +325,7 @@ async def test_a_person_is_not_asked_again_about_a_call_whose_result_does_not_ch
     state = await world.take_over("run_1")
 
     assert bench.made == [("peek", 1)] * 2
-    assert state.assignments["wo-001.0"].failure.type == "repeated_call"
+    assert state.steps["wo-001.0"].failure.type == "repeated_call"
 
 
 async def test_a_call_of_turn_two_has_the_key_of_turn_two(open_world: Any):
@@ -358,9 +358,9 @@ async def test_a_subtasks_own_conditions_decide_whether_its_result_counts(
     world = open_world(models, [Bench().measure], limits=Limits(max_repairs=0))
     state = await world.run()
 
-    assert (state.assignments["wo-001.0"].status == "completed") == met
+    assert (state.steps["wo-001.0"].status == "completed") == met
     if not met:
-        assert state.assignments["wo-001.0"].failure.type == "unmet_check"
+        assert state.steps["wo-001.0"].failure.type == "unmet_check"
 
 
 async def test_a_result_that_does_not_meet_its_conditions_is_done_again_with_the_reason(open_world: Any):
@@ -406,7 +406,7 @@ async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_l
     world = open_world(FakeModels(plan(ask("a", "measure", n=1)), work=too_long), [bench.measure])
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE
+    assert state.steps["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE
     assert await world.events(ConversationCompacted) == []
     assert bench.counts["measure"] == 1
 
@@ -467,7 +467,7 @@ async def test_turns_that_bring_nothing_new_end_the_attempt(open_world: Any):
     state = await world.run()
 
     assert asked(models)["work"] == 5, "two turns, and three that repeat them"
-    failure = state.assignments["wo-001.0"].failure
+    failure = state.steps["wo-001.0"].failure
     assert (failure.type, failure.class_) == ("no_progress", "exhausted")
 
 
@@ -476,7 +476,7 @@ async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):
     models = FakeModels(plan(ask("a", None)), work=[*turns, "all measured"])
     state = await open_world(models, [Bench().measure], limits=Limits(max_turns=50)).run()
 
-    assert state.assignments["wo-001.0"].data.summary == "all measured"
+    assert state.steps["wo-001.0"].data.summary == "all measured"
 
 
 @pytest.mark.parametrize("effect", ["polling", "once"])
@@ -494,7 +494,7 @@ async def test_turns_that_poll_or_act_are_progress(open_world: Any, effect: str)
     world = open_world(models, [beat], limits=Limits(max_turns=50))
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].data.summary == "enough"
+    assert state.steps["wo-001.0"].data.summary == "enough"
     assert len(made) == 6
 
 
@@ -509,5 +509,5 @@ async def test_a_worker_is_stopped_although_every_turn_parks_it(open_world: Any)
     world = open_world(models, [todos, bench.look], limits=Limits(max_turns=50))
     state = await world.run()
 
-    assert state.assignments["wo-001.0"].failure.class_ == "exhausted"
+    assert state.steps["wo-001.0"].failure.class_ == "exhausted"
     assert asked(models)["work"] == 4

@@ -17,7 +17,7 @@ import pytest
 
 from leadhand.app.toolsets import toolbox
 from leadhand.core.run import Role, RunStatus
-from leadhand.flows import AssignmentView
+from leadhand.flows import StepView
 from leadhand.testing.flow_contract import FlowContract
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -42,7 +42,7 @@ class TestCompareWeather(FlowContract):
     request = "Paris, Nice"
     tools = toolbox(None).specs()
 
-    def reply(self, assignment: AssignmentView, role: Role) -> str:
+    def reply(self, step: StepView, role: Role) -> str:
         return "up to 12 °C"
 
     @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ class TestTranslate(FlowContract):
     request = "Good morning"
     options = {"languages": ["French", "Dutch"]}
 
-    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
         return {"text": "Bonjour", "changed": True} if role.name == "checker" else "Bon jour"
 
 
@@ -95,7 +95,7 @@ def test_a_flow_of_a_file_runs_from_the_command_line_with_its_options(tmp_path: 
     assert document["status"] == RunStatus.SUCCEEDED
     assert document["flow"] == "translate"
     assert [line.split(":")[0] for line in document["answer"].splitlines()] == ["French", "Dutch"]
-    evidence = [event["refs"]["assignment"] for event in document["context_store"]["events"]]
+    evidence = [event["refs"]["step"] for event in document["context_store"]["events"]]
     assert evidence == ["check-to-0", "check-to-1"], "every result that counts is evidence of its own"
 
 

@@ -181,7 +181,7 @@ async def test_a_slow_worker_is_not_run_twice(open_world: Any):
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(
-        lambda state: sum(subtask.data is not None for subtask in state.assignments.values() if subtask.counts) == 9
+        lambda state: sum(subtask.data is not None for subtask in state.steps.values() if subtask.counts) == 9
     )
     world.clock.advance(600)
     for _ in range(20):
@@ -202,7 +202,7 @@ async def test_a_review_in_words_is_no_verdict(open_world: Any):
     state = await world.run()
 
     assert state.status is RunStatus.PARTIAL
-    assert not state.assignments["wo-001.0"].accepted
+    assert not state.steps["wo-001.0"].accepted
 
 
 async def test_what_a_tool_says_is_data_and_changes_no_status(open_world: Any):

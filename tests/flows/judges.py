@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.conversation import ModelRequest
 from leadhand.core.run import RunDefinition
-from leadhand.flows import AssignmentView
+from leadhand.flows import StepView
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
 from leadhand.verify.roles import judging_roles
 
@@ -43,20 +43,20 @@ def judging(definition: RunDefinition) -> RunDefinition:
     return definition.evolve(check="judge", judging=judging_roles("judge", (), verifier=False))
 
 
-def contradicting(assignment: AssignmentView, n: int, wrong: Wrong) -> dict[str, Any]:
-    """Return the reply of a judge that contradicts the claim ``n`` if it is among those of an assignment."""
-    verdicts = {str(each): "contradicted" if each == n else "confirmed" for each in assignment.input["claims"]}
+def contradicting(step: StepView, n: int, wrong: Wrong) -> dict[str, Any]:
+    """Return the reply of a judge that contradicts the claim ``n`` if it is among those of a step."""
+    verdicts = {str(each): "contradicted" if each == n else "confirmed" for each in step.input["claims"]}
     return {
         "verdicts": verdicts,
         "doubts": [{"claim": n, "part": wrong.words, "evidence": wrong.key, "quote": wrong.quote}],
     }
 
 
-def assignment_of(request: ModelRequest) -> str:
-    """Return the assignment that a request belongs to."""
+def step_of(request: ModelRequest) -> str:
+    """Return the step that a request belongs to."""
     return request.key.split("/")[1]
 
 
 def briefs(scripted: ScriptedModel, name: str) -> list[dict[str, Any]]:
-    """Return the briefs of a role, or of an assignment, in the order of the requests."""
-    return [brief_of(each) for each in scripted.requests if name in (each.role, assignment_of(each))]
+    """Return the briefs of a role, or of a step, in the order of the requests."""
+    return [brief_of(each) for each in scripted.requests if name in (each.role, step_of(each))]

@@ -53,31 +53,31 @@ class Script(History):
         if subtasks or cannot:
             self.think("plan", {"goal": "all of it", "subtasks": list(subtasks), "cannot": list(cannot)})
 
-    def attempt(self, assignment: str) -> AttemptState:
-        """The attempt at an assignment that is under way."""
-        return next(attempt for attempt in self.live if attempt.attempt.rpartition("/a")[0] == assignment)
+    def attempt(self, step: str) -> AttemptState:
+        """The attempt at a step that is under way."""
+        return next(attempt for attempt in self.live if attempt.attempt.rpartition("/a")[0] == step)
 
     @property
     def under_way(self) -> list[str]:
         """What is being worked on or thought about."""
         return [attempt.attempt.rpartition("/a")[0] for attempt in self.live]
 
-    def think(self, assignment: str, value: Any = None, text: str = "") -> None:
+    def think(self, step: str, value: Any = None, text: str = "") -> None:
         """A thought comes back."""
-        self.thinks(self.attempt(assignment), value, text or "the answer")
+        self.thinks(self.attempt(step), value, text or "the answer")
         self.decide_all()
 
-    def think_fails(self, assignment: str, class_: str = "unavailable") -> None:
+    def think_fails(self, step: str, class_: str = "unavailable") -> None:
         """A thought cannot be had, however often it is tried."""
-        while assignment in self.under_way:
-            self.fails(self.attempt(assignment), FailureClass(class_), "http_401")
+        while step in self.under_way:
+            self.fails(self.attempt(step), FailureClass(class_), "http_401")
             self.decide_all()
 
-    def unusable(self, assignment: str, message: str) -> None:
+    def unusable(self, step: str, message: str) -> None:
         """What a thought answers cannot be used, however often it is asked for."""
-        while assignment in self.under_way:
+        while step in self.under_way:
             failure = Failure.of(message, "malformed_answer", FailureClass.INVALID)
-            self.returns(self.attempt(assignment), WorkResult.failed("thought", failure))
+            self.returns(self.attempt(step), WorkResult.failed("thought", failure))
             self.decide_all()
 
     def done(self, *keys: str) -> None:
@@ -121,9 +121,9 @@ class Script(History):
         (name,) = (name for name in self.under_way if name.startswith("review-"))
         self.think(name, {"verdicts": verdicts, "complete": complete, **more})
 
-    def facts(self, assignment: str) -> dict[str, Any]:
-        """What the worker of an assignment is told."""
-        return self.policy.brief(self.state, self.state.assignments[assignment])
+    def facts(self, step: str) -> dict[str, Any]:
+        """What the worker of a step is told."""
+        return self.policy.brief(self.state, self.state.steps[step])
 
     @property
     def finished(self) -> ev.RunFinished:

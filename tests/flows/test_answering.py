@@ -41,8 +41,8 @@ def test_the_composers_call_may_use_what_was_held_back_and_is_streamed_as_a_draf
     script.done("wo-001.0")
     script.reviewed(accept("wo-001.0"))
 
-    assert script.state.assignments["compose"].assignment.answers
-    assert not script.state.assignments["review-wo-001-0"].assignment.answers
+    assert script.state.steps["compose"].step.answers
+    assert not script.state.steps["review-wo-001-0"].step.answers
 
 
 def test_an_answer_is_delivered_as_it_was_written_whatever_it_says():
@@ -80,7 +80,7 @@ def test_when_everything_fails_nothing_is_composed_and_every_gap_is_named(*, rev
 
     assert (script.finished.status, script.finished.answer) == (RunStatus.FAILED, "")
     assert [gap.name for gap in script.finished.gaps] == ["a", "b"]
-    assert "compose" not in script.state.assignments
+    assert "compose" not in script.state.steps
 
 
 def test_without_a_review_results_are_shown_as_not_evaluated_and_the_run_is_partial():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.judges import Wrong, assignment_of, briefs, judge
+from flows.judges import Wrong, briefs, judge, step_of
 from flows.scripts import Script, accept, look
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
@@ -171,7 +171,7 @@ async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(t
     judging = judge(WRONG, missing=(ROME,))
 
     def reply(request: ModelRequest) -> Any:
-        return judging(request) if request.role == "judge" else said.get(assignment_of(request), BOTH)
+        return judging(request) if request.role == "judge" else said.get(step_of(request), BOTH)
 
     async with Leadhand(home=tmp_path, models=ScriptedModel(reply), tools=[measure], check="judge") as lead:
         whole = await lead.run(REQUEST)

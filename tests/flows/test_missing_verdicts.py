@@ -24,7 +24,7 @@ def reviewed(count: int, *left_out: int, **more: Any) -> tuple[Script, list[str]
 
 
 def verdicts(script: Script) -> dict[str, bool]:
-    return {key: each.accepted for key, each in script.state.assignments.items() if each.order}
+    return {key: each.accepted for key, each in script.state.steps.items() if each.order}
 
 
 def test_what_a_review_left_out_is_reviewed_by_itself_and_the_answer_that_it_wrote_is_released():
@@ -40,7 +40,7 @@ def test_what_a_review_left_out_is_reviewed_by_itself_and_the_answer_that_it_wro
     assert all(verdicts(script).values())
     assert script.finished.status is RunStatus.SUCCEEDED
     assert script.finished.answer == said
-    assert "compose" not in script.state.assignments
+    assert "compose" not in script.state.steps
 
 
 def test_an_answer_is_not_released_if_the_second_review_rejects_what_the_first_left_out():
@@ -53,7 +53,7 @@ def test_no_draft_is_shown_of_an_answer_whose_review_lacks_a_verdict():
     script = Script(*(judged(f"s{number}", number) for number in range(2)))
     keys = script.under_way
     script.done(*keys)
-    may_show = draft(script.state, script.state.assignments["review-wo-001-0"].assignment)
+    may_show = draft(script.state, script.state.steps["review-wo-001-0"].step)
     assert may_show is not None
     assert may_show({"verdicts": accept(*keys)})
     assert not may_show({"verdicts": accept(keys[0])})
@@ -73,7 +73,7 @@ def test_only_what_is_left_out_twice_is_not_evaluated(again: str):
     script.think("compose")
     gaps = script.finished.gaps
     assert script.finished.status is RunStatus.PARTIAL
-    assert [(gap.assignment, gap.class_) for gap in gaps] == [(key, FailureClass.INSUFFICIENT) for key in left]
+    assert [(gap.step, gap.class_) for gap in gaps] == [(key, FailureClass.INSUFFICIENT) for key in left]
     assert not any(key in gap.reason for gap in gaps for key in keys), "the words for the model are shown to people"
     order = script.state.orders["wo-001"]
     assert order.review is not None
@@ -113,7 +113,7 @@ def test_a_large_order_is_reviewed_again_only_where_a_shard_left_something_out()
 def test_a_review_that_has_to_be_corrected_is_told_what_it_left_out_too():
     script = Script(judged("a"), judged("b", 2))
     script.done("wo-001.0", "wo-001.1")
-    review = script.state.assignments["review-wo-001-0"].assignment
+    review = script.state.steps["review-wo-001-0"].step
     for given, left_out in ((["wo-001.0", "wo-009.0"], ["wo-001.1"]), (["wo-009.0"], ["wo-001.0", "wo-001.1"])):
         *missing, odd = output_problems(script.state, review, {"verdicts": accept(*given), "complete": True})
         assert [problem.split()[-1] for problem in missing] == left_out

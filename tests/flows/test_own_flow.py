@@ -15,7 +15,7 @@ from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, VerdictKind, WorkResult
-from leadhand.flows import Assign, AssignmentView, Finish, Flow, Judge, Outcome, Result, Review, Role, RunView, Verdict
+from leadhand.flows import Assign, Finish, Flow, Judge, Outcome, Result, Review, Role, RunView, StepView, Verdict
 
 
 class Translate(Flow):
@@ -31,7 +31,7 @@ class Translate(Flow):
         return [Role(name="translator", instructions="Translate.", counts=True, tools=("look",))]
 
     def next(self, run: RunView[Options]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [
                 Assign(
                     id=f"to-{n}",
@@ -87,7 +87,7 @@ def half_done() -> Run:
 # --- what it comes to ------------------------------------------------------------------------------------------------
 
 
-def test_a_flow_hands_out_its_assignments_at_once_and_ends_with_its_answer():
+def test_a_flow_hands_out_its_steps_at_once_and_ends_with_its_answer():
     run = Run(Translate(), languages=["French", "Dutch"])
     assert run.under_way == ["to-0", "to-1"]
     assert run.facts("to-1") == {"text": "Good morning", "language": "Dutch"}
@@ -100,20 +100,20 @@ def test_a_flow_hands_out_its_assignments_at_once_and_ends_with_its_answer():
     assert (run.finished.gaps, run.finished.failure) == ((), None)
 
 
-def test_a_failed_assignment_that_counts_is_a_gap_by_itself_with_class_cause_and_next_step():
+def test_a_failed_step_that_counts_is_a_gap_by_itself_with_class_cause_and_next_step():
     run = half_done()
 
     assert run.finished.answer == "French: Bonjour"
     (gap,) = run.finished.gaps
-    assert (gap.assignment, gap.name, gap.class_) == ("to-1", "German", FailureClass.UNAVAILABLE)
+    assert (gap.step, gap.name, gap.class_) == ("to-1", "German", FailureClass.UNAVAILABLE)
     assert (gap.work_order_id, gap.subtask_index) == (None, None)
-    failure = run.state.assignments["to-1"].failure
+    failure = run.state.steps["to-1"].failure
     assert failure is not None
     assert gap.reason == failure.message
     assert gap.next_action
 
 
-def test_a_run_whose_assignments_all_fail_has_failed():
+def test_a_run_whose_steps_all_fail_has_failed():
     run = Run(Translate())
     run.failed("to-0")
     run.failed("to-1")
@@ -122,7 +122,7 @@ def test_a_run_whose_assignments_all_fail_has_failed():
     assert [gap.name for gap in run.finished.gaps] == ["French", "German"]
 
 
-def test_a_flow_may_do_without_an_assignment_that_failed():
+def test_a_flow_may_do_without_a_step_that_failed():
     class AnyLanguage(Translate):
         def outcome(self, run: RunView[Any]) -> Outcome:
             return super().outcome(run)._replace(waived=[each.id for each in run.of("translator") if each.failed])
@@ -186,7 +186,7 @@ def test_without_an_outcome_of_its_own_the_answer_is_every_result_that_counts():
 
 
 @pytest.mark.parametrize("keys", [("to-1",), ()], ids=["named", "everything that failed"])
-def test_a_retry_after_the_end_does_a_failed_assignment_again_under_its_own_id(keys: tuple[str, ...]):
+def test_a_retry_after_the_end_does_a_failed_step_again_under_its_own_id(keys: tuple[str, ...]):
     run = half_done()
     run.asked(ev.RetryRequested(by="me", subtasks=keys))
 
@@ -200,10 +200,10 @@ def test_a_retry_after_the_end_does_a_failed_assignment_again_under_its_own_id(k
     assert run.finished.answer == "French: Bonjour\nGerman: Guten Morgen"
     assert (run.finished.number, run.finished.gaps) == (2, ())
     assert [answer.status for answer in run.state.answers] == [RunStatus.PARTIAL]
-    assert list(run.state.assignments) == ["to-0", "to-1"]
+    assert list(run.state.steps) == ["to-0", "to-1"]
 
 
-def test_a_retry_may_change_the_input_of_an_assignment():
+def test_a_retry_may_change_the_input_of_a_step():
     run = half_done()
     run.asked(ev.RetryRequested(by="me", subtasks=("to-1",), args={"text": "Good evening", "language": "German"}))
 
@@ -240,27 +240,27 @@ def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_ov
     assert (run.finished.number, run.finished.status) == (1, RunStatus.PARTIAL)
 
 
-def test_a_failed_assignment_that_a_person_skips_is_a_gap_that_says_so():
+def test_a_failed_step_that_a_person_skips_is_a_gap_that_says_so():
     run = half_done()
     run.asked(ev.SkipRequested(by="Ann", subtask="to-1", reason="nobody reads it"))
 
     assert (run.finished.number, run.finished.status) == (2, RunStatus.PARTIAL)
     (gap,) = run.finished.gaps
-    assert (gap.assignment, gap.class_) == ("to-1", FailureClass.REJECTED)
+    assert (gap.step, gap.class_) == ("to-1", FailureClass.REJECTED)
     assert "Ann" in gap.reason
     assert gap.reason.endswith("nobody reads it")
 
 
-def test_a_failed_assignment_is_completed_by_the_result_that_a_person_supplies():
+def test_a_failed_step_is_completed_by_the_result_that_a_person_supplies():
     run = half_done()
     run.asked(ev.ResultSupplied(by="Ann", subtask="to-1", summary="Guten Morgen", raw={"n": 1}))
 
     assert (run.finished.number, run.finished.status) == (2, RunStatus.SUCCEEDED)
     assert run.finished.answer == "French: Bonjour\nGerman: Guten Morgen"
-    assert run.state.assignments["to-1"].by == "Ann"
+    assert run.state.steps["to-1"].by == "Ann"
 
 
-def test_an_assignment_that_waits_may_be_skipped_and_supplied_while_the_run_is_under_way():
+def test_a_step_that_waits_may_be_skipped_and_supplied_while_the_run_is_under_way():
     run = Run(Translate())
     run.park("to-0")
     run.park("to-1")
@@ -282,22 +282,22 @@ class Chain(Flow):
         return [Role(name="researcher", counts=True), Role(name="writer", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             yield Assign(id="notes", role="researcher", input={"topic": run.request})
             yield Assign(id="text", role="writer", needs=["notes"])
         elif not run.open:
             yield Finish()
 
-    def facts(self, run: RunView[Any], assignment: AssignmentView) -> Mapping[str, Any]:
-        return {"style": "short"} if assignment.role == "writer" else {}
+    def facts(self, run: RunView[Any], step: StepView) -> Mapping[str, Any]:
+        return {"style": "short"} if step.role == "writer" else {}
 
-    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
-        if assignment.id == "text" and run.assignments["notes"].text not in result.text:
+    def problems(self, run: RunView[Any], step: StepView, result: Result) -> Sequence[str]:
+        if step.id == "text" and run.steps["notes"].text not in result.text:
             return ["no notes"]
         return []
 
 
-def test_an_assignment_starts_when_what_it_needs_is_there_and_is_told_of_it():
+def test_a_step_starts_when_what_it_needs_is_there_and_is_told_of_it():
     run = Run(Chain())
     assert run.under_way == ["notes"]
     assert run.facts("notes") == {"topic": "Good morning"}
@@ -322,10 +322,10 @@ def test_a_result_that_its_flow_finds_wrong_is_asked_for_again_and_the_worker_is
 
 
 @pytest.mark.parametrize("supplied", [False, True])
-def test_what_needs_a_failed_assignment_is_given_up_and_goes_on_with_it(*, supplied: bool):
+def test_what_needs_a_failed_step_is_given_up_and_goes_on_with_it(*, supplied: bool):
     run = Run(Chain())
     run.failed("notes")
-    assert [(gap.assignment, gap.class_) for gap in run.finished.gaps] == [
+    assert [(gap.step, gap.class_) for gap in run.finished.gaps] == [
         ("notes", FailureClass.UNAVAILABLE),
         ("text", FailureClass.BLOCKED),
     ]
@@ -355,14 +355,14 @@ class Judged(Flow):
         return [Role(name="writer", counts=True), Role(name="critic", output={"type": "object"}, loop="reply")]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id="draft", role="writer")]
         if run.open:
             return []
         critiques = run.of("critic")
         if critiques and critiques[-1].ok:
             wanted = critiques[-1].value["verdict"]
-            verdict = run.assignments["draft"].verdict
+            verdict = run.steps["draft"].verdict
             if verdict is None or verdict.verdict != wanted:
                 said = Verdict(subtask="draft", verdict=VerdictKind(wanted), reason="so it seems")
                 return [Judge(Review(verdicts=(said,), complete=wanted == "accept"))]
@@ -391,7 +391,7 @@ def test_a_result_counts_as_its_latest_verdict_says(verdicts: list[str], status:
     assert [event.review.verdicts[0].verdict for event in judged] == verdicts
     view = RunView(run.state, None)
     assert [each.id for each in view.judged] == ["draft"]
-    verdict = view.assignments["draft"].verdict
+    verdict = view.steps["draft"].verdict
     assert verdict is not None
     assert verdict.verdict == verdicts[-1]
     assert run.finished.status is status
@@ -400,7 +400,7 @@ def test_a_result_counts_as_its_latest_verdict_says(verdicts: list[str], status:
     else:
         assert "a text" not in run.finished.answer, "a result that was rejected is in the answer"
         (gap,) = run.finished.gaps
-        assert (gap.assignment, gap.class_, gap.reason) == ("draft", FailureClass.INSUFFICIENT, "so it seems")
+        assert (gap.step, gap.class_, gap.reason) == ("draft", FailureClass.INSUFFICIENT, "so it seems")
         assert gap.next_action
 
 
@@ -410,8 +410,8 @@ def test_a_verdict_on_what_failed_cannot_accept_it():
     accepted = Verdict(subtask="to-0", verdict=VerdictKind.ACCEPT)
     assert run.command(Judge(Review(verdicts=(accepted,), complete=True)))
 
-    assert not run.state.assignments["to-0"].accepted
-    assert run.state.assignments["to-0"].status == "failed"
+    assert not run.state.steps["to-0"].accepted
+    assert run.state.steps["to-0"].status == "failed"
 
 
 def test_what_is_under_way_or_unknown_cannot_be_judged_and_the_same_verdict_is_given_once():
@@ -431,10 +431,10 @@ def test_what_is_under_way_or_unknown_cannot_be_judged_and_the_same_verdict_is_g
 
 
 def broken(method: str, when: int = 0) -> Flow:
-    """The translating flow, with a method that raises once so many of its assignments are done."""
+    """The translating flow, with a method that raises once so many of its steps are done."""
 
     def raises(self: Any, run: RunView[Any], *more: Any) -> Any:
-        if sum(each.ok for each in run.assignments.values()) >= when:
+        if sum(each.ok for each in run.steps.values()) >= when:
             raise KeyError("text")
         return getattr(Translate, method)(self, run, *more)
 

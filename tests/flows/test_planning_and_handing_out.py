@@ -19,7 +19,7 @@ def test_a_run_begins_with_a_plan_and_nothing_else():
     brief = script.facts("plan")
     assert brief["request"] == script.state.definition.request
     assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
-    role = script.state.role(script.state.assignments["plan"].assignment.role)
+    role = script.state.role(script.state.steps["plan"].step.role)
     assert role is not None
     assert role.name == "plan"
     assert role.output == Plan.model_json_schema()
@@ -71,7 +71,7 @@ def test_what_needs_a_failed_subtask_is_given_up_at_once_and_siblings_are_not():
 
     assert script.under_way == ["wo-001.3"]
     for key, cause in (("wo-001.1", "wo-001.0"), ("wo-001.2", "wo-001.1")):
-        blocked = script.state.assignments[key]
+        blocked = script.state.steps[key]
         assert blocked.failure is not None
         assert blocked.failure.class_ is FailureClass.BLOCKED
         assert cause in blocked.failure.message
@@ -83,7 +83,7 @@ def test_two_subtasks_of_one_name_stay_two():
     script.done("wo-001.0")
     script.failed("wo-001.1")
 
-    one, other = (each for each in script.state.assignments.values() if each.order)
+    one, other = (each for each in script.state.steps.values() if each.order)
     assert (one.subtask.name, other.subtask.name) == ("same", "same")
     assert (one.status, other.status) == ("completed", "failed")
     assert not set(one.event_ids) & set(other.event_ids)
@@ -147,7 +147,7 @@ def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
 
     assert brief["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}}
     assert "needs" not in brief
-    assert tools_of(script.state, script.state.assignments["wo-001.0"].assignment) == {"look", "write", "send"}
+    assert tools_of(script.state, script.state.steps["wo-001.0"].step) == {"look", "write", "send"}
     assert '"b"' not in str(brief)
 
 

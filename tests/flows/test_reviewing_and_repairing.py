@@ -50,7 +50,7 @@ def test_results_whose_calls_workers_chose_are_short_and_reviewed_as_many_at_onc
     given = [script.facts(f"review-wo-001-{number}") for number in range(len(shards))]
     assert [len(facts["chosen"]) for facts in given] == shards
     assert not any(facts["subtasks"] for facts in given)
-    review = script.state.assignments["review-wo-001-0"].assignment
+    review = script.state.steps["review-wo-001-0"].step
     silent = {"verdicts": [], "complete": True}
     problems = output_problems(script.state, review, silent)
     assert [problem.split()[-1] for problem in problems] == keys[: shards[0]]
@@ -115,7 +115,7 @@ def test_when_all_is_there_review_and_answer_are_one_thought():
     script.reviewed(accept("wo-001.0"), answer="All is well [1].")
     assert script.finished.status is RunStatus.SUCCEEDED
     assert script.finished.answer == "All is well [1]."
-    assert "compose" not in script.state.assignments
+    assert "compose" not in script.state.steps
 
 
 def test_an_answer_written_with_a_review_is_released_only_if_all_was_accepted():
@@ -139,7 +139,7 @@ def test_an_answer_that_is_written_with_the_review_of_a_repair_order_is_used():
 
     script.reviewed(accept("wo-002.0"), answer="Both are well.")
     assert (script.finished.status, script.finished.answer) == (RunStatus.SUCCEEDED, "Both are well.")
-    assert not any(key.startswith("compose") for key in script.state.assignments)
+    assert not any(key.startswith("compose") for key in script.state.steps)
 
 
 def test_a_repair_order_holds_only_what_is_open_and_what_is_missing():
@@ -154,7 +154,7 @@ def test_a_repair_order_holds_only_what_is_open_and_what_is_missing():
     assert order is not None
     assert (order.order.work_order_id, order.order.repairs) == ("wo-002", "wo-001")
     assert script.under_way == ["wo-002.0", "wo-002.1"]
-    assert script.state.assignments["wo-001.1"].superseded_by == "wo-002.0"
+    assert script.state.steps["wo-001.1"].superseded_by == "wo-002.0"
 
 
 def test_accepted_results_are_pinned_and_passed_in_by_their_key():
@@ -213,7 +213,7 @@ def test_a_result_found_wanting_is_done_again_once_and_the_worker_is_told_why():
 
     script.done("wo-002.0")
     script.reviewed(retry("wo-002.0"))
-    assert [gap.assignment for gap in script.finished.gaps] == ["wo-002.0"]
+    assert [gap.step for gap in script.finished.gaps] == ["wo-002.0"]
 
 
 def test_a_replan_does_something_else_in_its_place():
@@ -269,7 +269,7 @@ def test_a_repair_is_left_out_when_what_it_needs_is_not_done_again(*, was_done: 
     script.reviewed(drop("wo-001.0") + retry("wo-001.1", "wo-001.2"))
 
     assert list(script.state.orders) == ["wo-001"], "an order was spent on what was blocked from the start"
-    assert [gap.assignment for gap in script.finished.gaps] == ["wo-001.0", "wo-001.1", "wo-001.2"]
+    assert [gap.step for gap in script.finished.gaps] == ["wo-001.0", "wo-001.1", "wo-001.2"]
 
 
 @pytest.mark.parametrize("needs", [["wo-001.0"], ["wo-001.1"]], ids=["itself", "what needs it"])
@@ -298,16 +298,16 @@ def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried
             script.done(script.under_way[0])
         else:
             script.failed(script.under_way[0], pick(["transient", "unavailable", "lost"]))
-    assignment = script.state.assignments[script.under_way[0]].assignment
-    review = moves.proposed_review(pick, script, assignment.input["covers"])
-    assume(not output_problems(script.state, assignment, review))
+    step = script.state.steps[script.under_way[0]].step
+    review = moves.proposed_review(pick, script, step.input["covers"])
+    assume(not output_problems(script.state, step, review))
     assert script.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
 
     repair = repair_order(script.state, script.state.orders["wo-001"])
 
     if repair is not None:
         script.write(*decide(script.state, do.IssueOrder(order=repair), script.now, script.policy))
-        again = [key for key in repair.subtask_keys() if script.state.assignments[key].subtask.repairs_subtask]
+        again = [key for key in repair.subtask_keys() if script.state.steps[key].subtask.repairs_subtask]
         assert not set(again) & set(script.state.blocked), "an order was spent on what was blocked from the start"
 
 

@@ -25,8 +25,8 @@ def order_of(count: int, *failed: int, late: int = 1) -> tuple[Script, list[str]
 
 def covers(script: Script) -> dict[str, list[str]]:
     """The subtasks of every review that was assigned, by its id."""
-    reviews = (each.assignment for each in script.state.assignments.values() if each.assignment.judges)
-    return {each.assignment_id: list(each.input["covers"]) for each in reviews}
+    reviews = (each.step for each in script.state.steps.values() if each.step.judges)
+    return {each.step_id: list(each.input["covers"]) for each in reviews}
 
 
 def verdicts(script: Script, review: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_full_shards_are_reviewed_while_the_last_subtask_runs_and_all_is_judged_
     for number in range(2):
         script.think(f"review-wo-001-{number}", verdicts(script, f"review-wo-001-{number}"))
     assert script.under_way == late
-    assert all(each.verdict is None for each in script.state.assignments.values()), "a verdict counts before the rest"
+    assert all(each.verdict is None for each in script.state.steps.values()), "a verdict counts before the rest"
 
     script.done(*late)
     assert script.under_way == ["review-wo-001-2"]
@@ -125,7 +125,7 @@ def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(re
     assert order.review is not None
     assert [each.subtask for each in order.review.verdicts] == keys, "each is judged once"
     assert len(covers(script)) == 4, "only the shard whose evidence changed is reviewed again"
-    assert {key for key in keys if not script.state.assignments[key].accepted} == (
+    assert {key for key in keys if not script.state.steps[key].accepted} == (
         {keys[3]} if request_.type == "skip_requested" else set()
     )
 
@@ -150,7 +150,7 @@ def test_whatever_order_subtasks_end_in_each_is_judged_once_by_no_more_reviews(d
         reviews = [name for name in script.under_way if name.startswith("review-")]
         if reviews and (not left or data.draw(st.booleans())):
             name = data.draw(st.sampled_from(reviews))
-            assert all(script.state.assignments[key].closed for key in covers(script)[name])
+            assert all(script.state.steps[key].closed for key in covers(script)[name])
             script.think(name, verdicts(script, name))
         else:
             take = len(left) if len(left) < 3 else data.draw(st.integers(1, len(left)))

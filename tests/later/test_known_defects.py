@@ -19,7 +19,7 @@ from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.flows import Assign, AssignmentView, Desk, Finish, Flow, Role, RunView
+from leadhand.flows import Assign, Desk, Finish, Flow, Role, RunView, StepView
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 
@@ -125,7 +125,7 @@ async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
 
 
 class _Coded(Flow):
-    """Assignments that code carries out, all at once."""
+    """Steps that code carries out, all at once."""
 
     name = "coded"
 
@@ -133,11 +133,11 @@ class _Coded(Flow):
         return [Role(name="coder", loop="code", counts=True)]
 
     def next(self, run: RunView[Any]) -> list[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"a{n}", role="coder") for n in range(8)]
         return [] if run.open else [Finish()]
 
-    def code(self, run: RunView[Any], assignment: AssignmentView) -> Any:
+    def code(self, run: RunView[Any], step: StepView) -> Any:
         async def code(desk: Desk) -> str:
             return f"did {desk.name}"
 
@@ -145,7 +145,7 @@ class _Coded(Flow):
 
 
 @known("the limit of threads for code belongs to the event loop of the first run of a process that reaches it")
-def test_more_assignments_than_threads_for_code_are_carried_out_in_each_run_of_a_process(
+def test_more_steps_than_threads_for_code_are_carried_out_in_each_run_of_a_process(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_attempt, "threads", Threads(3, "leadhand-code"))  # in place of 256, and for this test only

@@ -374,7 +374,7 @@ async def test_a_worker_calls_another_which_calls_one_that_was_made(project: Pat
     )
     answer = await led(project, script)
     assert answer.text == "Done: red."
-    parents = {each["role"]: each.get("parent", "") for each in answer.document["assignments"]}
+    parents = {each["role"]: each.get("parent", "") for each in answer.document["steps"]}
     assert parents["orchestrator"] == ""
     assert parents["editor"].startswith("work")
     assert parents["poet"].startswith(parents["editor"].partition("/a")[0] + "/t")

@@ -51,7 +51,7 @@ async def test_runs_of_a_project_record_its_limits(tmp_path: Path) -> None:
     async with Leadhand.of_project(path, offline=True, home=tmp_path / "home") as lead:
         definition = (await (await lead.runtime()).start("prices of a shop", flow="research")).definition
     assert definition.concurrency.models == {"openai:gpt-5": 8}
-    assert definition.concurrency.assignments == (SharedLimit(scope="the project `support`", most=50),)
+    assert definition.concurrency.steps == (SharedLimit(scope="the project `support`", most=50),)
     found = {tool.name: tool for tool in definition.tools}
     assert (found["prices"].concurrency, found["prices"].rate, found["prices"].cache_s) == (2, "30/min", 86_400.0)
     assert found["web_search"].cache_s == 3_600.0

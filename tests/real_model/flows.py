@@ -27,7 +27,7 @@ class Ask(Flow):
         return [Role(name="answer", instructions="Reply to `text`.", loop="reply", output=output, counts=True)]
 
     def next(self, run: RunView) -> list[Assign | Finish]:
-        if not run.assignments:
+        if not run.steps:
             alone = run.options.times == 1
             numbers = range(run.options.times)
             return [Assign(id=f"a-{n}", role="answer", input={"text": run.request}, answers=alone) for n in numbers]

@@ -32,7 +32,7 @@ def check_document(run: dict[str, Any]) -> None:
         assert run["gaps"]
     else:
         assert run["failure"] is not None or run["gaps"], "a failed run says why"
-    failures = [each["failure"] for each in run["assignments"] if each["failure"]] + [run["failure"] or {}]
+    failures = [each["failure"] for each in run["steps"] if each["failure"]] + [run["failure"] or {}]
     for reason in [*reasons, *(each.get("message", "-") for each in failures)]:
         assert reason.strip()
         assert not FOR_MODELS.search(reason), reason

@@ -34,13 +34,13 @@ def is_done(event: object) -> bool:
 
 
 def done(entries: Sequence[Entry]) -> set[str]:
-    """The assignments whose attempts had a result."""
+    """The steps whose attempts had a result."""
     events = [each.event for each in entries]
     return {each.attempt.partition("/")[0] for each in events if isinstance(each, AttemptReturned) and each.result.ok}
 
 
 def called(entries: Sequence[Entry]) -> set[str]:
-    """The assignments whose attempts called the model."""
+    """The steps whose attempts called the model."""
     events = [each.event for each in entries]
     return {each.attempt.partition("/")[0] for each in events if isinstance(each, ModelCallBegan)}
 
@@ -62,7 +62,7 @@ async def test_after_the_server_was_killed_and_restarted_the_rest_is_done_and_no
     assert 1 <= len(before) < 6
     assert not before & called(entries[away:]), "what was done is not asked for again"
     assert document["status"] == "succeeded"
-    assert [each["attempts"] for each in document["assignments"]] == [1] * 6, "the kill is no fault of an attempt"
+    assert [each["attempts"] for each in document["steps"]] == [1] * 6, "the kill is no fault of an attempt"
 
 
 async def test_a_server_that_starts_late_is_waited_for(own_server: ModelServer):

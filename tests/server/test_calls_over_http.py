@@ -13,8 +13,8 @@ async def test_every_model_call_of_the_view_opens(api: Door) -> None:
     view = (await api.get(f"/api/runs/{run_id}/view")).json()
     listed = {
         key: call
-        for assignment in view["assignments"].values()
-        for attempt in assignment["attempts"].values()
+        for step in view["steps"].values()
+        for attempt in step["attempts"].values()
         for key, call in attempt["calls"].items()
         if call["kind"] == "model"
     }

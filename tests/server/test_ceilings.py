@@ -113,7 +113,7 @@ async def test_only_a_budget_that_the_request_sets_refuses_a_model_of_unknown_pr
 async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> None:
     await keys.add("small", Scope.RUN, Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
     shown = {"budget": 0.01, "budget_per_day": None, "budget_total": None, "max_runs": None, "max_workers": 3}
-    shown["max_assignments"] = None
+    shown["max_running_steps"] = None
     assert (await keys.get("small", "/api/session")).json()["ceilings"] == shown
     run_id = await keys.started("small", "measure Paris")
     limits = (await keys.events(run_id))[0]["definition"]["limits"]
@@ -137,8 +137,8 @@ async def test_a_fork_has_no_higher_limits_than_the_key_that_makes_it(keys: Keys
     assert definition["key_id"] == keys.ids["small"]
 
 
-async def test_the_assignments_of_all_runs_of_a_key_share_its_limit(keys: Keys, office: Office) -> None:
-    await keys.add("narrow", Scope.RUN, max_assignments=1)
+async def test_the_steps_of_all_runs_of_a_key_share_its_limit(keys: Keys, office: Office) -> None:
+    await keys.add("narrow", Scope.RUN, max_running_steps=1)
     first = await keys.started("narrow", "measure Rome")
     await keys.door.seen(lambda: keys.events(first), lambda _: office.calls["Rome"])
     second = await keys.started("narrow", "measure Paris")
@@ -147,12 +147,12 @@ async def test_the_assignments_of_all_runs_of_a_key_share_its_limit(keys: Keys, 
     )
     (note,) = [each["message"] for each in noted if each["type"] == "note_emitted"]
     assert f"`{keys.ids['narrow']}`" in note
-    assert not office.calls["Paris"], "the other run's assignment came first"
+    assert not office.calls["Paris"], "the other run's step came first"
 
     office.gate.set()
     for run_id in (first, second):
         await keys.rests(run_id, "succeeded")
-        limits = (await keys.events(run_id))[0]["definition"]["concurrency"]["assignments"]
+        limits = (await keys.events(run_id))[0]["definition"]["concurrency"]["steps"]
         assert limits == [{"scope": f"the key `{keys.ids['narrow']}`", "most": 1}]
 
 

@@ -68,13 +68,13 @@ async def test_a_key_with_a_limit_for_all_its_runs_makes_no_other(keys: Keys) ->
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
-async def test_a_limit_of_assignments_is_set_over_http_and_binds_the_whole_key(keys: Keys) -> None:
-    made = await keys.post("admin", "/api/keys", {"name": "shop", "scopes": ["admin"], "max_assignments": 7})
-    assert made.json()["ceilings"]["max_assignments"] == 7
+async def test_a_limit_of_steps_is_set_over_http_and_binds_the_whole_key(keys: Keys) -> None:
+    made = await keys.post("admin", "/api/keys", {"name": "shop", "scopes": ["admin"], "max_running_steps": 7})
+    assert made.json()["ceilings"]["max_running_steps"] == 7
     header = {"authorization": f"Bearer {made.json()['key']}"}
     refused = await keys.door.post("/api/keys", {"name": "more", "scopes": ["run"]}, headers=header)
     assert refused.status_code == 403
-    wrong = await keys.post("admin", "/api/keys", {"name": "none", "scopes": ["run"], "max_assignments": 0})
+    wrong = await keys.post("admin", "/api/keys", {"name": "none", "scopes": ["run"], "max_running_steps": 0})
     assert wrong.status_code == 422
 
 

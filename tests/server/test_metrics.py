@@ -161,7 +161,7 @@ async def test_what_a_person_left_out_is_counted_as_skipped(metrics: Metrics, op
     driving = world.driving(run_id)
     await world.until(lambda state: state.parked)
     await world.append(run_id, SkipRequested(subtask="wo-001.1", by="me"))
-    await world.until(lambda state: state.assignments["wo-001.1"].status == "dropped")
+    await world.until(lambda state: state.steps["wo-001.1"].status == "dropped")
     hold.set()
     await driving
     watch_log(metrics, await world.entries())

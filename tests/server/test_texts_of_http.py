@@ -107,8 +107,8 @@ async def test_the_texts_of_the_api_are_the_golden_ones(api: Door, home: Path, r
     await api.over(run_id)
     told = sorted((each["words"] for each in await api.events(run_id)), key=lambda said: said["subject"])
     texts.append(("the events of a run", "\n".join(f"{said['subject'] or 'run'}: {of_words(said)}" for said in told)))
-    lanes = (await api.get(f"/api/runs/{run_id}/view")).json()["assignments"]
+    lanes = (await api.get(f"/api/runs/{run_id}/view")).json()["steps"]
     labels = [f"{key}: {lane['label']} | {lane['status']}" for key, lane in lanes.items()]
-    texts.append(("the assignments of a run", "\n".join(labels)))
+    texts.append(("the steps of a run", "\n".join(labels)))
     volatile = {re.escape(str(home)): "HOME", r"\brun_[0-9a-z]{26}\b": "RUN_ID", r"\bon \S+-[0-9a-f]{8}\b": "on HOST"}
     check_golden(GOLDEN, normalized(joined(texts), volatile))

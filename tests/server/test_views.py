@@ -63,7 +63,7 @@ async def test_a_snapshot_is_the_fold_of_the_log(served: Served) -> None:
 
     assert view == await folded(served.door, run_id)
     assert view["run"]["status"] == "partial"
-    assert [lane["status"] for lane in view["assignments"].values() if lane["counts"]] == ["completed", "dropped"]
+    assert [lane["status"] for lane in view["steps"].values() if lane["counts"]] == ["completed", "dropped"]
 
 
 @pytest.mark.slow
@@ -230,7 +230,7 @@ async def test_the_document_of_a_run_that_is_driven_here_does_not_fold_its_log_a
         patched.setattr("leadhand.engine.snapshots.replay", again)
         shown = await api.run(run_id)
     assert shown["last_seq"] >= before["last_seq"]
-    assert {each["id"]: each["status"] for each in shown["assignments"]}["wo-001.1"] == "running"
+    assert {each["id"]: each["status"] for each in shown["steps"]}["wo-001.1"] == "running"
     office.gate.set()
     over = await api.over(run_id)
     assert over["last_seq"] == len(await api.events(run_id))

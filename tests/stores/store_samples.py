@@ -19,7 +19,7 @@ from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
 from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.core.work_order import Assignment, Check, OpenCall, ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import Check, OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
@@ -137,9 +137,9 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunClaimed(owner="host-1-abcd"),
     events.WorkOrderIssued(order=ORDER, by="me", begun=1),
     events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
-    events.AssignmentIssued(
-        assignment=Assignment(
-            assignment_id="review-wo-001.0",
+    events.StepIssued(
+        step=Step(
+            step_id="review-wo-001.0",
             role="review",
             title="Review the weather",
             input={"covers": ["wo-001.0"], "whole": True},
@@ -199,7 +199,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
                 {
                     "work_order_id": "wo-001",
                     "subtask_index": 1,
-                    "assignment": "wo-001.1",
+                    "step": "wo-001.1",
                     "name": "find_hotels",
                     "class": FailureClass.UNAVAILABLE,
                     "reason": "no key",

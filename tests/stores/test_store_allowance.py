@@ -40,7 +40,7 @@ began = st.builds(
     stages=st.integers(2, 4),
     after=st.integers(0, 4),
 )
-# A call of an assignment in a tree of four: it names its own scope and those above, at times with another ceiling.
+# A call of a step in a tree of four: it names its own scope and those above, at times with another ceiling.
 SCOPES = ("a", "b", "c", "d")
 ceilings = st.tuples(*(st.none() | st.integers(0, 120) for _ in KINDS))
 trees = st.tuples(*(st.none() | st.integers(0, number) for number in range(len(SCOPES) - 1)), st.just(None)).map(
@@ -127,13 +127,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Tree:
-    """Assignments below each other, each with a ceiling."""
+    """Steps below each other, each with a ceiling."""
 
     parents: tuple[int | None, ...]
     ceilings: tuple[tuple[int | None, int | None, int | None], ...]
 
     def within(self, number: int | None, other: tuple[int | None, int | None, int | None] | None) -> list[Allowance]:
-        """The allowances of an assignment and of its ancestors; its own with another ceiling, if there is one."""
+        """The allowances of a step and of its ancestors; its own with another ceiling, if there is one."""
         found: list[Allowance] = []
         while number is not None:
             requests, tokens, nanousd = other or self.ceilings[number]

@@ -73,7 +73,7 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     assert of(run, "leadhand.run.status", "leadhand.run.epoch") == ("succeeded", 1)
     weather = spans.one(AGENT.format("weather"))
     assert of(weather, "gen_ai.operation.name", "gen_ai.agent.name") == ("invoke_agent", "worker_weather")
-    assert of(weather, "leadhand.assignment", "leadhand.attempt") == ("wo-001.0", "wo-001.0/a1")
+    assert of(weather, "leadhand.step", "leadhand.attempt") == ("wo-001.0", "wo-001.0/a1")
     assert of(weather, "leadhand.role", "leadhand.outcome") == ("work", "ok")
     called = spans.one("execute_tool weather_tool")
     assert of(called, "gen_ai.operation.name", "gen_ai.tool.name") == ("execute_tool", "weather_tool")
@@ -327,7 +327,7 @@ async def test_a_run_out_of_time_leaves_no_span_open(open_world: Any) -> None:
     )
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: "wo-001.0" in state.live and state.assignments["wo-001.0"].begun)
+    await world.until(lambda state: "wo-001.0" in state.live and state.steps["wo-001.0"].begun)
     world.clock.advance(10)
     await world.append(run_id, SkipRequested(subtask="wo-001.9", by="me"))  # anything that wakes the driver
     await driving

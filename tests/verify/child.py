@@ -1,6 +1,6 @@
 """One life of a scene, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
-Every request to the model is a line in the file ``calls``. The request of the assignment ``hold`` is never answered.
+Every request to the model is a line in the file ``calls``. The request of the step ``hold`` is never answered.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Memo(Flow):
         ]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"assess-{n}", role="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
         if run.open:
             return []

@@ -164,7 +164,7 @@ class Each(Flow):
         return [Role(name="look", instructions="Look it up.", tools=("price_lookup",), counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.assignments:
+        if not run.steps:
             return [Assign(id=f"look-{n}", role="look", input={"article": f"X{n}00"}) for n in (1, 2)]
         return [] if run.open else [Finish()]
 

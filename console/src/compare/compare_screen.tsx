@@ -8,7 +8,7 @@ import { Changes } from "../report/changes.tsx";
 import { place } from "../router.ts";
 import { FailureBadge } from "../run/answer.tsx";
 import { useFirstItems } from "../run/first_items.tsx";
-import type { AssignmentStatus } from "../run/view.ts";
+import type { StepStatus } from "../run/view.ts";
 import { shownStatus, STATUS_WORDS } from "../run/words.ts";
 import { Button } from "../ui/button.tsx";
 import { useLoaded } from "../ui/loading.ts";
@@ -16,7 +16,7 @@ import { ProblemNote } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
-import type { AssignmentLine, RunDocument } from "../wire.ts";
+import type { RunDocument, StepLine } from "../wire.ts";
 import { currentSubtasks, differs, type Pair, pairsOf } from "./pairs.ts";
 
 export function CompareScreen() {
@@ -182,10 +182,10 @@ function PairLine({ pair, runs }: { pair: Pair; runs: Two }) {
   );
 }
 
-function SideOf({ line, run }: { line: AssignmentLine | null; run: RunDocument }) {
+function SideOf({ line, run }: { line: StepLine | null; run: RunDocument }) {
   if (line === null) return <td class="muted">Not in this run</td>;
   const status = shownStatus({
-    status: line.status as AssignmentStatus,
+    status: line.status as StepStatus,
     failure: line.failure ?? undefined,
   });
   return (

@@ -1,27 +1,27 @@
 // The subtasks of two runs, paired by what they are.
 
-import type { AssignmentLine, RunDocument } from "../wire.ts";
+import type { RunDocument, StepLine } from "../wire.ts";
 
 export interface Pair {
   readonly title: string;
-  readonly before: AssignmentLine | null;
-  readonly after: AssignmentLine | null;
+  readonly before: StepLine | null;
+  readonly after: StepLine | null;
 }
 
 /** Return the subtasks of a run without those that a later work order repeats. */
 export function currentSubtasks(
-  { assignments, work_orders: orders }: Pick<RunDocument, "assignments" | "work_orders">,
-): AssignmentLine[] {
+  { steps, work_orders: orders }: Pick<RunDocument, "steps" | "work_orders">,
+): StepLine[] {
   const repeated = new Set(
     orders.flatMap(({ subtasks }) => subtasks.map((subtask) => subtask.repairs_subtask)),
   );
-  return assignments.filter(({ id, counts }) => counts && !repeated.has(id));
+  return steps.filter(({ id, counts }) => counts && !repeated.has(id));
 }
 
 /** Return pairs with the same title, in the order of the first run; those of the second run alone come last. */
 export function pairsOf(
-  before: readonly AssignmentLine[],
-  after: readonly AssignmentLine[],
+  before: readonly StepLine[],
+  after: readonly StepLine[],
 ): Pair[] {
   const left = Map.groupBy(after, ({ title }) => title);
   const pairs: Pair[] = before.map((line) => ({

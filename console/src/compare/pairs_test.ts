@@ -1,11 +1,10 @@
 // Test how the subtasks of two runs are paired.
 
 import assert from "node:assert/strict";
-import type { AssignmentLine } from "../wire.ts";
+import type { StepLine } from "../wire.ts";
 import { currentSubtasks, differs, pairsOf } from "./pairs.ts";
 
-const line = (id: string, title: string, counts = true) =>
-  ({ id, title, counts }) as AssignmentLine;
+const line = (id: string, title: string, counts = true) => ({ id, title, counts }) as StepLine;
 
 Deno.test("subtasks are paired by title, and those of one run alone are shown alone", () => {
   const pairs = pairsOf(
@@ -24,8 +23,8 @@ Deno.test("equal titles are paired in order", () => {
 });
 
 Deno.test("subtasks differ by state, result or failure, and if one run has none", () => {
-  const done = { ...line("a0", "x"), status: "completed", summary: "7 kW" } as AssignmentLine;
-  const differ = (before: AssignmentLine | null, after: AssignmentLine | null) =>
+  const done = { ...line("a0", "x"), status: "completed", summary: "7 kW" } as StepLine;
+  const differ = (before: StepLine | null, after: StepLine | null) =>
     differs({ title: "x", before, after });
   assert.equal(differ(done, { ...done, id: "b0" }), false);
   assert.equal(differ(done, { ...done, summary: "9 kW" }), true);
@@ -35,7 +34,7 @@ Deno.test("subtasks differ by state, result or failure, and if one run has none"
 
 Deno.test("of a subtask and what repeats it, only the last is compared; plans and reviews are not", () => {
   const run = {
-    assignments: [
+    steps: [
       line("plan", "Plan", false),
       line("wo-001.0", "x"),
       line("wo-001.1", "y"),

@@ -1,22 +1,22 @@
 // The stages of a report as steps in the order in which they happened, with those to come.
 
-import type { AssignmentStatus } from "../run/view.ts";
+import type { StepStatus } from "../run/view.ts";
 import type { StageState } from "./task.ts";
 
-/** What the strip needs of an assignment. */
+/** What the strip needs of a step. */
 export interface StepLane {
   readonly key: string;
   readonly role: string;
-  readonly status: AssignmentStatus;
+  readonly status: StepStatus;
 }
 
 export interface Step {
   readonly label: string;
-  /** A status of assignments, "partial" if only some of them completed. */
+  /** A status of steps, "partial" if only some of them completed. */
   readonly status: string;
-  /** "2 of 3" for a step of several assignments; else "". */
+  /** "2 of 3" for a step of several steps; else "". */
   readonly progress: string;
-  /** The assignment to show; null for a step that has none yet. */
+  /** The step to show; null for a step that has none yet. */
   readonly key: string | null;
 }
 
@@ -54,7 +54,7 @@ export function stepsOf(
   return [...steps, { label: "Final report", status: ended ?? "pending", progress: "", key: null }];
 }
 
-/** Return the number of the draft that an assignment belongs to: `review-2-c1` and `fact-checker.2` to the second. */
+/** Return the number of the draft that a step belongs to: `review-2-c1` and `fact-checker.2` to the second. */
 function roundOf(key: string): number {
   return Number(/^(?:review|draft)-(\d+)/.exec(key)?.[1] ?? /\.(\d+)$/.exec(key)?.[1] ?? 1);
 }
@@ -64,8 +64,7 @@ function labelOf(stage: string): string {
 }
 
 function stepOf(label: string, lanes: readonly StepLane[], ended: string | null): Step {
-  const has = (...statuses: AssignmentStatus[]) =>
-    lanes.some(({ status }) => statuses.includes(status));
+  const has = (...statuses: StepStatus[]) => lanes.some(({ status }) => statuses.includes(status));
   const done = lanes.filter(({ status }) => status === "completed").length;
   const status = lanes.length === 0
     ? ended === null ? "pending" : "dropped" // a run that is over skips what it has not begun

@@ -27,7 +27,7 @@ Deno.test("stages to come are pending", () => {
   ]);
 });
 
-Deno.test("each revision has its own reviews, and several assignments are counted", () => {
+Deno.test("each revision has its own reviews, and several steps are counted", () => {
   const lanes = [
     lane("plan", "planner"),
     lane("research-1", "researcher"),

@@ -1,4 +1,4 @@
-// The fleet: one small shape per assignment, in the order of the plan. A click selects it.
+// The fleet: one small shape per step, in the order of the plan. A click selects it.
 
 import { Component } from "preact";
 import { useRef } from "preact/hooks";
@@ -8,7 +8,7 @@ import { type Shown, shownStatus, STATUS_WORDS } from "./words.ts";
 
 interface FleetProps {
   readonly model: Model;
-  /** Increases when an assignment appears or changes its status: the fleet draws nothing else. */
+  /** Increases when a step appears or changes its status: the fleet draws nothing else. */
   readonly statuses: number;
   readonly worker: string;
 }
@@ -86,7 +86,7 @@ interface ShapeProps {
   readonly label: string;
   readonly status: Shown;
   readonly selected: boolean;
-  /** The assignment that replaced it. */
+  /** The step that replaced it. */
   readonly replaced: string | undefined;
 }
 

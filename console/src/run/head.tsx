@@ -136,7 +136,7 @@ function Figures({ store }: { store: RunStore }) {
   );
 }
 
-/** The assignments that others dispatched: in research, all but the lead's and the reviews. */
+/** The steps that others dispatched: in research, all but the lead's and the reviews. */
 function Subagents({ model }: { model: Model }) {
   const lanes = model.lanes.filter((lane) => lane.parent);
   if (lanes.length === 0) return <>None</>;

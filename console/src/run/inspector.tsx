@@ -1,4 +1,4 @@
-// The inspector: one assignment with its attempts, calls, result and actions; or one event.
+// The inspector: one step with its attempts, calls, result and actions; or one event.
 
 import { type JsonObject, parseJson } from "../json.ts";
 import type { EventDocument, ResultData } from "../wire.ts";
@@ -36,7 +36,7 @@ export function Inspector({ store, selection }: InspectorProps) {
   if (call) return <ModelCall runId={store.runId} call={call} />;
   const lane = store.live.byKey.get(worker);
   if (lane) return <Worker key={worker} store={store} lane={lane} />;
-  if (worker) return <p class="muted">This run has no assignment {worker}.</p>;
+  if (worker) return <p class="muted">This run has no step {worker}.</p>;
   return (
     <p class="muted">
       Select a worker, a lane of the timeline or an event to see its details.
@@ -183,7 +183,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
 
 interface AttemptProps {
   readonly attempt: NumberedAttempt;
-  /** The arguments of the assignment. */
+  /** The arguments of the step. */
   readonly args: Args;
   /** The failure that is shown above already. */
   readonly shownFailure: Failure | undefined;

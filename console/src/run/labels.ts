@@ -1,4 +1,4 @@
-// Labels of assignments, cut so that siblings differ where room is short.
+// Labels of steps, cut so that siblings differ where room is short.
 
 import { capitalized } from "../formats.ts";
 import type { Args } from "./view.ts";
@@ -22,7 +22,7 @@ export function splitLabel(label: string): ShortLabel {
 }
 
 /**
- * Return the label of an assignment. What a model or a flow named is shown as words, such as "Heat pump costs"; names of
+ * Return the label of a step. What a model or a flow named is shown as words, such as "Heat pump costs"; names of
  * subtasks are those of tools.
  */
 export function plainLabel({ label, role }: { label: string; role: string }): ShortLabel {

@@ -1,18 +1,11 @@
 // The view of one run as the screen draws it, and the patches that change it. No DOM, no clock, no network.
 
 import { plainLabel, type ShortLabel, shortLabels } from "./labels.ts";
-import {
-  type Assignment,
-  type Attempt,
-  type Change,
-  merge,
-  type Order,
-  type View,
-} from "./view.ts";
+import { type Attempt, type Change, merge, type Order, type Step, type View } from "./view.ts";
 import { shownStatus } from "./words.ts";
 
-/** An assignment with its id: a lane of the timeline. */
-export interface Lane extends Assignment {
+/** A step with its id: a lane of the timeline. */
+export interface Lane extends Step {
   key: string;
   /** The label without what it shares with its siblings. */
   short: ShortLabel;
@@ -29,10 +22,10 @@ export interface NumberedAttempt extends Attempt {
 export class Model {
   /** Set by `replace`, before anything reads the model. */
   view!: View;
-  /** All assignments in the order of the log. */
+  /** All steps in the order of the log. */
   lanes: Lane[] = [];
   byKey: Map<string, Lane> = new Map();
-  /** Increases when an assignment appears, changes its status or is replaced. */
+  /** Increases when a step appears, changes its status or is replaced. */
   statuses = 0;
 
   get seq(): number {
@@ -71,7 +64,7 @@ export class Model {
     this.view = view;
     this.lanes = [];
     this.byKey = new Map();
-    this.#addLanes(Object.keys(view.assignments));
+    this.#addLanes(Object.keys(view.steps));
     this.statuses += 1;
   }
 
@@ -83,7 +76,7 @@ export class Model {
       last_seq: seq,
       last_at: at,
     });
-    const changed = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
+    const changed = patch.steps as Record<string, Partial<Step> | null> | undefined;
     if (!changed) return true;
     const keys = Object.keys(changed);
     const regroups = (key: string) =>
@@ -101,12 +94,12 @@ export class Model {
     return this.lanes.filter((lane) => lane.parent === key);
   }
 
-  /** Add a lane for each new assignment. */
+  /** Add a lane for each new step. */
   #addLanes(keys: readonly string[]): void {
     if (keys.length === 0) return;
     const orders = new Set<string>();
     for (const key of keys) {
-      const lane = this.view.assignments[key] as Lane;
+      const lane = this.view.steps[key] as Lane;
       lane.key = key;
       lane.short = plainLabel(lane);
       this.lanes.push(lane);
@@ -127,7 +120,7 @@ export class Model {
   }
 }
 
-/** Return the attempts of an assignment, oldest first. */
+/** Return the attempts of a step, oldest first. */
 export function attemptsOf(lane: Lane): NumberedAttempt[] {
   return Object.entries(lane.attempts)
     .map(([number, attempt]) => ({ ...attempt, number: Number(number) }));

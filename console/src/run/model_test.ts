@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { labelOf, plainLabel, shortLabels } from "./labels.ts";
 import { Model } from "./model.ts";
-import { change, sampleAssignment, sampleView } from "./sample_view.ts";
+import { change, sampleStep, sampleView } from "./sample_view.ts";
 import { merge } from "./view.ts";
 
 Deno.test("a merge patch follows RFC 7396", () => {
@@ -37,12 +37,12 @@ Deno.test("a name chosen by a model cannot change the prototype of an object", (
 Deno.test("a change is applied once, in the order of the log", () => {
   const model = new Model();
   model.replace(sampleView());
-  const completed = change(3, { assignments: { "wo-001.0": { status: "completed" } } });
+  const completed = change(3, { steps: { "wo-001.0": { status: "completed" } } });
   assert.equal(model.apply(completed), true);
   assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
   assert.equal(model.seq, 3);
   assert.equal(
-    model.apply(change(3, { assignments: { "wo-001.0": { status: "failed" } } })),
+    model.apply(change(3, { steps: { "wo-001.0": { status: "failed" } } })),
     false,
   );
   assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
@@ -51,12 +51,12 @@ Deno.test("a change is applied once, in the order of the log", () => {
 Deno.test("lanes are in the order of the log, however their keys sort", () => {
   const model = new Model();
   const view = sampleView(12);
-  const plan = sampleAssignment({ seq: 1, order: undefined, role: "plan" });
-  model.replace({ ...view, assignments: { ...view.assignments, "7": plan } });
+  const plan = sampleStep({ seq: 1, order: undefined, role: "plan" });
+  model.replace({ ...view, steps: { ...view.steps, "7": plan } });
   const keys = Array.from({ length: 12 }, (_, position) => `wo-001.${position}`);
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["7", ...keys]);
   model.apply(change(3, {
-    assignments: { "3": sampleAssignment({ seq: 3, parent: "wo-001.1" }) },
+    steps: { "3": sampleStep({ seq: 3, parent: "wo-001.1" }) },
   }));
   assert.equal(model.lanes.at(-1)?.key, "3");
   assert.deepEqual(model.childrenOf("wo-001.1").map((lane) => lane.key), ["3"]);
@@ -64,14 +64,14 @@ Deno.test("lanes are in the order of the log, however their keys sort", () => {
 
 Deno.test("subtasks that began before their order get short labels when it adopts them", () => {
   const model = new Model();
-  const { assignments, ...view } = sampleView(2);
-  const early = Object.entries(assignments).map(([key, each], at) => {
+  const { steps, ...view } = sampleView(2);
+  const early = Object.entries(steps).map(([key, each], at) => {
     const args = { place: ["Paris", "Lyon"][at]!, day: "tomorrow" };
     return [key, { ...each, name: "weather", label: "weather", args, order: undefined }];
   });
-  model.replace({ ...view, orders: {}, assignments: Object.fromEntries(early) });
+  model.replace({ ...view, orders: {}, steps: Object.fromEntries(early) });
   const adopted = { order: "wo-001" };
-  model.apply(change(3, { assignments: { "wo-001.0": adopted, "wo-001.1": adopted } }));
+  model.apply(change(3, { steps: { "wo-001.0": adopted, "wo-001.1": adopted } }));
   assert.deepEqual(model.lanes.map((lane) => lane.order), ["wo-001", "wo-001"]);
   assert.deepEqual(model.lanes.map((lane) => lane.short.rest), ["Paris", "Lyon"]);
 });
@@ -80,23 +80,23 @@ Deno.test("only a changed status draws the fleet again", () => {
   const model = new Model();
   model.replace(sampleView());
   const before = model.statuses;
-  model.apply(change(3, { assignments: { "wo-001.0": { note: "slow" } }, spend: { tokens: 7 } }));
+  model.apply(change(3, { steps: { "wo-001.0": { note: "slow" } }, spend: { tokens: 7 } }));
   assert.equal(model.statuses, before);
-  model.apply(change(4, { assignments: { "wo-001.0": { status: "running" } } }));
+  model.apply(change(4, { steps: { "wo-001.0": { status: "running" } } }));
   assert.equal(model.statuses, before + 1);
-  model.apply(change(5, { assignments: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
+  model.apply(change(5, { steps: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
   assert.equal(model.statuses, before + 2);
 });
 
-Deno.test("a removed assignment has no lane", () => {
+Deno.test("a removed step has no lane", () => {
   const model = new Model();
   model.replace(sampleView());
-  model.apply(change(3, { assignments: { "wo-001.0": null } }));
+  model.apply(change(3, { steps: { "wo-001.0": null } }));
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["wo-001.1"]);
   assert.equal(model.byKey.has("wo-001.0"), false);
 });
 
-Deno.test("a change of known assignments does not visit the others", () => {
+Deno.test("a change of known steps does not visit the others", () => {
   const model = new Model();
   model.replace(sampleView(1_000));
   let visits = 0;
@@ -107,7 +107,7 @@ Deno.test("a change of known assignments does not visit the others", () => {
     },
   });
   for (let seq = 3; seq < 503; seq += 1) {
-    model.apply(change(seq, { assignments: { [`wo-001.${seq}`]: { status: "running" } } }));
+    model.apply(change(seq, { steps: { [`wo-001.${seq}`]: { status: "running" } } }));
   }
   assert.equal(visits, 0);
 });

@@ -37,6 +37,6 @@ Deno.test("a subtask that a later order adds has no cells before it", () => {
   assert.equal(isKept(rowsOf(orders, lanes)[1]!), false);
 });
 
-Deno.test("assignments that are not subtasks are left out", () => {
+Deno.test("steps that are not subtasks are left out", () => {
   assert.deepEqual(changesOf([lane("wo-001.0", "completed", { counts: false })]), []);
 });

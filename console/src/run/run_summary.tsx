@@ -24,7 +24,7 @@ function summaryOf(store: RunStore): string {
   const { current } = counts;
   const parts = [
     `Run ${store.status}`,
-    `${current.completed} of ${current.total} assignments completed`,
+    `${current.completed} of ${current.total} steps completed`,
   ];
   if (counts.running) parts.push(`${counts.running} running`);
   if (counts.retrying) parts.push(`${counts.retrying} retrying`);

@@ -1,10 +1,10 @@
 // Views and changes of made-up runs, for tests.
 
-import type { Assignment, Change, Patch, View, Words } from "./view.ts";
+import type { Change, Patch, Step, View, Words } from "./view.ts";
 
 export const START = "2026-11-21T12:00:00.000Z";
 
-export function sampleAssignment(given: Partial<Assignment> = {}): Assignment {
+export function sampleStep(given: Partial<Step> = {}): Step {
   return {
     name: "check_weather",
     label: "check_weather · Paris",
@@ -26,9 +26,9 @@ export function sampleAssignment(given: Partial<Assignment> = {}): Assignment {
 /** A run with one order of so many subtasks, after `seq` events. */
 export function sampleView(subtasks = 2, seq = 2): View {
   const none = { completed: 0, failed: 0, dropped: 0 };
-  const assignments = Array.from({ length: subtasks }, (_, position) => {
+  const steps = Array.from({ length: subtasks }, (_, position) => {
     const name = `town_${position}`;
-    return [`wo-001.${position}`, sampleAssignment({ name, label: name, position })];
+    return [`wo-001.${position}`, sampleStep({ name, label: name, position })];
   });
   return {
     run_id: "run_1",
@@ -66,7 +66,7 @@ export function sampleView(subtasks = 2, seq = 2): View {
       attempts_running: 0,
     },
     orders: { "wo-001": { goal: "all of it", seq: 2, at: START, total: subtasks, ...none } },
-    assignments: Object.fromEntries(assignments),
+    steps: Object.fromEntries(steps),
     approvals: {},
     todos: {},
     artifacts: {},

@@ -13,7 +13,7 @@ export const PARTS = ["details", "timeline", "events"] as const;
 export type Part = typeof PARTS[number];
 
 export interface Selection {
-  /** The id of the selected assignment, "" for none. */
+  /** The id of the selected step, "" for none. */
   readonly worker: string;
   readonly seq: number | null;
   /** The model call that is shown: the number of the event with which it began, or its id; "" for none. */
@@ -23,7 +23,7 @@ export interface Selection {
   readonly file: string;
   readonly filter: string;
   readonly kinds: readonly Kind[];
-  /** Show failed and waiting assignments on top of the timeline. */
+  /** Show failed and waiting steps on top of the timeline. */
   readonly problemsFirst: boolean;
   /** What a narrow screen shows. */
   readonly part: Part;
@@ -56,7 +56,7 @@ export function selectWorker(key: string, { replace = false } = {}): void {
   setQuery({ worker: key, seq: null, call: null, tab: "inspector", part: null }, { replace });
 }
 
-/** Select an event, and the assignment that it is about, if any. */
+/** Select an event, and the step that it is about, if any. */
 export function selectEvent(seq: number, worker = "", { replace = false } = {}): void {
   const changes = {
     seq,

@@ -8,12 +8,12 @@ import { asProblem, Problem } from "../problem.ts";
 import { EventPages } from "./event_pages.ts";
 import { Model } from "./model.ts";
 import {
-  type Assignment,
   type Change,
   type EventSummary,
   isOver,
   millis,
   type Patch,
+  type Step,
   type View,
 } from "./view.ts";
 
@@ -309,9 +309,9 @@ function changesDocument({ run, orders, approvals }: Patch): boolean {
   return [status, answers, owner, orders, approvals].some((part) => part !== undefined);
 }
 
-/** Return whether a patch changes the task of a report: an assignment appears or is settled. */
-function changesTask({ assignments }: Patch): boolean {
-  const changed = Object.values((assignments ?? {}) as Record<string, Partial<Assignment> | null>);
+/** Return whether a patch changes the task of a report: a step appears or is settled. */
+function changesTask({ steps }: Patch): boolean {
+  const changed = Object.values((steps ?? {}) as Record<string, Partial<Step> | null>);
   return changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
 }
 

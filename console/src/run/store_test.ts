@@ -219,7 +219,7 @@ Deno.test("many events that change the document cause one fetch of it a second l
 Deno.test("the document of a report is fetched when a stage begins or is settled, not at its calls", async () => {
   const { service, store } = await opened();
   Object.assign(store.model.view.run, { flow: "report" });
-  const draft = (patch: object) => ({ assignments: { "wo-001.0": patch } });
+  const draft = (patch: object) => ({ steps: { "wo-001.0": patch } });
   service.stream.change(change(3, draft({ note: "web_search", attempts: {} })));
   await service.pass(2_000);
   await service.pass(2_000);

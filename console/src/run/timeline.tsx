@@ -1,4 +1,4 @@
-// The timeline: a lane for each assignment, its attempts as bars, their calls as marks.
+// The timeline: a lane for each step, its attempts as bars, their calls as marks.
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -195,7 +195,7 @@ function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   return rows;
 }
 
-/** Replaced assignments come last. */
+/** Replaced steps come last. */
 function urgencyOf(lane: Lane): number {
   return lane.superseded_by === undefined ? URGENCY[shownStatus(lane)] : Number.MAX_SAFE_INTEGER;
 }

@@ -5,7 +5,7 @@ import { type Call, millis } from "./view.ts";
 
 export interface Total {
   readonly name: string;
-  /** The assignment, of a total by worker. */
+  /** The step, of a total by worker. */
   readonly key: string | null;
   calls: number;
   failed: number;

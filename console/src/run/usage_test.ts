@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { Model } from "./model.ts";
-import { sampleAssignment, sampleView, START } from "./sample_view.ts";
+import { sampleStep, sampleView, START } from "./sample_view.ts";
 import { totalsOf } from "./usage.ts";
 import type { Call } from "./view.ts";
 
@@ -22,15 +22,15 @@ Deno.test("calls are summed by role, model, worker and tool, the most expensive 
   const attempt = (calls: { [seq: string]: Call }) => ({
     "1": { scheduled_at: START, outcome: "ok" as const, calls },
   });
-  const assignments = {
-    plan: sampleAssignment({
+  const steps = {
+    plan: sampleStep({
       role: "plan",
       label: "Plan",
       counts: false,
       order: undefined,
       attempts: attempt({ "2": call({ tokens: 100, output_tokens: 40, nanousd: 7 }) }),
     }),
-    "wo-001.0": sampleAssignment({
+    "wo-001.0": sampleStep({
       attempts: attempt({
         "3": call({ tokens: 50, output_tokens: 10, cached_tokens: 5, nanousd: 20 }),
         "4": call({ kind: "tool", name: "weather", ok: false }),
@@ -39,7 +39,7 @@ Deno.test("calls are summed by role, model, worker and tool, the most expensive 
     }),
   };
   const model = new Model();
-  model.replace({ ...view, assignments });
+  model.replace({ ...view, steps });
   const { roles, models, workers, tools } = totalsOf(model);
   assert.deepEqual(roles.map((each) => [each.name, each.nanousd]), [["work", 20], ["plan", 7]]);
   assert.deepEqual(

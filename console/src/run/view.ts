@@ -1,19 +1,19 @@
 // The view of a run that the service sends, and the merge patches that change it.
 
 import { isObject } from "../json.ts";
-import type { AssignmentPart, AttemptPart, EventDocument } from "../wire.ts";
+import type { AttemptPart, EventDocument, StepPart } from "../wire.ts";
 
 export type {
-  AssignmentPart as Assignment,
   AttemptPart as Attempt,
   CallPart as Call,
   FailurePart as Failure,
   OrderPart as Order,
   RunStatus,
+  StepPart as Step,
   ViewDocument as View,
 } from "../wire.ts";
 
-export type AssignmentStatus = AssignmentPart["status"];
+export type StepStatus = StepPart["status"];
 export type Outcome = AttemptPart["outcome"];
 export type Words = EventDocument["words"];
 export type Args = { readonly [name: string]: unknown };
@@ -51,8 +51,8 @@ export function isOver(status: string): boolean {
   return OVER.has(status);
 }
 
-/** Return whether an assignment is still to be done. */
-export function isOpen(status: AssignmentStatus): boolean {
+/** Return whether a step is still to be done. */
+export function isOpen(status: StepStatus): boolean {
   return status === "pending" || status === "running" || status === "waiting" ||
     status === "retrying";
 }

@@ -1,23 +1,23 @@
-// Words for the states of assignments and attempts, and their urgency.
+// Words for the states of steps and attempts, and their urgency.
 
-import type { Assignment, AssignmentStatus, Outcome } from "./view.ts";
+import type { Outcome, Step, StepStatus } from "./view.ts";
 
-/** What is shown of an assignment. */
-export type Shown = AssignmentStatus | "cancelled";
+/** What is shown of a step. */
+export type Shown = StepStatus | "cancelled";
 
 /**
- * Return what is shown of an assignment: what failed by itself has failed, even if a review dropped it; what a person
+ * Return what is shown of a step: what failed by itself has failed, even if a review dropped it; what a person
  * left out is skipped; what ran when its run was cancelled is cancelled.
  */
 export function shownStatus(
-  { status, failure, by }: Pick<Assignment, "status" | "failure" | "by">,
+  { status, failure, by }: Pick<Step, "status" | "failure" | "by">,
 ): Shown {
   if (status !== "failed" && status !== "dropped") return status;
   if (isCancelled(failure)) return "cancelled";
   return failure && !by ? "failed" : status;
 }
 
-export function isCancelled(failure: Assignment["failure"]): boolean {
+export function isCancelled(failure: Step["failure"]): boolean {
   return failure?.type === "cancelled";
 }
 

@@ -1,4 +1,4 @@
-// The actions on one assignment: retry it, skip it, or supply its result.
+// The actions on one step: retry it, skip it, or supply its result.
 
 import { useState } from "preact/hooks";
 import { retryRun, skipSubtask, supplyResult } from "../api.ts";

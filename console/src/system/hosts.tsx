@@ -86,7 +86,7 @@ function QueueOf() {
 }
 
 function QueueFacts(
-  { queue: { depth, oldest_s: oldest, assignments, waiting } }: { queue: QueueInfo },
+  { queue: { depth, oldest_s: oldest, steps, waiting } }: { queue: QueueInfo },
 ) {
   return (
     <>
@@ -94,7 +94,7 @@ function QueueFacts(
         <Fact name="Waiting">
           {depth === 0
             ? "Nothing"
-            : `${count(depth, "job")}, ${count(assignments, "attempt")}, the oldest for ${
+            : `${count(depth, "job")}, ${count(steps, "attempt")}, the oldest for ${
               duration(oldest)
             }`}
         </Fact>

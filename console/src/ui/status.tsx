@@ -1,4 +1,4 @@
-// The states of runs, assignments, calls and todos as a glyph and a word; the color only repeats them.
+// The states of runs, steps, calls and todos as a glyph and a word; the color only repeats them.
 
 import { capitalized } from "../formats.ts";
 import type { Effect, RunStatus } from "../wire.ts";
@@ -7,7 +7,7 @@ type Tone = "idle" | "busy" | "asks" | "good" | "bad";
 
 type Mark = readonly [glyph: string, tone: Tone];
 
-/** Glyph and tone of every state of a run, and of the states of assignments, calls and todos. Tones are colors of parts.css. */
+/** Glyph and tone of every state of a run, and of the states of steps, calls and todos. Tones are colors of parts.css. */
 const MARKS: { readonly [status in RunStatus]: Mark } & { readonly [status: string]: Mark } = {
   queued: ["○", "idle"],
   pending: ["○", "idle"],

@@ -15,7 +15,7 @@ from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_i
 from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
 from leadhand.core.events import ApprovalAnswered, EffectAnswered
 from leadhand.core.evolve import fold
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState
@@ -73,7 +73,7 @@ class OpenApproval:
                 "call_id": approval.approval_id,
                 "request": self.request,
                 "driven": self.driven,
-                "asked_for": assignment_of(approval.attempt),
+                "asked_for": step_of(approval.attempt),
                 "name": approval.asked_for,
                 "asked_at": self.asked_at,
             }
@@ -228,7 +228,7 @@ def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: 
 
 def changed_preview(runtime: Runtime, state: RunState, approval: Approval, args: dict[str, Json]) -> Preview | None:
     """Return what the call would make with changed arguments. Raises ToolError if it would be refused."""
-    caller = partial(caller_of, state, assignment_of(approval.attempt))
+    caller = partial(caller_of, state, step_of(approval.attempt))
     return runtime.tool_calls.preview(state.tools[approval.tool], args, state.run_id, caller)
 
 

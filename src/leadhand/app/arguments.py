@@ -28,7 +28,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_steps": (1, 100),
     "max_workers": (1, 10_000),
     "max_runs": (1, 10_000),
-    "max_assignments": (1, 10_000),
+    "max_running_steps": (1, 10_000),
     "batch_size": (1, 1_000_000),
     "max_requests": (1, 1_000_000_000),
     "max_tokens": (1, 1_000_000_000_000),

@@ -8,7 +8,7 @@ from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.host_waits import assignments_wait, driver_wait, orphan_wait
+from leadhand.core.host_waits import driver_wait, orphan_wait, steps_wait
 from leadhand.core.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
 from leadhand.core.listing import RunListing
 from leadhand.core.run import RunDefinition, RunStatus
@@ -51,12 +51,12 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
 
 
 async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
-    """Return why a run, or assignments of it, wait for a process or a host. Raises StoreError."""
+    """Return why a run, or steps of it, wait for a process or a host. Raises StoreError."""
     if state.finished is not None:
         return NO_WAIT
     if listing.owner is not None and state.status is RunStatus.RUNNING:
         hosts = await store.hosts() if is_shared(store) else []
-        return HostWait(reason=assignments_wait(state, listing.owner, hosts, datetime.now(UTC)))
+        return HostWait(reason=steps_wait(state, listing.owner, hosts, datetime.now(UTC)))
     if not (listing.orphan and state.definition.detached):
         return NO_WAIT
     if not is_shared(store):

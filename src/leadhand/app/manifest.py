@@ -54,7 +54,7 @@ class BudgetSettings(Value):
 
 
 class ConcurrencySettings(Value):
-    """What goes on at once in all processes of a database together: assignments of the project, calls of each model."""
+    """What goes on at once in all processes of a database together: steps of the project, calls of each model."""
 
     project: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
     models: dict[str, Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}

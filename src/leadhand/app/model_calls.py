@@ -8,7 +8,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.core.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
 from leadhand.core.errors import LeadhandError, UsageError
 from leadhand.core.events import Entry, ModelCallBegan
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
 from leadhand.engine.sent_requests import NotRebuilt, answer_to, is_as_sent, sent_request
 
@@ -24,7 +24,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
     returned = answer_to(began, entries)
     ended, answer = returned if returned is not None else (None, None)
     usage = answer.usage if answer is not None else None
-    assigned = state.assignments.get(assignment_of(call.attempt))
+    assigned = state.steps.get(step_of(call.attempt))
     prompt: SentPrompt | None = None
     missing = ""
     try:
@@ -42,7 +42,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         seq=began.seq,
         returned_seq=ended.seq if ended is not None else None,
         attempt=call.attempt,
-        role=assigned.assignment.role if assigned is not None else "",
+        role=assigned.step.role if assigned is not None else "",
         model=call.model,
         began_at=began.at,
         ended_at=ended.at if ended is not None else None,

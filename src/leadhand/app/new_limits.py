@@ -65,10 +65,10 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
 
 
 def _lead_turns(state: RunState) -> tuple[str, int]:
-    """Return the role whose turns ``max_turns`` limits, and how many its assignment has made. Raises UsageError."""
-    for each in state.assignments.values():
-        role = state.role(each.assignment.role)
-        if each.assignment.answers and role is not None and role.loop == "turns":
+    """Return the role whose turns ``max_turns`` limits, and how many its step has made. Raises UsageError."""
+    for each in state.steps.values():
+        role = state.role(each.step.role)
+        if each.step.answers and role is not None and role.loop == "turns":
             return role.name, turns_of(each)
     leads = next((role.name for role in state.definition.roles if role.delegates), None)
     if leads is None:
@@ -82,7 +82,7 @@ _KINDS = {"max_requests": "requests", "max_tokens": "tokens", "budget": "nanousd
 _LEAST_MORE = {"max_turns": 10, "max_requests": 10}
 """How many more are proposed at least: twice a small number is soon used up again."""
 _UNPLANNED = 5
-"""Assignments that a run without any is expected to have."""
+"""Steps that a run without any is expected to have."""
 _DIGITS = 3
 """The significant digits of a proposed limit, which is rounded up."""
 _PRECISION = 1e-6
@@ -93,7 +93,7 @@ def proposed_limits(state: RunState) -> NewLimits:
     """Return higher limits with which a run that a limit ended can finish; {} for another run."""
     if state.finished is None:
         return {}
-    again = (state.assignments[key].failure for key in retriable(state))
+    again = (state.steps[key].failure for key in retriable(state))
     failures = [*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)]
     reached: Reached = {}
     for failure in failures:
@@ -118,11 +118,11 @@ def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _needed(state: RunState, name: str, short: Amount, wait_s: float) -> float:
-    """Return the limit that the rest of a run may need: as much for each assignment as those that are done needed, room
+    """Return the limit that the rest of a run may need: as much for each step as those that are done needed, room
     for the largest calls of the review and the answer, what the limit holds back for them, and the wait asked for."""
     run, limits = state.definition, state.definition.limits
-    done = sum(each.ok for each in state.assignments.values())
-    counting = [each for each in state.assignments.values() if each.counts and each.superseded_by is None]
+    done = sum(each.ok for each in state.steps.values())
+    counting = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested

@@ -231,7 +231,7 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
         how = used or f"See its {what}: leadhand runs show {state.run_id}"
         raise UsageError(objection, how, continued=state.definition if used else None)
     if isinstance(request, ev.RetryRequested) and request.args is not None:
-        subtask = state.assignments[request.subtasks[0]].assignment.subtask
+        subtask = state.steps[request.subtasks[0]].step.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
         if tool is not None and (faults := argument_problems(tool, request.args)):
             raise UsageError(
@@ -247,8 +247,8 @@ def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
     else:
         again = set(blocked_by(state, {request.subtask})) if isinstance(request, ev.ResultSupplied) else set[str]()
     named = {tool.name for tool in needed_tools(state)}
-    for assignment in (state.assignments[key].assignment for key in again):
-        named |= {assignment.subtask.tool or ""} if assignment.subtask is not None else tools_of(state, assignment)
+    for step in (state.steps[key].step for key in again):
+        named |= {step.subtask.tool or ""} if step.subtask is not None else tools_of(state, step)
     return [tool for tool in state.definition.tools if tool.name in named]
 
 

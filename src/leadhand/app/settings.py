@@ -42,7 +42,7 @@ class Settings:
     ``documents`` is the absolute path of the directory that tools can search ("" for none). With ``only_documents``,
     they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
-    ``concurrency`` is how many assignments of all runs this process carries out at once. After ``heartbeat_limit_s``
+    ``concurrency`` is how many steps of all runs this process carries out at once. After ``heartbeat_limit_s``
     seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
     ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
     ``budget_from`` says who set a budget, "" if nobody did: every model then needs a known price, unless
@@ -95,7 +95,7 @@ class Settings:
         given, name = self.project.manifest.concurrency, self.project.manifest.name
         own = () if given.project is None else (SharedLimit(scope=f"the project `{name}`", most=given.project),)
         models = {**given.models, **self.shared.models}
-        return Concurrency(models=models, assignments=(*self.shared.assignments, *own))
+        return Concurrency(models=models, steps=(*self.shared.steps, *own))
 
     @property
     def database_path(self) -> Path | None:

@@ -37,11 +37,11 @@ from opentelemetry.util.types import AttributeValue
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.evolve.attempts import INTERRUPTED, descendants
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.view import AssignmentSettled, AttemptStep, CallStep, is_interruption, steps
+from leadhand.core.view import AttemptHappened, CallHappened, StepSettled, happenings, is_interruption
 from leadhand.flows.work_order.roles import RoleName
 
 PROVIDERS = {
@@ -130,14 +130,14 @@ class _RunSpans:
 
     def take(self, state: RunState, entry: Entry) -> None:
         """Begin and end the spans for the steps of this entry."""
-        for step in steps(entry.event):
-            match step:
-                case AttemptStep():
-                    self._take_attempt(state, step, entry.at)
-                case CallStep():
-                    self._take_call(step, entry.at)
-                case AssignmentSettled(outcome="supplied" | "skipped"):
-                    self._withdraw(state, step.assignment, entry.at)
+        for happened in happenings(entry.event):
+            match happened:
+                case AttemptHappened():
+                    self._take_attempt(state, happened, entry.at)
+                case CallHappened():
+                    self._take_call(happened, entry.at)
+                case StepSettled(outcome="supplied" | "skipped"):
+                    self._withdraw(state, happened.step, entry.at)
                 case _:
                     pass
 
@@ -160,34 +160,38 @@ class _RunSpans:
 
     # --- attempts ----------------------------------------------------------------------------------------------------
 
-    def _take_attempt(self, state: RunState, step: AttemptStep, at: datetime) -> None:
-        attempt = step.attempt
-        match step.outcome:
+    def _take_attempt(self, state: RunState, happened: AttemptHappened, at: datetime) -> None:
+        attempt = happened.attempt
+        match happened.outcome:
             case "running":
-                self._open(state, attempt, at, {"leadhand.host": step.host})
+                self._open(state, attempt, at, {"leadhand.host": happened.host})
             case "returned":
                 if attempt in self._attempts:
                     self._attempts[attempt].returned = at
-                    self._attempts[attempt].failure = step.failure
+                    self._attempts[attempt].failure = happened.failure
             case "parked":
                 span = self._settle(attempt, at, "parked", None)
                 if span is not None:
-                    self._parked[assignment_of(attempt)] = (attempt, span)  # the parent of the children it waits for
+                    self._parked[step_of(attempt)] = (attempt, span)  # the parent of the children it waits for
             case "ok" | "failed" | "lost":
                 # An attempt that was lost with another process has no span yet: it gets one without a duration.
-                if step.outcome == "lost" and attempt not in self._attempts and not is_interruption(step.failure):
+                if (
+                    happened.outcome == "lost"
+                    and attempt not in self._attempts
+                    and not is_interruption(happened.failure)
+                ):
                     self._open(state, attempt, at, {})
-                self._settle(attempt, at, step.outcome, step.failure)
+                self._settle(attempt, at, happened.outcome, happened.failure)
 
     def _open(self, state: RunState, attempt: str, at: datetime, more: Mapping[str, AttributeValue]) -> Span:
-        agent = _agent(state, assignment_of(attempt))
-        issued = state.assignments[assignment_of(attempt)]
-        parent = issued.assignment.parent or ""
-        parked, asked = self._parked.get(assignment_of(parent), ("", self._span))
+        agent = _agent(state, step_of(attempt))
+        issued = state.steps[step_of(attempt)]
+        parent = issued.step.parent or ""
+        parked, asked = self._parked.get(step_of(parent), ("", self._span))
         attributes: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
-            "leadhand.role": issued.assignment.role,
+            "leadhand.role": issued.step.role,
             **self._about(attempt),
             **more,
         }
@@ -195,7 +199,7 @@ class _RunSpans:
             attributes["leadhand.continues"] = issued.attempt.continues
         span = self._start(f"invoke_agent {agent}", asked if parked == parent else self._span, at, attributes)
         self._attempts[attempt] = _OpenAttempt(span)
-        self._parked.pop(assignment_of(attempt), None)
+        self._parked.pop(step_of(attempt), None)
         return span
 
     def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
@@ -210,59 +214,59 @@ class _RunSpans:
 
     def _withdraw(self, state: RunState, subtask: str, at: datetime) -> None:
         keys = {subtask, *descendants(state, subtask)}
-        for attempt in [attempt for attempt in self._attempts if assignment_of(attempt) in keys]:
+        for attempt in [attempt for attempt in self._attempts if step_of(attempt) in keys]:
             self._settle(attempt, at, "withdrawn", None)
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _take_call(self, step: CallStep, at: datetime) -> None:
-        opened = self._attempts.get(step.attempt)
-        if not step.returned:
-            span = self._start_call(step, at)
+    def _take_call(self, happened: CallHappened, at: datetime) -> None:
+        opened = self._attempts.get(happened.attempt)
+        if not happened.returned:
+            span = self._start_call(happened, at)
             if opened is not None:
-                opened.calls[step.call_id] = span
+                opened.calls[happened.call_id] = span
             else:
-                self._late[step.attempt, step.call_id] = span
+                self._late[happened.attempt, happened.call_id] = span
             return
-        span = self._late.pop((step.attempt, step.call_id), None)
+        span = self._late.pop((happened.attempt, happened.call_id), None)
         if span is None and opened is not None:
-            span = opened.calls.pop(step.call_id, None)
+            span = opened.calls.pop(happened.call_id, None)
         if span is None:  # the call began before this process watched the run
-            span = self._start_call(step, at - timedelta(milliseconds=step.duration_ms))
-        _end(span, at, step.failure, _returned(step))
+            span = self._start_call(happened, at - timedelta(milliseconds=happened.duration_ms))
+        _end(span, at, happened.failure, _returned(happened))
 
-    def _start_call(self, step: CallStep, at: datetime) -> Span:
-        opened = self._attempts.get(step.attempt)
+    def _start_call(self, happened: CallHappened, at: datetime) -> Span:
+        opened = self._attempts.get(happened.attempt)
         parent = opened.span if opened is not None else self._span
-        if step.kind == "model":
-            provider, colon, model = step.name.partition(":")
-            model = model or step.name
+        if happened.kind == "model":
+            provider, colon, model = happened.name.partition(":")
+            model = model or happened.name
             attributes: dict[str, AttributeValue] = {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.request.model": model,
-                "leadhand.call.id": step.call_id,
-                **self._about(step.attempt),
+                "leadhand.call.id": happened.call_id,
+                **self._about(happened.attempt),
             }
-            if colon or step.name in PROVIDERS:  # the name of a model adapter of the program names no provider
+            if colon or happened.name in PROVIDERS:  # the name of a model adapter of the program names no provider
                 attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
             return self._start(f"chat {model}", parent, at, attributes, SpanKind.CLIENT)
         attributes = {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": step.name,
-            "gen_ai.tool.call.id": step.call_id,
+            "gen_ai.tool.name": happened.name,
+            "gen_ai.tool.call.id": happened.call_id,
             "gen_ai.tool.type": "function",
-            **self._about(step.attempt),
+            **self._about(happened.attempt),
         }
-        if step.effect is not None:
-            attributes["leadhand.tool.effect"] = str(step.effect)
-        return self._start(f"execute_tool {step.name}", parent, at, attributes)
+        if happened.effect is not None:
+            attributes["leadhand.tool.effect"] = str(happened.effect)
+        return self._start(f"execute_tool {happened.name}", parent, at, attributes)
 
     # --- spans -------------------------------------------------------------------------------------------------------
 
     def _about(self, attempt: str) -> dict[str, str]:
         return {
             "leadhand.run.id": self._run_id,
-            "leadhand.assignment": assignment_of(attempt),
+            "leadhand.step": step_of(attempt),
             "leadhand.attempt": attempt,
         }
 
@@ -297,12 +301,12 @@ def outermost(run_id: str) -> SpanContext:
     )
 
 
-def _agent(state: RunState, assignment: str) -> str:
-    """Return the agent of an assignment: its tool's name, or that of the tool that asked for it, else its role's.
+def _agent(state: RunState, step: str) -> str:
+    """Return the agent of a step: its tool's name, or that of the tool that asked for it, else its role's.
 
     The names that a model gives to subtasks are not passed on.
     """
-    issued = state.assignments[assignment].assignment
+    issued = state.steps[step].step
     known = {tool.name for tool in state.definition.tools}
     if issued.subtask is not None and issued.subtask.tool in known:
         return issued.subtask.agent
@@ -311,22 +315,22 @@ def _agent(state: RunState, assignment: str) -> str:
     return AGENTS.get(issued.role, issued.role)
 
 
-def _returned(step: CallStep) -> dict[str, AttributeValue]:
+def _returned(happened: CallHappened) -> dict[str, AttributeValue]:
     """The attributes of a call that returned: what a model call used, as far as that is known."""
-    if step.kind == "tool":
-        return {"leadhand.sample": step.sample}
+    if happened.kind == "tool":
+        return {"leadhand.sample": happened.sample}
     attributes: dict[str, AttributeValue] = {}
-    if _KIND.fullmatch(step.finish_reason):
-        attributes["gen_ai.response.finish_reasons"] = (step.finish_reason,)
-    if step.usage is not None:
-        attributes["gen_ai.usage.input_tokens"] = step.usage.input_tokens
-        attributes["gen_ai.usage.output_tokens"] = step.usage.output_tokens
-        if step.usage.cached_tokens:
-            attributes["gen_ai.usage.cache_read.input_tokens"] = step.usage.cached_tokens
-        if step.usage.cache_write_tokens:
-            attributes["gen_ai.usage.cache_creation.input_tokens"] = step.usage.cache_write_tokens
-        if step.usage.nanousd is not None:
-            attributes["leadhand.cost_usd"] = usd(step.usage.nanousd)
+    if _KIND.fullmatch(happened.finish_reason):
+        attributes["gen_ai.response.finish_reasons"] = (happened.finish_reason,)
+    if happened.usage is not None:
+        attributes["gen_ai.usage.input_tokens"] = happened.usage.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = happened.usage.output_tokens
+        if happened.usage.cached_tokens:
+            attributes["gen_ai.usage.cache_read.input_tokens"] = happened.usage.cached_tokens
+        if happened.usage.cache_write_tokens:
+            attributes["gen_ai.usage.cache_creation.input_tokens"] = happened.usage.cache_write_tokens
+        if happened.usage.nanousd is not None:
+            attributes["leadhand.cost_usd"] = usd(happened.usage.nanousd)
     return attributes
 
 

@@ -91,7 +91,7 @@ def needed_tools(state: RunState) -> list[ToolSpec]:
         return []
     if not state.orders:
         return list(state.definition.tools)
-    waiting = (each.assignment.subtask for each in state.assignments.values() if each.status not in SETTLED)
+    waiting = (each.step.subtask for each in state.steps.values() if each.status not in SETTLED)
     named = {subtask.tool for subtask in waiting if subtask is not None}
     return [tool for tool in state.definition.tools if tool.name in named]
 

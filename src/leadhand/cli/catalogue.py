@@ -84,7 +84,7 @@ COMMANDS = (
     _command(
         "work",
         "Carry out the work of runs on this machine.",
-        "A host takes work of every run in a PostgreSQL database: it carries out assignments beside the process that"
+        "A host takes work of every run in a PostgreSQL database: it carries out steps beside the process that"
         " drives the run, and drives runs in the background. Start as many hosts as you like, on any machine. On"
         " SIGTERM it takes nothing new and finishes what it has.",
         "leadhand work --database postgresql://leadhand@db.example.org/leadhand",
@@ -108,7 +108,7 @@ COMMANDS = (
     ),
     _command(
         "runs show",
-        "Show a run: what is missing, status, assignments, artifacts and answer.",
+        "Show a run: what is missing, status, steps, artifacts and answer.",
         "Of a large run, the subtasks that need attention are listed, and a terminal gets the beginning of a long"
         " answer.",
         "leadhand runs show 01jd3vq8xk2m",

@@ -36,8 +36,8 @@ class KeyCeilings(Value):
     """The most that a key may ask for; None: what the server allows.
 
     ``budget_nanousd`` is for one run, ``daily_nanousd`` for all its runs on one day (UTC), ``total_nanousd`` for all
-    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many assignments of one run,
-    ``max_assignments`` how many of all its runs together.
+    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many steps of one run,
+    ``max_running_steps`` how many of all its runs together.
     """
 
     budget_nanousd: int | None = Field(default=None, ge=0)
@@ -45,7 +45,7 @@ class KeyCeilings(Value):
     total_nanousd: int | None = Field(default=None, ge=0)
     max_runs: int | None = Field(default=None, ge=1)
     max_workers: int | None = Field(default=None, ge=1)
-    max_assignments: int | None = Field(default=None, ge=1, exclude_if=unset)
+    max_running_steps: int | None = Field(default=None, ge=1, exclude_if=unset)
 
     @property
     def in_money(self) -> bool:
@@ -64,7 +64,7 @@ class KeyCeilings(Value):
             **dollars,
             "max_runs": self.max_runs,
             "max_workers": self.max_workers,
-            "max_assignments": self.max_assignments,
+            "max_running_steps": self.max_running_steps,
         }
 
     def budgets(self, key_id: str) -> tuple[SharedBudget, ...]:
@@ -75,8 +75,8 @@ class KeyCeilings(Value):
 
     def shared(self, key_id: str) -> Concurrency:
         """Return the limit at once that all runs of the key share."""
-        most = self.max_assignments
-        return Concurrency(assignments=() if most is None else (SharedLimit(scope=f"the key `{key_id}`", most=most),))
+        most = self.max_running_steps
+        return Concurrency(steps=() if most is None else (SharedLimit(scope=f"the key `{key_id}`", most=most),))
 
     def narrow(self, limits: Limits) -> Limits:
         """Return the limits of a run within these ceilings."""

@@ -68,15 +68,15 @@ def _as_flag(name: str, most: float | None) -> str:
 
 def _turns_of_stopped(state: RunState, failure: Failure) -> int:
     """Return the turns after which a lead was stopped that more turns let continue; 0 if the failure is of another."""
-    stopped = next((each for each in state.assignments.values() if each.stopped and each.failure == failure), None)
-    role = state.role(stopped.assignment.role) if stopped is not None else None
+    stopped = next((each for each in state.steps.values() if each.stopped and each.failure == failure), None)
+    role = state.role(stopped.step.role) if stopped is not None else None
     return 0 if role is None else role.max_turns or state.definition.limits.max_turns
 
 
 def more_steps(state: RunState) -> str:
     """Return advice if the review was not satisfied: more orders if none was left, else a better request."""
     most = state.definition.limits.max_steps
-    if state.steps >= most:
+    if state.orders_of_lead >= most:
         return f"allow more work orders with --max-steps (it was {most}), and ask again"
     return "ask more precisely"
 

@@ -1,7 +1,7 @@
 """The arithmetic of allowances: what a model call reserves before it is made, and how the reservation is settled.
 
 Every call reserves an upper bound in the transaction that writes ``ModelCallBegan``: from the run, and from each scope
-that the event names (an assignment and its ancestors). Parallel attempts therefore cannot exceed any of these ceilings
+that the event names (a step and its ancestors). Parallel attempts therefore cannot exceed any of these ceilings
 together. The only exception is a provider that reports more than was reserved; its report is counted, since the money
 is spent.
 """
@@ -271,7 +271,7 @@ def _refused(
     """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
     needed = counted(event.reserved)
     short = [flag for flag, amount, rest in zip(FLAGS, needed, left, strict=True) if rest is not None and amount > rest]
-    owner = f"the budget of {scope}" if shared else f"the assignment {scope}" if scope else "the run"
+    owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     lacking = " and ".join(_lacking(flag, needed, left, owner) for flag in short)
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
@@ -280,7 +280,7 @@ def _refused(
     beside = f", besides what is kept for {steps}" if any(kept) else ""
     how = f"raise {' and '.join(short)}, and resume the run"
     if scope:
-        how = "raise the ceiling of that assignment or of its role"
+        how = "raise the ceiling of that step or of its role"
         return AllowanceRefused(lacking, how, scope=scope)
     requests, tokens, nanousd = (each if flag in short else 0 for flag, each in zip(FLAGS, needed, strict=True))
     short_of = Amount(requests=requests, tokens=tokens, nanousd=nanousd)

@@ -11,7 +11,7 @@ from .errors import Failure
 from .judgement import Judgement
 from .question import Question
 from .run import Gap
-from .state import AssignmentState, RunState
+from .state import RunState, StepState
 from .tool import ToolResult
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
@@ -55,10 +55,10 @@ class NoteGaps(NamedTuple):
 
 
 class Assign(NamedTuple):
-    """Assign work to a role. The assignment starts when everything that it ``needs`` is completed.
+    """Assign work to a role. The step starts when everything that it ``needs`` is completed.
 
     ``tools`` restricts the role's tools; ``model`` and ``instructions`` replace the role's. With ``answers``, the
-    assignment writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time
+    step writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time
     are held back for both.
     """
 
@@ -75,45 +75,45 @@ class Assign(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Schedule the first attempt of an assignment whose needs are completed, or the next attempt of a retried one."""
+    """Schedule the first attempt of a step whose needs are completed, or the next attempt of a retried one."""
 
-    assignment: str
+    step: str
 
 
 class Block(NamedTuple):
-    """Give up an assignment that needs one that failed."""
+    """Give up a step that needs one that failed."""
 
-    assignment: str
+    step: str
     cause: str
 
 
 class Settle(NamedTuple):
-    """Judge what the current attempt of an assignment returned: accept it, retry, or give up."""
+    """Judge what the current attempt of a step returned: accept it, retry, or give up."""
 
-    assignment: str
+    step: str
 
 
 class TryAgain(NamedTuple):
     """Schedule the retry of an attempt that was settled with a retry due."""
 
-    assignment: str
+    step: str
 
 
 class Continue(NamedTuple):
     """Continue a parked attempt whose open calls all have answers."""
 
-    assignment: str
+    step: str
 
 
 class DecideAsks(NamedTuple):
     """Decide what an open tool call of a parked attempt asks of the controller."""
 
-    assignment: str
+    step: str
     call_id: str
 
 
 class AnswerCall(NamedTuple):
-    """Give the result of a child assignment to the call that asked for it."""
+    """Give the result of a child step to the call that asked for it."""
 
     call_id: str
 
@@ -126,9 +126,9 @@ class GiveUpAttempt(NamedTuple):
 
 
 class RunOut(NamedTuple):
-    """Give up an assignment because only the time for reviews and the answer is left."""
+    """Give up a step because only the time for reviews and the answer is left."""
 
-    assignment: str
+    step: str
 
 
 class NoteSleep(NamedTuple):
@@ -138,7 +138,7 @@ class NoteSleep(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Record a review: verdicts on the results of one work order or of any assignments."""
+    """Record a review: verdicts on the results of one work order or of any steps."""
 
     review: Review
     work_order_id: str = ""
@@ -222,19 +222,19 @@ class Refused(ValueError):
 
 
 class Cited(NamedTuple):
-    """A source that an answer cites, and the assignment whose result has it."""
+    """A source that an answer cites, and the step whose result has it."""
 
     title: str
     url: str
-    assignment: str
+    step: str
 
 
 class Outcome(NamedTuple):
     """The outcome of a run, as its flow states it.
 
-    ``answer`` is the text; if it is empty, the core lists the results instead. ``uses`` are the assignments that the
+    ``answer`` is the text; if it is empty, the core lists the results instead. ``uses`` are the steps that the
     answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
-    ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it. ``sources``
+    ``gaps`` are what the answer lacks: also each failed step that counts, unless ``waived`` names it. ``sources``
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
     ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
     nobody judged them).
@@ -282,28 +282,28 @@ class Policy(Protocol):
         """Return the next commands; none while the run has to wait."""
         ...
 
-    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        """Return the input of an assignment's worker, as one JSON object."""
+    def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
+        """Return the input of a step's worker, as one JSON object."""
         ...
 
-    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
-        """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
+    def schema(self, state: RunState, step: StepState) -> dict[str, Any] | None:
+        """Return the JSON schema that the answer of a step is asked for with; None: that of its role."""
         ...
 
     def problems(
-        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[ToolResult] = ()
     ) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
         ...
 
-    def code(self, state: RunState, assignment: AssignmentState) -> Callable[[Any], Awaitable[Any]] | None:
-        """Return the code that carries out an assignment; None if a model does."""
+    def code(self, state: RunState, step: StepState) -> Callable[[Any], Awaitable[Any]] | None:
+        """Return the code that carries out a step; None if a model does."""
         ...
 
     def accepted(
         self,
         state: RunState,
-        assignment: AssignmentState,
+        step: StepState,
         value: Json,
         text: str,
         calls: Sequence[ToolResult] = (),
@@ -312,11 +312,11 @@ class Policy(Protocol):
         """Return the value to record for an answer that has no problems; ``brief`` is what its worker was shown."""
         ...
 
-    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+    def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that a result proposes."""
         ...
 
-    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
+    def draft(self, state: RunState, step: StepState) -> Callable[[Json], bool] | None:
         """Return what decides whether the field ``answer`` of a structured answer is shown while it is written."""
         ...
 

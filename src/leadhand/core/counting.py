@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from .events import SubtaskCounts
-from .lifecycle import AssignmentStatus
+from .lifecycle import StepStatus
 from .state import RunState
 
 
 def subtask_counts(state: RunState) -> SubtaskCounts:
     """Return how lists count the subtasks of a run."""
-    counting = (each for each in state.assignments.values() if each.counts and each.superseded_by is None)
+    counting = (each for each in state.steps.values() if each.counts and each.superseded_by is None)
     found = Counter(each.status for each in counting)
     return SubtaskCounts(
         subtasks=found.total(),
-        completed=found[AssignmentStatus.COMPLETED],
-        failed=found[AssignmentStatus.FAILED] + found[AssignmentStatus.DROPPED],
+        completed=found[StepStatus.COMPLETED],
+        failed=found[StepStatus.FAILED] + found[StepStatus.DROPPED],
     )

@@ -7,30 +7,30 @@ from typing import Any
 
 from .errors import Failure, FailureClass
 from .ordered_calls import unproven_call
-from .state import INDETERMINATE, UNREADABLE, AssignmentState, MadeCall, RunState
+from .state import INDETERMINATE, UNREADABLE, MadeCall, RunState, StepState
 from .tool import Effect, ToolResult
 from .work_order import Subtask, result_reference
 from .work_result import ResultData, WorkResult
 
 
-def unsupported_claim(state: RunState, assignment: AssignmentState, result: WorkResult) -> Failure | None:
+def unsupported_claim(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
     """Return why an ok result does not count (a claim without evidence in the attempt's lineage), None if it counts.
 
     The call that a subtask orders must have succeeded, every call that the result uses must be in the
-    log, and every source must have come from one of those calls or from a result that the assignment needs.
+    log, and every source must have come from one of those calls or from a result that the step needs.
     """
     if not result.ok or result.data is None:
         return None
-    done = {call.call_id: call for call in assignment.evidence if call.ok}
-    proof = support_of(state, assignment)
+    done = {call.call_id: call for call in step.evidence if call.ok}
+    proof = support_of(state, step)
     if proof is not None:
         return proof
     missing = [used for used in result.used if used not in done]
     if missing:
         return _invalid(f"the result uses the call {missing[0]}, but the log has no such finished call")
     known = {source.url for call in done.values() for source in call.sources}
-    for needed in assignment.assignment.needs:
-        data = state.assignments[needed].data
+    for needed in step.step.needs:
+        data = state.steps[needed].data
         known |= {source.url for source in data.sources} if data is not None else set()
     foreign = [source.url for source in result.data.sources if source.url not in known]
     if foreign:
@@ -38,13 +38,13 @@ def unsupported_claim(state: RunState, assignment: AssignmentState, result: Work
     return None
 
 
-def support_of(state: RunState, assignment: AssignmentState) -> Failure | None:
-    """Hold the calls of an assignment against the one that its subtask orders, as far as the log has its arguments."""
-    subtask = assignment.assignment.subtask
+def support_of(state: RunState, step: StepState) -> Failure | None:
+    """Hold the calls of a step against the one that its subtask orders, as far as the log has its arguments."""
+    subtask = step.step.subtask
     if subtask is None:
         return None
     args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
-    evidence = assignment.evidence
+    evidence = step.evidence
     approved = [
         call.call_id
         for call in evidence
@@ -53,11 +53,11 @@ def support_of(state: RunState, assignment: AssignmentState) -> Failure | None:
     return unproven_call(subtask, args, evidence, approved)
 
 
-def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
-    """The calls of an assignment in short, those that began and whose end was not seen among them."""
-    subtask = assignment.assignment.subtask
+def made_calls(step: StepState) -> tuple[MadeCall, ...]:
+    """The calls of a step in short, those that began and whose end was not seen among them."""
+    subtask = step.step.subtask
     ordered = subtask.args if subtask is not None else None
-    made = [made_call(call, ordered) for call in assignment.evidence]
+    made = [made_call(call, ordered) for call in step.evidence]
     unseen = [
         MadeCall(
             tool=call.tool,
@@ -67,9 +67,9 @@ def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
             sure=False,
             acted=call.effect is Effect.ONCE,
         )
-        for call in assignment.begun
+        for call in step.begun
     ]
-    return (*assignment.made, *made, *unseen)
+    return (*step.made, *made, *unseen)
 
 
 def made_call(call: ToolResult, ordered: Mapping[str, Any] | None = None) -> MadeCall:
@@ -125,12 +125,12 @@ def unreadable(tool: str, failure: Failure) -> Failure:
 
 
 def needs_failed(cause: str) -> Failure:
-    """Return the failure of an assignment that cannot start because it needs ``cause``, which failed."""
+    """Return the failure of a step that cannot start because it needs ``cause``, which failed."""
     return Failure.of(f"it needs {cause}, which did not succeed", "needs_failed", FailureClass.BLOCKED)
 
 
 def skipped(by: str, reason: str, doubted: str = "") -> Failure:
-    """Return the failure of an assignment that a person skipped; ``doubted`` is a ``once`` tool that may have acted."""
+    """Return the failure of a step that a person skipped; ``doubted`` is a ``once`` tool that may have acted."""
     said = f"{by} skipped it" + (f": {reason}" if reason else "")
     if doubted:
         said += f"; {doubted} was interrupted: the call may have gone through"

@@ -1,4 +1,4 @@
-"""Why a run, or assignments of it, wait for a host: computed from what the hosts say of themselves."""
+"""Why a run, or steps of it, wait for a host: computed from what the hosts say of themselves."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def orphan_wait(run_id: str, refused: str = "") -> str:
     return f"its process died: start `leadhand serve`, or resume it with `leadhand runs resume {run_id}`"
 
 
-def assignments_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: datetime) -> str:
-    """Return why assignments of a run that ``owner`` drives have not begun; "" if that is unknown."""
-    attempts = [each for key in state.live if (each := state.assignments[key].attempt) is not None]
+def steps_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: datetime) -> str:
+    """Return why steps of a run that ``owner`` drives have not begun; "" if that is unknown."""
+    attempts = [each for key in state.live if (each := state.steps[key].attempt) is not None]
     waiting = [
         each
         for each in attempts
@@ -44,7 +44,7 @@ def assignments_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now
     ]
     if not waiting:
         return ""
-    counted = f"{len(waiting):,} assignment{'s wait' if len(waiting) > 1 else ' waits'}"
+    counted = f"{len(waiting):,} step{'s wait' if len(waiting) > 1 else ' waits'}"
     run, most = state.definition, state.definition.limits.max_workers
     if sum(each.status is AttemptStatus.RUNNING for each in attempts) >= most:
         return f"{counted}: the run allows {most:,} at once (--max-workers)"

@@ -93,12 +93,12 @@ class WaitingRun(Value):
 class QueueInfo(Value):
     """The queue of many machines: how many jobs wait (``depth``), and for how many seconds the oldest has.
 
-    ``assignments`` counts the attempts of those jobs; ``runs`` wait for a process that drives them, the next one first.
+    ``steps`` counts the attempts of those jobs; ``runs`` wait for a process that drives them, the next one first.
     ``waiting`` are all runs without such a process, those that no host can drive included: the first 200.
     """
 
     depth: int = 0
     oldest_s: float = 0.0
-    assignments: int = 0
+    steps: int = 0
     runs: tuple[str, ...] = ()
     waiting: tuple[WaitingRun, ...] = ()

@@ -1,7 +1,7 @@
 """Derived ids of orders, subtasks, attempts and calls.
 
 Only a run's id is generated; all others are numbered. ``wo-001`` is the first order of a run, ``wo-001.0`` its first
-subtask (and the assignment that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
+subtask (and the step that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
 call of the second turn. A call's id does not contain the attempt, so that a retry has the same key.
 """
 
@@ -32,35 +32,35 @@ def split_key(key: str) -> tuple[str, int]:
 
 
 def page_id(number: int, plan: int = 1) -> str:
-    """Return the id of the assignment that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
+    """Return the id of the step that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
     first = "plan" if plan == 1 else f"plan-v{plan}"
     return first if number == 1 else f"{first}-{number}"
 
 
-def attempt_id(assignment: str, number: int) -> str:
-    """Return the id of the ``number``-th attempt at an assignment, counted from 1."""
-    return f"{assignment}/a{number}"
+def attempt_id(step: str, number: int) -> str:
+    """Return the id of the ``number``-th attempt at a step, counted from 1."""
+    return f"{step}/a{number}"
 
 
-def assignment_of(attempt: str) -> str:
-    """Return the assignment of an attempt."""
+def step_of(attempt: str) -> str:
+    """Return the step of an attempt."""
     return attempt.rpartition("/a")[0]
 
 
 def split_attempt(attempt: str) -> tuple[str, str]:
-    """Return the assignment and the number of an attempt."""
+    """Return the step and the number of an attempt."""
     key, _, number = attempt.rpartition("/a")
     return key, number
 
 
-def model_call_id(assignment: str, turn: int) -> str:
+def model_call_id(step: str, turn: int) -> str:
     """Return the key of the model call of a turn, counted from 0."""
-    return f"{assignment}/t{turn}"
+    return f"{step}/t{turn}"
 
 
-def tool_call_id(assignment: str, turn: int, position: int) -> str:
-    """The key of a tool call: assignment, turn and position in the reply. With the run's id, it is the effect key."""
-    return f"{assignment}/t{turn}/c{position}"
+def tool_call_id(step: str, turn: int, position: int) -> str:
+    """The key of a tool call: step, turn and position in the reply. With the run's id, it is the effect key."""
+    return f"{step}/t{turn}/c{position}"
 
 
 def event_id(seq: int) -> str:

@@ -1,4 +1,4 @@
-"""The allowed transitions between statuses of runs, assignments and attempts, as tables."""
+"""The allowed transitions between statuses of runs, steps and attempts, as tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from .run import ENDED, RunStatus
 
 
-class AssignmentStatus(StrEnum):
+class StepStatus(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
     WAITING = "waiting"
@@ -36,20 +36,18 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CANCELLED: frozenset({RunStatus.RUNNING}),
 }
 
-SETTLED = frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED})
-UNSUCCESSFUL = frozenset({AssignmentStatus.FAILED, AssignmentStatus.DROPPED})
+SETTLED = frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.DROPPED})
+UNSUCCESSFUL = frozenset({StepStatus.FAILED, StepStatus.DROPPED})
 
-ASSIGNMENT: dict[AssignmentStatus, frozenset[AssignmentStatus]] = {
-    # A person may settle an assignment that is not running, by supplying a result or by skipping it.
-    AssignmentStatus.PENDING: SETTLED | {AssignmentStatus.RUNNING},
-    AssignmentStatus.RUNNING: SETTLED | {AssignmentStatus.WAITING},
-    AssignmentStatus.WAITING: SETTLED | {AssignmentStatus.RUNNING},
+STEP: dict[StepStatus, frozenset[StepStatus]] = {
+    # A person may settle a step that is not running, by supplying a result or by skipping it.
+    StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
+    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING},
+    StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
     # A review may reject a completed result.
-    AssignmentStatus.COMPLETED: UNSUCCESSFUL,
-    AssignmentStatus.FAILED: frozenset(
-        {AssignmentStatus.DROPPED, AssignmentStatus.COMPLETED, AssignmentStatus.PENDING}
-    ),
-    AssignmentStatus.DROPPED: frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.PENDING}),
+    StepStatus.COMPLETED: UNSUCCESSFUL,
+    StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
+    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.PENDING}),
 }
 
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {

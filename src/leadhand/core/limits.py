@@ -13,7 +13,7 @@ from .value import Value
 
 NANO = 1_000_000_000
 CONCURRENCY = 1_000
-"""Assignments that a process carries out at once, of all its runs together, unless a setting says otherwise."""
+"""Steps that a process carries out at once, of all its runs together, unless a setting says otherwise."""
 
 
 def nanousd(usd: Decimal | float | str) -> int:
@@ -74,7 +74,7 @@ def smaller(one: int | None, other: int | None) -> int | None:
 
 
 class Allowance(Value):
-    """The ceiling of one scope: the limit of all calls together that name ``scope`` (an assignment's id)."""
+    """The ceiling of one scope: the limit of all calls together that name ``scope`` (a step's id)."""
 
     scope: str
     ceiling: Ceiling
@@ -104,10 +104,10 @@ class SharedLimit(Value):
 
 
 class Concurrency(Value):
-    """The shared limits of a run: calls of each model at once, by its full name, and ``assignments`` at once."""
+    """The shared limits of a run: calls of each model at once, by its full name, and ``steps`` at once."""
 
     models: dict[str, int] = {}
-    assignments: tuple[SharedLimit, ...] = ()
+    steps: tuple[SharedLimit, ...] = ()
 
     def of_model(self, model: str) -> SharedLimit | None:
         """Return the limit of the calls of a model, None without one."""
@@ -115,7 +115,7 @@ class Concurrency(Value):
         return None if most is None else SharedLimit(scope=f"the model `{model}`", most=most)
 
     def __bool__(self) -> bool:
-        return bool(self.models or self.assignments)
+        return bool(self.models or self.steps)
 
 
 class Usage(Value):
@@ -140,12 +140,12 @@ class Usage(Value):
 class Limits(Value):
     """The limits of a run. By default, every loop and every cost is limited.
 
-    ``max_steps`` counts work orders, including the first. ``max_workers`` is how many assignments run at once,
+    ``max_steps`` counts work orders, including the first. ``max_workers`` is how many steps run at once,
     ``batch_size`` starts subtasks in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
     seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``model_patience_s`` is how
     long a call waits for a server that is away, and for one that does not begin to answer. ``max_turns`` limits the
     model calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` those
-    after a transient failure of an assignment without a tool. ``approval_timeout_s`` is when an unanswered approval
+    after a transient failure of a step without a tool. ``approval_timeout_s`` is when an unanswered approval
     expires.
     """
 

@@ -104,8 +104,8 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
                 failed += (event.data is None) - (event.counted == "failed")
             case ev.SubtaskReused():
                 completed += 1
-            case ev.AssignmentIssued() if event.assignment.subtask is None:  # else it is counted with its order
-                subtasks += event.assignment.counts
+            case ev.StepIssued() if event.step.subtask is None:  # else it is counted with its order
+                subtasks += event.step.counts
             case ev.RetryGranted():
                 failed -= event.reopened
             case ev.AttemptSettled() if event.final and event.counts:
@@ -122,9 +122,9 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
     return ListingChange((subtasks, completed, failed), status, labels, unpriced)
 
 
-def is_subtask(assignment: str) -> bool:
-    """Whether an assignment's id is the key of a subtask of a work order."""
-    return assignment.startswith("wo-") and "/" not in assignment
+def is_subtask(step: str) -> bool:
+    """Whether a step's id is the key of a subtask of a work order."""
+    return step.startswith("wo-") and "/" not in step
 
 
 def earlier_file(path: str, written: ev.ArtifactWritten | ArtifactVersion, run_id: str, at: datetime) -> EarlierFile:

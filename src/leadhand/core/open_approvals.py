@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from . import events as ev
 from .approval import Approval, ApprovalStatus, args_hash
-from .ids import assignment_of
+from .ids import step_of
 
 
 class OpenApproval(NamedTuple):
@@ -87,9 +87,7 @@ def open_approvals_after(
             case ev.SubtaskResolved():
                 within = f"{event.subtask}/"  # the subtask's own attempts, and those of its children
                 after = {
-                    name: asked
-                    for name, asked in after.items()
-                    if not f"{assignment_of(asked.attempt)}/".startswith(within)
+                    name: asked for name, asked in after.items() if not f"{step_of(asked.attempt)}/".startswith(within)
                 }
             case _:
                 pass

@@ -11,22 +11,22 @@ from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .judgement import ClaimVerdict, Judgement
 from .run import CitedSource, Gap, RunDefinition, RunStatus
-from .state import INDETERMINATE, AssignmentState, RunState
+from .state import INDETERMINATE, RunState, StepState
 from .text import is_blank
 from .work_result import VerdictKind
 
 LONGEST_SUMMARY = 2_000
 """Characters of one summary in :func:`plain_list`; the run document holds all of it."""
 CHECK_FIRST = "find out what it did before you ask for it again"
-"""What a person can do about a gap of an assignment that did something irreversible."""
+"""What a person can do about a gap of a step that did something irreversible."""
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
     """Return the end of a run: the outcome that its flow states, with the status that follows from what was done."""
-    used = [state.assignments[key] for key in dict.fromkeys(outcome.uses) if key in state.assignments]
+    used = [state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps]
     results = [each for each in used if may_be_used(each)]
     gaps = all_gaps(state, outcome, failure)
-    named = {gap.assignment for gap in gaps}
+    named = {gap.step for gap in gaps}
     gaps += _careful(
         state, [_rejected(state, each) for each in used if not may_be_used(each) and each.key not in named]
     )
@@ -37,7 +37,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         )
     status = _status(state, outcome, gaps, has_results=bool(results), cancelled=cancelled)
     if status is RunStatus.FAILED and failure is None:
-        unknown = [key for key in outcome.uses if key not in state.assignments]
+        unknown = [key for key in outcome.uses if key not in state.steps]
         failure = _cause(state, gaps, unknown)
     return RunFinished(
         status=status,
@@ -75,14 +75,14 @@ def _cause(state: RunState, gaps: Sequence[Gap], unknown: Sequence[str]) -> Fail
     """Return why a run failed that no failure ended: the first of its gaps, or that its answer rests on nothing."""
     if gaps:
         first = gaps[0]
-        about = state.assignments.get(first.assignment or "")
+        about = state.steps.get(first.step or "")
         type_ = about.failure.type if about is not None and about.failure is not None else "gap"
         return Failure.of(f"{first.name}: {first.reason}", type_, first.class_, first.next_action)
-    named = f": the flow's outcome uses {unknown[0]!r}, which is not an assignment" if unknown else ""
+    named = f": the flow's outcome uses {unknown[0]!r}, which is not a step" if unknown else ""
     return Failure.of(f"the answer rests on no result{named}", "no_evidence", FailureClass.INSUFFICIENT)
 
 
-def plain_list(state: RunState, results: Sequence[AssignmentState]) -> str:
+def plain_list(state: RunState, results: Sequence[StepState]) -> str:
     """Return the results as a list, for a run in which no text was written; "" without results."""
     numbers = source_numbers(sources_of(results))
     lines: list[str] = []
@@ -100,13 +100,13 @@ def withheld_answer(failure: Failure) -> str:
     return f"The answer is withheld: {failure.message}."
 
 
-def may_be_used(assignment: AssignmentState) -> bool:
+def may_be_used(step: StepState) -> bool:
     """Whether an answer may use a result: it is completed, not superseded, and no review rejected it."""
-    rejected = assignment.verdict is not None and assignment.verdict.verdict is not VerdictKind.ACCEPT
-    return assignment.ok and assignment.data is not None and assignment.superseded_by is None and not rejected
+    rejected = step.verdict is not None and step.verdict.verdict is not VerdictKind.ACCEPT
+    return step.ok and step.data is not None and step.superseded_by is None and not rejected
 
 
-def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
+def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
     """Return the sources of some results, without duplicates; the first is cited as [1]."""
     sources: dict[tuple[str, str], CitedSource] = {}
     for result in results:
@@ -118,15 +118,15 @@ def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
     return list(sources.values())
 
 
-def _cited(sources: Iterable[Cited], results: Sequence[AssignmentState]) -> Iterator[CitedSource]:
+def _cited(sources: Iterable[Cited], results: Sequence[StepState]) -> Iterator[CitedSource]:
     """The sources that a flow names, in its order, each with the result that has it."""
     events = {result.key: result.event_ids[-1] for result in results}
-    for title, url, assignment in sources:
-        if assignment in events:
-            yield CitedSource(title=title, url=url, event_id=events[assignment])
+    for title, url, step in sources:
+        if step in events:
+            yield CitedSource(title=title, url=url, event_id=events[step])
 
 
-def own_sources(results: Iterable[AssignmentState]) -> list[tuple[str, str]]:
+def own_sources(results: Iterable[StepState]) -> list[tuple[str, str]]:
     """Return the sources of some results, by title and address, without duplicates."""
     found = {(s.title, s.url): None for result in results if result.data is not None for s in result.data.sources}
     return list(found)
@@ -141,22 +141,22 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 
 
 def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
-    """Return the gaps that the flow names, and one for every failed assignment that counts and is not waived."""
-    named = {gap.assignment: gap for gap in outcome.gaps if gap.assignment is not None}
+    """Return the gaps that the flow names, and one for every failed step that counts and is not waived."""
+    named = {gap.step: gap for gap in outcome.gaps if gap.step is not None}
     found: list[Gap] = []
-    for key, assignment in state.assignments.items():
+    for key, step in state.steps.items():
         if key in named:
             found.append(named[key])
-        elif assignment.counts and not assignment.ok and not assignment.superseded_by and key not in outcome.waived:
-            found.append(gap_of(state, assignment, failure))
-    return _careful(state, [*found, *(gap for gap in outcome.gaps if gap.assignment is None)])
+        elif step.counts and not step.ok and not step.superseded_by and key not in outcome.waived:
+            found.append(gap_of(state, step, failure))
+    return _careful(state, [*found, *(gap for gap in outcome.gaps if gap.step is None)])
 
 
 def _careful(state: RunState, gaps: list[Gap]) -> list[Gap]:
     """The gaps, with advice that repeats nothing irreversible."""
     found: list[Gap] = []
     for each in gaps:
-        about = state.assignments.get(each.assignment or "")
+        about = state.steps.get(each.step or "")
         if about is not None and about.acted and not about.accepted:
             unseen = about.failure is not None and about.failure.type == INDETERMINATE
             each = each if unseen else each.evolve(next_action=CHECK_FIRST)
@@ -164,31 +164,31 @@ def _careful(state: RunState, gaps: list[Gap]) -> list[Gap]:
     return found
 
 
-def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None = None) -> Gap:
-    """Return the gap of an assignment that did not succeed; ``ending`` is why the run ends, if it ends early."""
-    if assignment.failure is not None:
-        failure = assignment.failure
-        return gap(assignment, failure.class_, failure.message, next_action(state, failure))
-    if assignment.verdict is not None and assignment.verdict.verdict is VerdictKind.DROP:
-        reason = assignment.verdict.reason or "the lead dropped it"
-        return gap(assignment, FailureClass.INSUFFICIENT, reason, more_steps(state))
+def gap_of(state: RunState, step: StepState, ending: Failure | None = None) -> Gap:
+    """Return the gap of a step that did not succeed; ``ending`` is why the run ends, if it ends early."""
+    if step.failure is not None:
+        failure = step.failure
+        return gap(step, failure.class_, failure.message, next_action(state, failure))
+    if step.verdict is not None and step.verdict.verdict is VerdictKind.DROP:
+        reason = step.verdict.reason or "the lead dropped it"
+        return gap(step, FailureClass.INSUFFICIENT, reason, more_steps(state))
     if state.cancel_by is not None:
         reason = f"the run was cancelled by {state.cancel_by} before it started"
-        return gap(assignment, FailureClass.REJECTED, reason, ASK_AGAIN)
+        return gap(step, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = used_up(state) or ending
     if cause is None:
-        return gap(assignment, FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN)
+        return gap(step, FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN)
     reason = f"it was not started: {cause.message}"
-    return gap(assignment, FailureClass.EXHAUSTED, reason, next_action(state, cause))
+    return gap(step, FailureClass.EXHAUSTED, reason, next_action(state, cause))
 
 
-def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: str) -> Gap:
-    """Return a gap for one assignment."""
+def gap(step: StepState, class_: FailureClass, reason: str, action: str) -> Gap:
+    """Return a gap for one step."""
     return Gap(
-        work_order_id=assignment.order or None,
-        subtask_index=assignment.position if assignment.order else None,
-        assignment=assignment.key,
-        name=assignment.assignment.name,
+        work_order_id=step.order or None,
+        subtask_index=step.position if step.order else None,
+        step=step.key,
+        name=step.step.name,
         class_=class_,
         reason=reason,
         next_action=action,
@@ -196,14 +196,14 @@ def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: 
 
 
 def used_up(state: RunState) -> Failure | None:
-    """Return the failure of the first assignment that a limit ended, None if no limit did."""
-    failures = (assignment.failure for assignment in state.assignments.values())
+    """Return the failure of the first step that a limit ended, None if no limit did."""
+    failures = (step.failure for step in state.steps.values())
     return next((each for each in failures if each is not None and each.class_ is FailureClass.EXHAUSTED), None)
 
 
-def _rejected(state: RunState, assignment: AssignmentState) -> Gap:
+def _rejected(state: RunState, step: StepState) -> Gap:
     """Return the gap of a result that the flow uses although the evidence does not support it."""
-    if not assignment.ok:
-        return gap_of(state, assignment)
-    reason = assignment.verdict.reason if assignment.verdict is not None else ""
-    return gap(assignment, FailureClass.INSUFFICIENT, reason or "the review rejected the result", more_steps(state))
+    if not step.ok:
+        return gap_of(state, step)
+    reason = step.verdict.reason if step.verdict is not None else ""
+    return gap(step, FailureClass.INSUFFICIENT, reason or "the review rejected the result", more_steps(state))

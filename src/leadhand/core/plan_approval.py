@@ -9,7 +9,7 @@ from .approval import Approval, ApprovalStatus
 from .errors import Failure, FailureClass
 from .ids import attempt_id, order_id, page_id, subtask_key
 from .questions import replied
-from .state import AssignmentState, RunState
+from .state import RunState, StepState
 from .tool import Effect
 from .work_order import Subtask, WorkOrder, result_reference
 
@@ -87,7 +87,7 @@ def changed_plan() -> Failure:
     return _failure("the plan is not the one that was approved", "run it again: its flow has changed meanwhile")
 
 
-def question(approval_id: str, plan: Mapping[str, Any], planner: AssignmentState) -> Approval:
+def question(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> Approval:
     """Return the question whether a plan, as JSON data, may be carried out; ``planner`` made it."""
     return Approval(
         approval_id=approval_id,
@@ -96,7 +96,7 @@ def question(approval_id: str, plan: Mapping[str, Any], planner: AssignmentState
         tool="",
         args=dict(plan),
         effect=Effect.PURE,
-        asked_for=planner.assignment.name,
+        asked_for=planner.step.name,
     )
 
 
@@ -115,7 +115,7 @@ def unapproved(state: RunState, order: WorkOrder) -> Sequence[Subtask]:
     if not is_gated(state) or (state.orders and not state.definition.approve_plan):
         return ()
     own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    issued = {key: each.assignment.subtask for key, each in state.assignments.items()}
+    issued = {key: each.step.subtask for key, each in state.steps.items()}
 
     def origin(key: str) -> str:
         """The key of the subtask that this one repairs, directly or through other repairs; else its own."""

@@ -45,21 +45,21 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 class Role(Value):
-    """The instructions and the permissions of the assignments of a role.
+    """The instructions and the permissions of the steps of a role.
 
     ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
     is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
-    assignments may use at most; ``("*",)`` means every tool of the run, ``("*own",)`` those that the run was given and
+    steps may use at most; ``("*",)`` means every tool of the run, ``("*own",)`` those that the run was given and
     that only read. With ``loop="turns"``, a model is called until
     it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
     code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
     the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
     model writes them, so that a flow can use them before the whole answer is there. If a role ``continues``, a
     text that is longer than one reply is written in several, within ``max_turns``. ``max_turns`` and ``max_requests``
-    limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
+    limit the model calls of one step, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
-    children have no tool that their parent lacks, and its assignments and their children leave what is held back to
-    reviews and the answer. ``max_children`` is how often one assignment may delegate.
+    children have no tool that their parent lacks, and its steps and their children leave what is held back to
+    reviews and the answer. ``max_children`` is how often one step may delegate.
     ``description`` says what it is for, ``input`` is the JSON schema of what a worker is given (None: text). ``code``
     is where the code of a role comes from, ``fingerprint`` a digest of its source.
     """
@@ -86,7 +86,7 @@ class Role(Value):
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """Return what one assignment of this role may spend, None if the role sets no limit."""
+        """Return what one step of this role may spend, None if the role sets no limit."""
         if self.max_requests is None and self.max_tokens is None and self.budget is None:
             return None
         dollars = None if self.budget is None else nanousd(self.budget)
@@ -205,7 +205,7 @@ class RunDefinition(Value):
     the run may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text);
     its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the roles that do; with
     ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
-    and assignments that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
+    and steps that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
     the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
     (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
     person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
@@ -286,14 +286,14 @@ def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefini
 class Gap(Value):
     """A part of the request that the answer lacks, and what a person can do about it.
 
-    ``assignment`` is the assignment, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
+    ``step`` is the step, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     work_order_id: str | None = None
     subtask_index: int | None = None
-    assignment: str | None = None
+    step: str | None = None
     name: str
     class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     reason: str

@@ -87,10 +87,10 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
         case ev.GapsNoted():
             for part in event.parts:
                 yield from _values(part.model_dump())
-        case ev.AssignmentIssued():
-            yield event.assignment.title
+        case ev.StepIssued():
+            yield event.step.title
             # Reviews name the subtasks that they judge by their keys, which nearly all runs have.
-            yield from (text for text in _values(event.assignment.input) if not _KEY.fullmatch(text))
+            yield from (text for text in _values(event.step.input) if not _KEY.fullmatch(text))
         case ev.ToolCallBegan():
             yield event.tool
             yield from _values(event.args)
@@ -116,7 +116,7 @@ SEARCHED = (
     ev.RunStarted,
     ev.WorkOrderIssued,
     ev.GapsNoted,
-    ev.AssignmentIssued,
+    ev.StepIssued,
     ev.ToolCallBegan,
     ev.ApprovalRequested,
     ev.ApprovalAnswered,

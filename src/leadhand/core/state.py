@@ -16,13 +16,13 @@ from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
 from .frozen import FrozenDict
-from .lifecycle import SETTLED, AssignmentStatus, AttemptStatus
+from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Amount
 from .question import Question
 from .run import Role, RunDefinition, RunStatus
 from .tool import Effect, ToolResult, ToolSpec
 from .value import Json
-from .work_order import Assignment, OpenCall, Subtask, Unsupported, WorkOrder
+from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
 INDETERMINATE = "indeterminate"
@@ -42,7 +42,7 @@ class OrderState(NamedTuple):
 
 
 class RetryWanted(NamedTuple):
-    """An assignment to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as result."""
+    """A step to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as result."""
 
     by: str
     args: dict[str, Any] | None = None
@@ -70,7 +70,7 @@ class BegunCall(NamedTuple):
 
 
 class MadeCall(NamedTuple):
-    """A tool call of a settled assignment, in short: what is left of its evidence.
+    """A tool call of a settled step, in short: what is left of its evidence.
 
     ``args`` None: those that its subtask orders. ``said`` is the tool's own summary. ``sure`` False: its end was not
     seen. ``acted``: it did something that cannot be undone, or may have.
@@ -116,7 +116,7 @@ class CallAnswer(NamedTuple):
 
 
 class AttemptState(NamedTuple):
-    """The current attempt at an assignment; ``written`` are the elements of its answer so far, with their indexes."""
+    """The current attempt at a step; ``written`` are the elements of its answer so far, with their indexes."""
 
     attempt: str
     number: int
@@ -136,13 +136,13 @@ class AttemptState(NamedTuple):
         return all(call.call_id in self.answers for call in self.open_calls)
 
 
-class AssignmentState(NamedTuple):
-    """One assignment: its status, its current attempt, and the record of its lineage.
+class StepState(NamedTuple):
+    """One step: its status, its current attempt, and the record of its lineage.
 
     ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
     evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
     counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
-    when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says how its conversation
+    when it is settled, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation
     is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
     person asks. ``by`` names the person who settled it, if any.
     ``made`` are its calls in short.
@@ -152,8 +152,8 @@ class AssignmentState(NamedTuple):
     the event that scheduled its current or last attempt.
     """
 
-    assignment: Assignment
-    status: AssignmentStatus = AssignmentStatus.PENDING
+    step: Step
+    status: StepStatus = StepStatus.PENDING
     order: str = ""
     position: int = 0
     attempt: AttemptState | None = None
@@ -178,13 +178,13 @@ class AssignmentState(NamedTuple):
 
     @property
     def key(self) -> str:
-        return self.assignment.assignment_id
+        return self.step.step_id
 
     @property
     def subtask(self) -> Subtask:
-        """The subtask of an assignment that carries one out."""
-        assert self.assignment.subtask is not None, f"{self.key} is not a subtask"
-        return self.assignment.subtask
+        """The subtask of a step that carries one out."""
+        assert self.step.subtask is not None, f"{self.key} is not a subtask"
+        return self.step.subtask
 
     def args_made(self, *, ok: bool) -> dict[str, Any]:
         """Return the arguments of the last call of its subtask's tool that was ``ok``, else those that were ordered."""
@@ -193,16 +193,16 @@ class AssignmentState(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        return self.assignment.counts
+        return self.step.counts
 
     @property
     def closed(self) -> bool:
-        """Whether the assignment is settled."""
+        """Whether the step is settled."""
         return self.status in SETTLED
 
     @property
     def ok(self) -> bool:
-        return self.status is AssignmentStatus.COMPLETED
+        return self.status is StepStatus.COMPLETED
 
     @property
     def given_up(self) -> bool:
@@ -245,7 +245,7 @@ class AssignmentState(NamedTuple):
 
 
 class ArtifactVersion(NamedTuple):
-    """One version of a file of the run, by the digest of its content; ``by`` is the assignment that wrote it.
+    """One version of a file of the run, by the digest of its content; ``by`` is the step that wrote it.
 
     ``run_id`` is the earlier run that a file comes from ("": this run).
     """
@@ -262,14 +262,14 @@ class ArtifactVersion(NamedTuple):
 class RunState:
     """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
 
-    The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
+    The maps are flat, by key, so that one event changes one entry of each, however many steps there are:
     ``children`` (how many it asked for), ``awaited`` (how many needs are not yet completed), ``ready`` (may start),
     ``blocked`` (needs something that failed: key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled,
     with a retry due), ``live`` (scheduled or running), ``parked``, ``busy`` (it counts, has started and is not
     settled), ``reusable`` (what it reuses is completed). ``reserved`` holds, by attempt, the
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
-    ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
-    run; ``workers`` the roles defined during the run, ``makers`` the assignments that defined them;
+    ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
+    run; ``workers`` the roles defined during the run, ``makers`` the steps that defined them;
     ``pending_requests`` the undecided requests of people. ``relimited``: its limits have changed since it last ended;
     ``reopened`` is the number of the event that reopened it last (0: none).
     """
@@ -282,7 +282,7 @@ class RunState:
     epoch: int = 1
     owner: str | None = None
     orders: dict[str, OrderState] = field(default_factory=FrozenDict[str, OrderState])
-    assignments: dict[str, AssignmentState] = field(default_factory=FrozenDict[str, AssignmentState])
+    steps: dict[str, StepState] = field(default_factory=FrozenDict[str, StepState])
     children: dict[str, int] = field(default_factory=FrozenDict[str, int])
     awaited: dict[str, int] = field(default_factory=FrozenDict[str, int])
     dependents: dict[str, tuple[str, ...]] = field(default_factory=FrozenDict[str, tuple[str, ...]])
@@ -331,7 +331,7 @@ class RunState:
         return next(reversed(self.orders.values())) if self.orders else None
 
     @property
-    def steps(self) -> int:
+    def orders_of_lead(self) -> int:
         """The orders that the lead issued, which ``max_steps`` counts."""
         return sum(1 for order in self.orders.values() if not order.by)
 

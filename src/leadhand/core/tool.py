@@ -15,7 +15,7 @@ from .limits import SharedLimit
 from .value import Json, Value, unset
 
 GIVE_UP: Final = "give_up"
-"""The tool by which a worker says that its assignment cannot be done."""
+"""The tool by which a worker says that its step cannot be done."""
 GIVES_UP: Final = "CANNOT"
 """The word, before a colon and the reason, by which a worker says so in its answer: it needs no tool for it."""
 
@@ -51,7 +51,7 @@ class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
     ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: another
-    worker, a child assignment, carries out a call and receives its arguments. ``parallel``: a call is a list of calls,
+    worker, a child step, carries out a call and receives its arguments. ``parallel``: a call is a list of calls,
     ``{"calls": [{"tool": …, "args": {…}}]}``, which are made like those of one reply; its result is the list of their
     results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
     2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a

@@ -1,4 +1,4 @@
-"""Work orders and assignments: plans, their validation, and the units of work."""
+"""Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from .tool import ToolSpec
 from .value import Json, Value, is_object, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
-"""The most characters in the id of an assignment or a todo, and in a title."""
+"""The most characters in the id of a step or a todo, and in a title."""
 
 
 class Check(Value):
@@ -261,11 +261,11 @@ def circle(order: WorkOrder) -> list[str]:
         path.append(following)
 
 
-class Assignment(Value):
+class Step(Value):
     """One unit of work for one worker.
 
-    ``assignment_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
-    ``needs`` are the ids of assignments whose results it uses. ``parent`` is the attempt that asked for it (None: the
+    ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
+    ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
     ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
     role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions`` and ``output`` (the JSON
@@ -275,7 +275,7 @@ class Assignment(Value):
     reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept for reviews.
     """
 
-    assignment_id: str
+    step_id: str
     role: str
     title: str = ""
     input: dict[str, Any] = {}
@@ -296,7 +296,7 @@ class Assignment(Value):
     @property
     def name(self) -> str:
         """The name shown to people."""
-        return self.title or self.assignment_id
+        return self.title or self.step_id
 
 
 ANSWERED_BY_RUN = frozenset({"asks", "child"})
@@ -304,7 +304,7 @@ ANSWERED_BY_RUN = frozenset({"asks", "child"})
 
 
 class OpenCall(Value):
-    """An open call of a parked attempt: it waits for approval, another assignment, or confirmation that it happened.
+    """An open call of a parked attempt: it waits for approval, another step, or confirmation that it happened.
 
     ``asks``: the tool returned, and the controller has not decided yet on what it asks for. ``preview`` shows a person
     what the call would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.

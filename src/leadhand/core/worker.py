@@ -11,7 +11,7 @@ from .value import Value
 
 
 class WorkerLimits(Value):
-    """What one assignment of a worker may use: model calls (``max_turns`` of one attempt, ``max_requests`` of all),
+    """What one step of a worker may use: model calls (``max_turns`` of one attempt, ``max_requests`` of all),
     tokens (input and output together), and US dollars."""
 
     max_turns: int | None = Field(default=None, ge=1)

@@ -1,4 +1,4 @@
-"""Carry out attempts at assignments and record everything they do in the log. Nothing is decided here.
+"""Carry out attempts at steps and record everything they do in the log. Nothing is decided here.
 
 An attempt first makes the call that its subtask names, then calls a model until the answer is accepted.
 """
@@ -38,14 +38,14 @@ NO_SUBTASK = Subtask(name="-")
 
 
 class Attempt:
-    """One attempt at one assignment. It has access to its brief and its own calls only.
+    """One attempt at one step. It has access to its brief and its own calls only.
 
     If an answer is not accepted, the model is asked again with the reasons, up to ``max_repairs`` times.
     """
 
     def __init__(self, work: Work, turns: Turns) -> None:
         self._work = work
-        self._subtask: Subtask = work.assignment.subtask or NO_SUBTASK
+        self._subtask: Subtask = work.step.subtask or NO_SUBTASK
         self._tool = next((tool for tool in work.definition.tools if tool.name == self._subtask.tool), None)
         self._turns = turns
         self._objections = 0
@@ -105,7 +105,7 @@ class Attempt:
 
     async def _check_answer(self, turn: Turn) -> None:
         """Let the hooks decide on the answer of the run, if the turn gives it, or the last part of it."""
-        given = self._work.assignment
+        given = self._work.step
         text = text_of(object_of(turn.value).get("answer")) if turn.value is not None else ""
         text = text or (turn.message.text if given.answers and not turn.message.tool_calls else "")
         if text and given.subtask is None and given.parent is None:
@@ -162,7 +162,7 @@ class Attempt:
         turn, last = whole(conversation.turns), turn
         made, text = conversation.finished(turn), turn.message.text.strip()
         problems, withheld = self._problems(made, turn), self._why_withheld(turn)
-        if withheld is not None and self._work.assignment.judges and not problems:
+        if withheld is not None and self._work.step.judges and not problems:
             # Its verdicts count; the answer is written by itself, and checked again.
             return self._ok(conversation, text or "review", {**object_of(turn.value), "answer": ""})
         problems = problems or ([withheld.message] if withheld is not None else [])
@@ -170,7 +170,7 @@ class Attempt:
             if self._subtask.output_schema is not None:
                 return self._ok(conversation, compact_json(turn.value), shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
-            text = text or self._work.assignment.role
+            text = text or self._work.step.role
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
         last.objection = self._asked_again(made, turn, problems)
@@ -295,7 +295,7 @@ class Attempt:
             return self._failed(Failure.of("; ".join(found), "unmet_check", FailureClass.INVALID))
         # The results of calls are in their own events, so the log contains no copy.
         return WorkResult(
-            task_name=self._work.assignment.name,
+            task_name=self._work.step.name,
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
@@ -303,7 +303,7 @@ class Attempt:
         )
 
     def _failed(self, failure: Failure) -> WorkResult:
-        return WorkResult.failed(self._work.assignment.name, failure)
+        return WorkResult.failed(self._work.step.name, failure)
 
     def _cause(self, conversation: Conversation, lapse: Failure) -> Failure:
         """Return why there is no result: the failed call, first the ordered one, else the worker's own words."""

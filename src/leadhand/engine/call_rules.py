@@ -49,7 +49,7 @@ class CallRules:
             self._acted.add(result.call_id)
 
     def call_id(self, turn: Turn, position: int) -> str:
-        return tool_call_id(self._work.assignment.assignment_id, turn.number, turn.first + position)
+        return tool_call_id(self._work.step.step_id, turn.number, turn.first + position)
 
     def tool_of(self, turn: Turn, position: int) -> ToolSpec | None:
         """Return the tool of a call that can be made; None if there is no such tool, or none that lists the call."""
@@ -132,12 +132,12 @@ class CallRules:
 
     def calls_left(self, conversation: Conversation) -> int | None:
         """Return how many calls may be made in addition to those of the conversation; None if there is no limit."""
-        most = self._work.assignment.max_calls
+        most = self._work.step.max_calls
         return None if most is None else most - sum(len(turn.done) - len(turn.refused) for turn in conversation.turns)
 
     def used_up(self) -> Failure:
         """Return why a call is refused when none is left."""
-        message = f"the tool budget of {self._work.assignment.max_calls} calls is used up: answer now"
+        message = f"the tool budget of {self._work.step.max_calls} calls is used up: answer now"
         return Failure.of(message, BUDGET, FailureClass.INVALID)
 
     def refuse_again(self, conversation: Conversation) -> None:
@@ -201,7 +201,7 @@ class CallRules:
 
     def _is_repeated(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
         """Whether a call does again what its subtask orders once: before it, or beside it in the reply, is another."""
-        subtask = self._work.assignment.subtask
+        subtask = self._work.step.subtask
         if subtask is None or subtask.tool != tool.name or tool.effect is not Effect.ONCE:
             return False
         return bool(self._acted) or any(call.name == tool.name for call in turn.calls[:position])

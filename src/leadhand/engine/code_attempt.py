@@ -1,7 +1,7 @@
 """Attempts that Python code of a flow carries out.
 
 The code runs on a thread with an event loop of its own, so code that blocks, hangs or ends its process costs its own
-assignment only. Its calls are made on the loop of the engine, like those of any worker: within the allowance and the
+step only. Its calls are made on the loop of the engine, like those of any worker: within the allowance and the
 rights of its role, and recorded in the log. When the code runs again, calls that were finished are answered from there.
 """
 
@@ -57,12 +57,12 @@ _T = TypeVar("_T")
 
 FIX = "fix the code, then resume or retry the run"
 CODE_THREADS = 256
-"""Maximum assignments that code carries out at once; it waits for its calls most of the time."""
+"""Maximum steps that code carries out at once; it waits for its calls most of the time."""
 threads = Threads(CODE_THREADS, "leadhand-code")
 
 
 class CodeAttempt:
-    """One attempt at an assignment of a role with ``loop="code"``."""
+    """One attempt at a step of a role with ``loop="code"``."""
 
     def __init__(self, work: Work, log: RunLog, turns: Turns) -> None:
         assert work.code is not None
@@ -73,7 +73,7 @@ class CodeAttempt:
 
     async def carry_out(self) -> WorkResult:
         """Return the result of the code. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
-        name = self._work.assignment.name
+        name = self._work.step.name
         made = await _finished_calls(self._work, self._log)
         desk = CodeDesk(self._work, self._log, self._turns, made)
         try:
@@ -108,8 +108,8 @@ class CodeAttempt:
             await asyncio.gather(running, return_exceptions=True)
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
-        name, output = self._work.assignment.name, self._work.shape
-        text = value if output is None else self._work.assignment.role
+        name, output = self._work.step.name, self._work.shape
+        text = value if output is None else self._work.step.role
         if not isinstance(text, str) or is_blank(text):
             return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
         if output is not None and (problems := schema_problems(output, value)):
@@ -131,7 +131,7 @@ class CodeAttempt:
         )
 
     def _wrong(self, why: str) -> Failure:
-        message = f"the code of {self._work.assignment.name} returned what does not fit: {why}"
+        message = f"the code of {self._work.step.name} returned what does not fit: {why}"
         return Failure.of(message, "wrong_result", FailureClass.INVALID, FIX)
 
 
@@ -192,7 +192,7 @@ class CodeDesk:
 
     @property
     def name(self) -> str:
-        return self._work.assignment.assignment_id
+        return self._work.step.step_id
 
     @property
     def brief(self) -> Mapping[str, Any]:
@@ -317,7 +317,7 @@ class CodeDesk:
     def _note_difference(self) -> None:
         if not self._differs:
             self._differs = True
-            name = self._work.assignment.name
+            name = self._work.step.name
             self._note(f"{name} makes other calls than in its earlier attempt, so they are made again")
 
     def _note(self, message: object) -> None:

@@ -18,14 +18,14 @@ from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import Failure, FailureClass, Fenced
 from leadhand.core.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptScheduled,
     Entry,
     RunResumed,
+    StepIssued,
 )
 from leadhand.core.evolve import fold
 from leadhand.core.evolve.attempts import INTERRUPTED, ended_by
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -155,7 +155,7 @@ class Controller:
                 state = fold(state, entries)
                 commands, postponed = later, True
             elif postponed:  # nor does the state after the others allow it
-                message = f"the flow {self._policy.name} returned an invalid assignment: {reason}"
+                message = f"the flow {self._policy.name} returned an invalid step: {reason}"
                 how = "fix the flow, then start the run again"
                 failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
                 commands, postponed = [do.Finish(failure=failure)], False
@@ -172,7 +172,7 @@ class Controller:
     ) -> tuple[list[AnyEvent], list[do.Command], str]:
         """Decide commands on one state: the events, the commands to decide on the state after them, the last refusal.
 
-        Two commands of one round may exclude each other, so most that are refused are dropped. A new assignment that
+        Two commands of one round may exclude each other, so most that are refused are dropped. A new step that
         is refused may need another one of its round, and the end of the run comes after what was wanted before it:
         these are ``postponed`` to the next round.
         """
@@ -191,7 +191,7 @@ class Controller:
                 issued |= {name} - {""}
             except do.Refused as refusal:
                 reason = str(refusal)
-                if isinstance(command, do.Assign) and (postponed or name not in state.assignments):
+                if isinstance(command, do.Assign) and (postponed or name not in state.steps):
                     later.append(command)
         return events, later, reason
 
@@ -205,11 +205,11 @@ class Controller:
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)
-            given_up = {each.assignment for each in ended}
+            given_up = {each.step for each in ended}
             commands = [
                 each
                 for each in commands
-                if not (isinstance(each, do.Start | do.Continue | do.DecideAsks) and each.assignment in given_up)
+                if not (isinstance(each, do.Start | do.Continue | do.DecideAsks) and each.step in given_up)
             ]
             commands += ended
         if commands or not running:
@@ -243,19 +243,19 @@ class Controller:
             self._start(self._state.live)  # what was scheduled while the run was paused
         else:
             self._start(
-                assignment_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
+                step_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
                 for entry in entries
-                if isinstance(entry.event, AttemptScheduled | AssignmentIssued)
+                if isinstance(entry.event, AttemptScheduled | StepIssued)
             )
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
 
-    def _start(self, assignments: Iterable[str]) -> None:
+    def _start(self, steps: Iterable[str]) -> None:
         """Submit every scheduled attempt that has not started yet, once."""
         if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
             return
-        for key in assignments:
-            current = self._state.assignments[key].attempt
+        for key in steps:
+            current = self._state.steps[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
                 continue
             if self._started.get(key) != current.attempt:
@@ -304,7 +304,7 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
     forked = taking_over and state.epoch == 1 and state.definition.forked_from is not None
     stopped = forked or (taking_over and state.status is RunStatus.PAUSED)
     for key in state.live:
-        attempt = state.assignments[key].attempt
+        attempt = state.steps[key].attempt
         if attempt is None or attempt.status is not AttemptStatus.RUNNING:
             continue
         if attempt.attempt in carried_out and not stopped:

@@ -123,7 +123,7 @@ class Conversation:
         """
         turns: dict[int, Turn] = {}
         finished: list[ToolResult] = []
-        parallel, subtask = parallel_tools(work), work.assignment.subtask
+        parallel, subtask = parallel_tools(work), work.step.subtask
         known = len(kept.calls) if kept is not None and same(kept.calls, work.calls[: len(kept.calls)]) else 0
         for turn in kept.turns if kept is not None and known else ():
             turn.forget_refusals()
@@ -188,7 +188,7 @@ class Conversation:
         Beside the call that the subtask names, the goal is enough: the facts are then the same for all workers of a
         run, so that providers reuse the beginning of the prompt. Other workers receive all other facts.
         """
-        brief, subtask = self._work.brief, self._work.assignment.subtask
+        brief, subtask = self._work.brief, self._work.step.subtask
         if subtask is None:
             return brief
         done = self.turns[0].done.get(0) if self.turns and not self.turns[0].number else None

@@ -191,11 +191,11 @@ class Hooks:
 
 
 def _seen(work: Work) -> dict[str, Any]:
-    given = work.assignment
+    given = work.step
     return {
         "run_id": work.run_id,
         "request": work.definition.request,
-        "assignment": given.assignment_id,
+        "step": given.step_id,
         "role": work.role.name,
     }
 

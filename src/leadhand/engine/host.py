@@ -56,7 +56,7 @@ class Host:
         self._limits = limits or SharedLimits(store)
         self._waits = WaitNotes()
         self._kept: dict[tuple[str, str], Kept] = {}
-        """The conversations of parked attempts, by run and assignment, the longest unused first."""
+        """The conversations of parked attempts, by run and step, the longest unused first."""
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -67,9 +67,9 @@ class Host:
         await self.finish(work)
 
     def place(self, work: Work) -> AbstractAsyncContextManager[None]:
-        """Return what holds a place of each limit of assignments that a run shares with others, before its attempt
+        """Return what holds a place of each limit of steps that a run shares with others, before its attempt
         takes a slot."""
-        shared = work.definition.concurrency.assignments
+        shared = work.definition.concurrency.steps
         return self._places(work, shared) if shared else NO_PLACE
 
     @asynccontextmanager
@@ -93,13 +93,13 @@ class Host:
     def give_back(self, work: Work) -> None:
         """Record that an attempt that has begun is not finished here."""
         failure = Failure.of("the process that ran it was stopped", INTERRUPTED, FailureClass.LOST)
-        result = WorkResult.failed(work.assignment.name, failure)
+        result = WorkResult.failed(work.step.name, failure)
         self._log(work).append(AttemptReturned(attempt=work.attempt.attempt, result=result))
 
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
-        attempt, name = work.attempt.attempt, work.assignment.name
+        attempt, name = work.attempt.attempt, work.step.name
         WAITS.set(self._waits.of(log, attempt, _longest_s(work)))
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
@@ -134,7 +134,7 @@ class Host:
             from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
 
             return await CodeAttempt(work, log, turns).carry_out()
-        key = (work.run_id, work.assignment.assignment_id)
+        key = (work.run_id, work.step.step_id)
         conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))
         turns.rules.refuse_again(conversation)
         try:

@@ -20,7 +20,7 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
         if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
             yield do.ExpireApproval(approval_id=approval.approval_id)
     for key in state.parked:
-        attempt = state.assignments[key].attempt
+        attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or call.kind not in ("approval", "effect") or call.call_id in attempt.answers:
                 continue
@@ -32,7 +32,7 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
 def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
     """Return the approval request of an open call of a parked attempt."""
     tool = state.tools[call.tool]
-    assignment = state.assignments[key].assignment
+    step = state.steps[key].step
     limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
     return Approval(
         approval_id=call.call_id,
@@ -41,7 +41,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
         tool=call.tool,
         args=call.args,
         effect=tool.effect,
-        asked_for=assignment.name if assignment.parent is None else key,
+        asked_for=step.name if step.parent is None else key,
         origins={
             name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, value)
             for name, value in call.args.items()
@@ -49,7 +49,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
         cost_usd=tool.cost_usd,
         asked_at=now,
         expires_at=None if limit is None else now + timedelta(seconds=limit),
-        by_hand=call.kind == "approval" and is_by_hand(state, assignment),
+        by_hand=call.kind == "approval" and is_by_hand(state, step),
         preview=call.preview,
         hook=call.hook,
         hook_reason=call.reason,
@@ -66,12 +66,12 @@ def _is_said(value: Json, request: str) -> bool:
 
 def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
     """Who gave this argument with a retry; "" if the subtask that is retried had it already, or nobody did."""
-    assignment = state.assignments[key]
-    while assignment.by_hand and (repaired := assignment.subtask.repairs_subtask) is not None:
-        before = state.assignments[repaired]
+    step = state.steps[key]
+    while step.by_hand and (repaired := step.subtask.repairs_subtask) is not None:
+        before = state.steps[repaired]
         if before.subtask.args.get(name) != value:
-            return state.orders[assignment.order].by
-        assignment = before
+            return state.orders[step.order].by
+        step = before
     return ""
 
 
@@ -82,7 +82,7 @@ def _origin(state: RunState, key: str, name: str, value: Json) -> str:
         return f"a retry by {retry}"
     if _is_said(value, state.definition.request):
         return "the request"
-    subtask = state.assignments[key].assignment.subtask
+    subtask = state.steps[key].step.subtask
     planned = subtask.args.get(name) if subtask is not None else None
     reference = result_reference(planned)
     if reference is not None:

@@ -15,7 +15,6 @@ from leadhand.core.conversation import ModelReply, ModelRequest, input_bound
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import (
     AnyEvent,
-    AssignmentIssued,
     AttemptScheduled,
     AttemptStarted,
     Entry,
@@ -23,12 +22,13 @@ from leadhand.core.events import (
     ModelCallReturned,
     RunClaimed,
     RunResumed,
+    StepIssued,
     ToolCallBlocked,
     ToolCallReturned,
 )
 from leadhand.core.evolve import replay
 from leadhand.core.evolve.calls import result_of
-from leadhand.core.ids import assignment_of, attempt_id
+from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import BegunCall
 from leadhand.core.tool import ToolResult, ToolSpec
@@ -74,7 +74,7 @@ async def sent_request(began: Entry, entries: Sequence[Entry], flow: Flow, log: 
     assert isinstance(call, ModelCallBegan)
     state = replay(log.run_id, entries[: _when_scheduled(call.attempt, began, entries)])
     policy = policy_of(flow, state.definition)
-    work = await with_payloads(work_of(state, policy, assignment_of(call.attempt)), log)
+    work = await with_payloads(work_of(state, policy, step_of(call.attempt)), log)
     done = [entry for entry in entries if getattr(entry.event, "attempt", None) == call.attempt]
     turns = Turns(work, _SilentLog(log), _RecordedModels(began, done), _RecordedTools(done))
     if work.code is not None:
@@ -106,7 +106,7 @@ def _when_scheduled(attempt: str, began: Entry, entries: Sequence[Entry]) -> int
     at = 0
     for entry in before:
         match entry.event:
-            case AssignmentIssued(assignment=assignment) if attempt_id(assignment.assignment_id, 1) == attempt:
+            case StepIssued(step=step) if attempt_id(step.step_id, 1) == attempt:
                 at = entry.seq
             case AttemptScheduled(attempt=scheduled) if scheduled == attempt:
                 at = entry.seq

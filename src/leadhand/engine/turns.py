@@ -80,7 +80,7 @@ class Turns:
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
         tools = [_lean(Frozen(tool)) for tool in self.rules.specs.values()]
-        given = self._work.assignment
+        given = self._work.step
         shaped = self._work.shape is not None and (given.subtask is not None or given.answers)  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):
             tools.append(GIVE_UP_SPEC)
@@ -103,7 +103,7 @@ class Turns:
         while True:
             try:
                 messages, before = conversation.messages(objection), begun(conversation.turns)
-                writes = work.assignment.answers and work.output is None
+                writes = work.step.answers and work.output is None
                 on_text = self._on_text if writes else self._on_structured(is_sound)
                 reply = await self._reply(number, messages, work.output, self._offered, on_text, before=before)
                 break
@@ -135,7 +135,7 @@ class Turns:
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
     ) -> ModelReply:
         """Make a model call of code, without tools, and record with the reply what it ``asked``. Raises ModelError."""
-        on_text = self._on_text if self._work.assignment.answers and schema is None else None
+        on_text = self._on_text if self._work.step.answers and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
 
     def request(
@@ -178,14 +178,14 @@ class Turns:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
-        call_id = model_call_id(work.assignment.assignment_id, number)
+        call_id = model_call_id(work.step.step_id, number)
         request = self.request(call_id, messages, schema, tools)
         call = ModelCall(
             attempt=work.attempt.attempt,
             call_id=call_id,
             request=request,
             stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.assignment, work.role),
+            after=stages_after(work.definition, work.step, work.role),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
@@ -194,7 +194,7 @@ class Turns:
             asked=asked,
             check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
         )
-        if on_text is not None and number > 1 and work.assignment.answers:
+        if on_text is not None and number > 1 and work.step.answers:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
                 on_text(f"{before}\n")
@@ -350,10 +350,10 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 
 
 def _model_refused(work: Work) -> Failure | None:
-    """Return why a model that an assignment names may not be called; those of the run and its roles were checked."""
+    """Return why a model that a step names may not be called; those of the run and its roles were checked."""
     run = work.definition
     if not run.offline or work.model in {*run.models.names, *(role.model for role in run.roles)}:
         return None
-    message = f"the assignment {work.assignment.assignment_id} uses the model {work.model}, and the run is offline"
+    message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"
     return Failure.of(message, "offline", FailureClass.UNAVAILABLE, how)

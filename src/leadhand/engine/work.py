@@ -1,4 +1,4 @@
-"""The work of an assignment, built from the state of its run: in the process that drives it, or in another one."""
+"""The work of a step, built from the state of its run: in the process that drives it, or in another one."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from leadhand.ports import Caller, Work
 
 
 def work_of(state: RunState, policy: Policy, key: str) -> Work:
-    """Return the work for an assignment's worker, built from the state."""
-    assignment = state.assignments[key]
-    given = assignment.assignment
+    """Return the work for a step's worker, built from the state."""
+    step = state.steps[key]
+    given = step.step
     role = state.role(given.role)
-    if assignment.attempt is None or role is None:
+    if step.attempt is None or role is None:
         raise ValueError(f"{key} has no current attempt or no role")
-    needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
+    needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
     return Work(
         run_id=state.run_id,
         state=state,
         policy=policy,
         definition=state.definition,
         role=role,
-        assignment=given,
-        attempt=assignment.attempt,
-        brief=policy.brief(state, assignment),
-        schema=policy.schema(state, assignment),
+        step=given,
+        attempt=step.attempt,
+        brief=policy.brief(state, step),
+        schema=policy.schema(state, step),
         tools=own_tools(state, given),
-        calls=assignment.calls,
-        compacted=assignment.compacted,
+        calls=step.calls,
+        compacted=step.compacted,
         allowed=approved_tools(state, given),
         scopes=scopes_of(state, given),
         needs=needs,
-        code=policy.code(state, assignment),
-        draft=policy.draft(state, assignment),
+        code=policy.code(state, step),
+        draft=policy.draft(state, step),
         deadline=state.deadline,
         todos=state.todos,
         artifacts=_artifacts(state),
@@ -47,11 +47,11 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
 
 
 def caller_of(state: RunState, key: str) -> Caller:
-    """Return the worker of an assignment as the tools that it calls see it."""
-    run, assignment = state.definition, state.assignments[key].assignment
-    role, mine = state.role(assignment.role), own_tools(state, assignment)
+    """Return the worker of a step as the tools that it calls see it."""
+    run, step = state.definition, state.steps[key].step
+    role, mine = state.role(step.role), own_tools(state, step)
     return Caller(
-        name=assignment.name,
+        name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
         workers={role.name: role.description for role in (*run.workers, *state.workers.values())},
         known_tools=frozenset(tool.name for tool in run.tools),

@@ -9,11 +9,10 @@ from leadhand.core.work_result import Review, Verdict
 from .desk import Desk
 from .flow import Flow, Result
 from .offline.rule import Call, OfflineRequest
-from .run_view import AssignmentView, RunView
+from .run_view import RunView, StepView
 
 __all__ = [
     "Assign",
-    "AssignmentView",
     "Call",
     "Desk",
     "Finish",
@@ -26,5 +25,6 @@ __all__ = [
     "Review",
     "Role",
     "RunView",
+    "StepView",
     "Verdict",
 ]

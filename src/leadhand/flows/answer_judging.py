@@ -21,7 +21,7 @@ from leadhand.core.judgement import Check, Claim, Doubt
 from leadhand.core.outcome import all_gaps, may_be_used
 from leadhand.core.questions import clarified_request
 from leadhand.core.run import Gap, RunDefinition
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, plain_json, text_of
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import Verifier, reply_schema
@@ -61,8 +61,8 @@ class Judging:
         self._check: Check = definition.check
         self._found: tuple[Any, _Subject | None] = None, None
 
-    def owns(self, assignment: AssignmentState) -> bool:
-        given = assignment.assignment
+    def owns(self, step: StepState) -> bool:
+        given = step.step
         return (
             given.role == CONFIRM
             or CORRECTS in given.input
@@ -115,7 +115,7 @@ class Judging:
         claims = self._claims(outcome.answer, outcome.value, outcome)
         if self._check == "off" or not claims or not found_out(state):
             return None
-        used = (state.assignments.get(key) for key in dict.fromkeys(outcome.uses))
+        used = (state.steps.get(key) for key in dict.fromkeys(outcome.uses))
         results = [each for each in used if each is not None and may_be_used(each)]
         own = self._flow.material(RunView(state, self._options))
         whole = [outcome.answer, outcome.value, [each.key for each in results], len(state.answers)]
@@ -125,9 +125,9 @@ class Judging:
         material = replace(material, gaps=gaps)
         return _Subject(of, outcome.answer, outcome.value, claims, material)
 
-    def _subject_of(self, state: RunState, assignment: AssignmentState, outcome: Outcome) -> _Subject | None:
-        """Return what an assignment of this step works on; None if the outcome is another one by now."""
-        subject, given = self._subject(state, outcome), assignment.assignment.input
+    def _subject_of(self, state: RunState, step: StepState, outcome: Outcome) -> _Subject | None:
+        """Return what a step of this step works on; None if the outcome is another one by now."""
+        subject, given = self._subject(state, outcome), step.step.input
         return subject if subject is not None and subject.of in (given.get("of"), given.get(CORRECTS)) else None
 
     def _claims(self, answer: str, value: Json, outcome: Outcome) -> list[Claim]:
@@ -160,7 +160,7 @@ class Judging:
             if not problems or not writer:
                 continue
             key = f"correct-{subject.of}-{part}"
-            if (correcting := state.assignments.get(key)) is None:
+            if (correcting := state.steps.get(key)) is None:
                 given = {CORRECTS: subject.of, "problems": [_problem(each) for each in problems]}
                 asks = instructions("correct")
                 wanted.append(
@@ -178,8 +178,8 @@ class Judging:
         if self._flow.writer:
             return self._flow.writer
         own = (
-            each.assignment.role
-            for each in reversed(state.assignments.values())
+            each.step.role
+            for each in reversed(state.steps.values())
             if each.ok and each.data is not None and each.value is None and each.data.summary == outcome.answer
         )
         role = state.role(next(own, ""))
@@ -189,13 +189,13 @@ class Judging:
         """Return the role that gave an answer its value."""
         if state.definition.shape is not None:
             return state.definition.shape.name
-        own = (each for each in reversed(state.assignments.values()) if each.ok and each.value == outcome.value)
-        role = state.role(next((each.assignment.role for each in own), ""))
+        own = (each for each in reversed(state.steps.values()) if each.ok and each.value == outcome.value)
+        role = state.role(next((each.step.role for each in own), ""))
         return role.name if role is not None and role.loop != "code" else ""
 
     def _corrected(self, state: RunState, subject: _Subject) -> tuple[str, Json]:
         """Return the answer and its value after their corrections."""
-        text, shaped = (state.assignments.get(f"correct-{subject.of}-{part}") for part in ("text", "value"))
+        text, shaped = (state.steps.get(f"correct-{subject.of}-{part}") for part in ("text", "value"))
         answer, value = subject.answer, subject.value
         if shaped is not None and shaped.ok:
             answer = compact_json(shaped.value) if answer == compact_json(value) else answer
@@ -210,15 +210,15 @@ class Judging:
         """Return what asks the lead about missing parts; None if nobody asks, or it has replied. It is asked once."""
         if not first.missing or (self._flow.repairs_answers and state.orders):
             return None
-        confirming = state.assignments.get(CONFIRM)
+        confirming = state.steps.get(CONFIRM)
         if confirming is None:
             given = {"of": subject.of}
             return [Assign(id=CONFIRM, role=CONFIRM, title="what is missing", input=given, answers=True)]
         return None if confirming.closed else []
 
     def _missing(self, state: RunState, subject: _Subject, first: Round) -> list[Gap]:
-        confirmed = state.assignments.get(CONFIRM)
-        if confirmed is None or not confirmed.ok or confirmed.assignment.input.get("of") != subject.of:
+        confirmed = state.steps.get(CONFIRM)
+        if confirmed is None or not confirmed.ok or confirmed.step.input.get("of") != subject.of:
             return []
         replied = objects_of(list_of(object_of(confirmed.value).get("missing")))
         reasons = {each.get("n"): text_of(each.get("reason")) for each in replied}
@@ -231,19 +231,19 @@ class Judging:
 
     # --- workers -----------------------------------------------------------------------------------------------------
 
-    def brief(self, state: RunState, assignment: AssignmentState, outcome: Outcome) -> dict[str, Any]:
-        subject, given = self._subject_of(state, assignment, outcome), assignment.assignment
+    def brief(self, state: RunState, step: StepState, outcome: Outcome) -> dict[str, Any]:
+        subject, given = self._subject_of(state, step, outcome), step.step
         if subject is None:
             return {"request": clarified_request(state), "claims": [], "evidence": {}, "calls": []}
         if given.role == JUDGE:
-            return judge_brief(state, given.input, self._judged(state, assignment, subject, outcome), subject.material)
+            return judge_brief(state, given.input, self._judged(state, step, subject, outcome), subject.material)
         facts = {"request": clarified_request(state), **today(state)}
         if given.role == CONFIRM:
             first = _first(state, subject)
             parts = enumerate(first.missing, start=1)
             missing = [{"n": n, "part": part.part, "request": part.request} for n, part in parts]
             return {**facts, "answer": outcome.answer, "gaps": [*subject.material.gaps], "missing": missing}
-        written: Json = outcome.value if given.assignment_id.endswith("-value") else outcome.answer
+        written: Json = outcome.value if given.step_id.endswith("-value") else outcome.answer
         room = context_budget(state, given.role) - tokens([facts, written])
         problems = given.input["problems"]
         problems = fitting(problems, room) or problems[:1]
@@ -253,27 +253,25 @@ class Judging:
         is_fitting = tokens(shown) <= room + tokens(written)
         return {**facts, **(shown if is_fitting else {"answer": written, "problems": problems})}
 
-    def _judged(
-        self, state: RunState, assignment: AssignmentState, subject: _Subject, outcome: Outcome
-    ) -> Sequence[Claim]:
-        if AGAIN in assignment.assignment.judges:
+    def _judged(self, state: RunState, step: StepState, subject: _Subject, outcome: Outcome) -> Sequence[Claim]:
+        if AGAIN in step.step.judges:
             return self._claims(*self._corrected(state, subject), outcome)
         return subject.claims
 
-    def schema(self, assignment: AssignmentState) -> dict[str, Any] | None:
-        return reply_schema(assignment.assignment.input["claims"]) if assignment.assignment.role == JUDGE else None
+    def schema(self, step: StepState) -> dict[str, Any] | None:
+        return reply_schema(step.step.input["claims"]) if step.step.role == JUDGE else None
 
-    def problems(self, assignment: AssignmentState, value: Json) -> list[str]:
-        corrects_value = CORRECTS in assignment.assignment.input and value is not None
+    def problems(self, step: StepState, value: Json) -> list[str]:
+        corrects_value = CORRECTS in step.step.input and value is not None
         return self._fits(value) if corrects_value and self._fits is not None else []
 
     def accepted(
-        self, state: RunState, assignment: AssignmentState, value: Json, brief: Mapping[str, Any], outcome: Outcome
+        self, state: RunState, step: StepState, value: Json, brief: Mapping[str, Any], outcome: Outcome
     ) -> Json:
-        subject, given = self._subject_of(state, assignment, outcome), assignment.assignment
+        subject, given = self._subject_of(state, step, outcome), step.step
         if given.role != JUDGE:
             return value
-        claims = () if subject is None else self._judged(state, assignment, subject, outcome)
+        claims = () if subject is None else self._judged(state, step, subject, outcome)
         return judge_reply(state, given.input, claims, value, brief)
 
     def code(self) -> Code:
@@ -296,7 +294,7 @@ def _problem(doubt: Doubt) -> dict[str, Json]:
 
 
 def verifying(verifier: Verifier | None) -> Code:
-    """Return the code of an assignment that judges with a verifier of the user's own."""
+    """Return the code of a step that judges with a verifier of the user's own."""
 
     async def verify(desk: Desk) -> Json:
         if verifier is None:

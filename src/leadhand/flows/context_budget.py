@@ -66,5 +66,5 @@ def fitting(items: Iterable[_T], most_tokens: int) -> list[_T]:
 
 
 def is_too_large(failure: Failure | None) -> bool:
-    """Whether an assignment failed because its input or output was too large for its model."""
+    """Whether a step failed because its input or output was too large for its model."""
     return failure is not None and (failure.class_ is FailureClass.TOO_LARGE or failure.type == "cut_answer")

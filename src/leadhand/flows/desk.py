@@ -10,7 +10,7 @@ from leadhand.core.value import Json
 
 
 class Desk(Protocol):
-    """The input of one assignment that code carries out, and the calls that it may make.
+    """The input of one step that code carries out, and the calls that it may make.
 
     Code is run again from its start when a run is resumed, and after a wait for approval. Calls that were finished
     before are then answered from the log, if the code makes the same ones. So let calls depend on ``brief``, and on the
@@ -19,16 +19,16 @@ class Desk(Protocol):
 
     @property
     def name(self) -> str:
-        """The id of the assignment."""
+        """The id of the step."""
         ...
 
     @property
     def brief(self) -> Mapping[str, Any]:
-        """The input of the assignment."""
+        """The input of the step."""
         ...
 
     async def lines(self) -> Sequence[Mapping[str, Any]]:
-        """Return what was reported before this assignment: ``timestamp``, ``agent`` (a role) and ``message``."""
+        """Return what was reported before this step: ``timestamp``, ``agent`` (a role) and ``message``."""
         ...
 
     @property
@@ -54,4 +54,4 @@ class Desk(Protocol):
 
 
 Code = Callable[[Desk], Awaitable[Any]]
-"""Carries out an assignment, and returns its result: text, or a value for a role with an ``output``."""
+"""Carries out a step, and returns its result: text, or a value for a role with an ``output``."""

@@ -1,4 +1,4 @@
-"""The public API for flows: a flow decides which assignments a run has and which results its answer uses."""
+"""The public API for flows: a flow decides which steps a run has and which results its answer uses."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core.commands import Command, Outcome, ProposedCall
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Role
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.tool import ToolResult
 from leadhand.core.value import Json, Value
 
 from .desk import Code
 from .offline.rule import Rules
 from .refused_options import refusal
-from .run_view import AssignmentView, RunView
+from .run_view import RunView, StepView
 
 if TYPE_CHECKING:
     from leadhand.verify.material import Material
@@ -59,7 +59,7 @@ class Flow:
     repairs_answers: ClassVar[bool] = False
     """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
     writer: ClassVar[str] = ""
-    """The role that corrects answers; "": the role of the assignment that wrote the text."""
+    """The role that corrects answers; "": the role of the step that wrote the text."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
@@ -77,15 +77,15 @@ class Flow:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define next()")
 
-    def facts(self, run: RunView[Any], assignment: AssignmentView) -> Mapping[str, Any]:
-        """Return more input for a worker, besides the input of its assignment and the results that it needs."""
+    def facts(self, run: RunView[Any], step: StepView) -> Mapping[str, Any]:
+        """Return more input for a worker, besides the input of its step and the results that it needs."""
         return {}
 
-    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
+    def problems(self, run: RunView[Any], step: StepView, result: Result) -> Sequence[str]:
         """Return why a result is not accepted, one sentence each; the worker receives them and tries again."""
         return []
 
-    def accepted(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Json:
+    def accepted(self, run: RunView[Any], step: StepView, result: Result) -> Json:
         """Return the value to record for a result without problems; by default, its value as it is.
 
         Add here what is to be kept of the tool calls: they are complete here, and not part of the run's state later.
@@ -94,7 +94,7 @@ class Flow:
 
     def outcome(self, run: RunView[Any]) -> Outcome:
         """Return the outcome of the run if it ends now. By default, it uses every completed result that counts."""
-        done = [each for each in run.state.assignments.values() if each.counts and each.ok]
+        done = [each for each in run.state.steps.values() if each.counts and each.ok]
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
 
@@ -105,21 +105,21 @@ class Flow:
     def check_code(self, options: Any) -> None:
         """Raise UsageError if this process lacks code that a run with these options needs."""
 
-    def code(self, run: RunView[Any], assignment: AssignmentView) -> Code:
-        """Return what carries out an assignment of a role with ``loop="code"``: a coroutine function of a desk."""
-        raise NotImplementedError(f"{type(self).__name__} has no code for the role {assignment.role}")
+    def code(self, run: RunView[Any], step: StepView) -> Code:
+        """Return what carries out a step of a role with ``loop="code"``: a coroutine function of a desk."""
+        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.role}")
 
     # --- for built-in flows ---------- ---------------------------------------------------------------------------
 
-    def brief(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
+    def brief(self, run: RunView[Any], step: StepState) -> dict[str, Any]:
         """Return the whole input of a worker, as one JSON object."""
-        given = assignment.assignment
-        brief: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
+        given = step.step
+        brief: dict[str, Any] = {**given.input, **self.facts(run, StepView(step))}
         if given.needs:
-            brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
+            brief["needs"] = {key: result_facts(run.state.steps[key]) for key in given.needs}
         return brief or {"request": run.request}
 
-    def schema(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any] | None:
+    def schema(self, run: RunView[Any], step: StepState) -> dict[str, Any] | None:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
 
@@ -127,7 +127,7 @@ class Flow:
         """Return the ``task`` of the run document: a :class:`ReportTask` as JSON, without its events."""
         return None
 
-    def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+    def proposed_calls(self, run: RunView[Any], step: StepState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that a result proposes; their arguments are validated against the tools' schemas.
 
         Of a role with ``elements``, a value can also be one element that was written: ``{"subtasks": [element]}``.
@@ -138,7 +138,7 @@ class Flow:
         """Return what the answer is judged beside; None: the results that it uses."""
         return None
 
-    def draft(self, run: RunView[Any], assignment: AssignmentState) -> Callable[[Json], bool] | None:
+    def draft(self, run: RunView[Any], step: StepState) -> Callable[[Json], bool] | None:
         """Return what decides, from the fields before ``answer`` of a structured answer, whether the text of that field
         is shown while it is written, as a draft of the run's answer. None: it is not shown."""
         return None
@@ -155,19 +155,19 @@ class Flow:
 class AbsentFlow(Flow):
     """Replaces a flow that is not in this process, to stop its run."""
 
-    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
+    def problems(self, run: RunView[Any], step: StepView, result: Result) -> Sequence[str]:
         return ["it could not be checked, since the flow of the run is not loaded"]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
         return super().outcome(run)._replace(answer="")
 
 
-def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
+def result_facts(step: StepState) -> dict[str, Any] | None:
     """Return a result in the form that the workers that need it receive; None before there is a result."""
-    if assignment.data is None:
+    if step.data is None:
         return None
-    raw = assignment.value if assignment.value is not None else assignment.data.raw
-    return {"summary": assignment.data.summary, "raw": raw, "sample": assignment.data.sample}
+    raw = step.value if step.value is not None else step.data.raw
+    return {"summary": step.data.summary, "raw": raw, "sample": step.data.sample}
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from leadhand.core.commands import Assign
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.questions import clarified_request
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
 from leadhand.core.work_result import blob_reference
 from leadhand.verify.exact import problems_of
@@ -79,7 +79,7 @@ def judge_round(
     shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
         key = f"{name}.{number}"
-        judging = state.assignments.get(key)
+        judging = state.steps.get(key)
         if judging is None:
             given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
             wanted.append(Assign(id=key, role=JUDGE, title=f"judge, part {number}", input=given, judges=name))
@@ -101,7 +101,7 @@ def judge_round(
     return Round(wanted, is_open, record, whole.missing, judged_by)
 
 
-def _findings(judging: AssignmentState) -> Findings | None:
+def _findings(judging: StepState) -> Findings | None:
     """Return what a request to a judge found; None if it has no valid reply."""
     found = object_of(judging.value).get("findings") if judging.ok else None
     return None if found is None else Findings.model_validate(found)
@@ -126,7 +126,7 @@ def _room(state: RunState) -> int:
 
 def _context(state: RunState, material: Material) -> dict[str, Json]:
     """Return what helps to understand claims: the date, what the tools that were called do, and the known gaps."""
-    called = dict.fromkeys(call.tool for each in state.assignments.values() for call in each.made if call.ok)
+    called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
     share = _room(state) // 8
     found = {**today(state), "tools": dict(fitting(tools, share)), "gaps": fitting(material.gaps, share)}
@@ -230,7 +230,7 @@ def judgement_of(
 def judge_brief(
     state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], material: Material
 ) -> dict[str, Any]:
-    """Return the request of an assignment that judges, from its input."""
+    """Return the request of a step that judges, from its input."""
     pieces = [Piece(*each) for each in given["evidence"]]
     chosen, calls = _chosen(given, claims), _calls(state, material)
     facts = judge_facts(chosen, pieces, material, clarified_request(state), calls)
@@ -252,15 +252,15 @@ def judge_reply(
 
 
 def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims that an assignment judges."""
+    """Return the claims that a step judges."""
     wanted = frozenset(given["claims"])
     return [each for each in claims if each.n in wanted]
 
 
 def missing_parts(state: RunState) -> list[MissingPart]:
     """Return the parts of the request that the first judgement of a run says are missing, once it is complete."""
-    judging = [each for each in state.assignments.values() if each.assignment.role == JUDGE]
-    first = [each for each in judging if each.assignment.judges == judging[0].assignment.judges]
+    judging = [each for each in state.steps.values() if each.step.role == JUDGE]
+    first = [each for each in judging if each.step.judges == judging[0].step.judges]
     if not all(each.closed for each in first):
         return []
     return list(merged([found for each in first if (found := _findings(each)) is not None]).missing)

@@ -18,7 +18,7 @@ from leadhand.core.plan_approval import (
     shown_order,
     unapproved,
 )
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.work_order import WorkOrder
 
 DENIED = """\
@@ -26,7 +26,7 @@ A person has denied the plans in `denied`, each for its `reason`. Make another p
 """Further instructions for a planner whose plan was denied."""
 
 
-def held(state: RunState, plan: Mapping[str, Any], planner: AssignmentState) -> Sequence[Command] | None:
+def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequence[Command] | None:
     """Return what a run does instead of carrying out its plan: ask, wait or end; None if it may carry it out.
 
     ``plan`` is what people are shown, as JSON data; ``planner`` made it.
@@ -43,7 +43,7 @@ def held(state: RunState, plan: Mapping[str, Any], planner: AssignmentState) -> 
     return None if asked.args == plan else [Finish(failure=changed_plan())]
 
 
-def repair_held(state: RunState, order: WorkOrder, planner: AssignmentState) -> Sequence[Command] | None:
+def repair_held(state: RunState, order: WorkOrder, planner: StepState) -> Sequence[Command] | None:
     """Return what a run does instead of carrying out a repair with calls that nobody has approved; None if it may.
 
     A repair that a person denied is left out: see :func:`is_denied`.
@@ -60,7 +60,7 @@ def is_denied(state: RunState, order: WorkOrder) -> bool:
     return asked is not None and asked.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
 
-def _asking(approval_id: str, plan: Mapping[str, Any], planner: AssignmentState) -> AskApproval:
+def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> AskApproval:
     return AskApproval(approval=question(approval_id, plan, planner))
 
 

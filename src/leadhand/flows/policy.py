@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 from leadhand.core.commands import Command, Finish, FlowError, Outcome, ProposedCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import Gap, RunDefinition
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import ToolResult
 from leadhand.core.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
 from .desk import Code
 from .flow import Flow, Result
-from .run_view import AssignmentView, RunView
+from .run_view import RunView, StepView
 
 if TYPE_CHECKING:
     from leadhand.core.document.report_task import ReportTask
@@ -25,13 +25,13 @@ Fits = Callable[[Json], list[str]]
 
 
 class ClosingStep(Protocol):
-    """One step between the end that a flow states and the end of its run. It has assignments of its own.
+    """One step between the end that a flow states and the end of its run. It has steps of its own.
 
     ``outcome`` is always that of the flow and of the steps before.
     """
 
-    def owns(self, assignment: AssignmentState) -> bool:
-        """Whether an assignment is one of this step."""
+    def owns(self, step: StepState) -> bool:
+        """Whether a step is one of this step."""
         ...
 
     def next(self, state: RunState, outcome: Outcome) -> Sequence[Command] | None:
@@ -42,37 +42,37 @@ class ClosingStep(Protocol):
         """Return an outcome with what this step adds to it."""
         ...
 
-    def brief(self, state: RunState, assignment: AssignmentState, outcome: Outcome) -> dict[str, Any]:
+    def brief(self, state: RunState, step: StepState, outcome: Outcome) -> dict[str, Any]:
         """Return the input of a worker of this step, as one JSON object."""
         ...
 
-    def schema(self, assignment: AssignmentState) -> dict[str, Any] | None:
-        """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
+    def schema(self, step: StepState) -> dict[str, Any] | None:
+        """Return the JSON schema that the answer of a step is asked for with; None: that of its role."""
         ...
 
-    def problems(self, assignment: AssignmentState, value: Json) -> list[str]:
+    def problems(self, step: StepState, value: Json) -> list[str]:
         """Return why an answer of a worker does not count, one sentence each."""
         ...
 
     def accepted(
-        self, state: RunState, assignment: AssignmentState, value: Json, brief: Mapping[str, Any], outcome: Outcome
+        self, state: RunState, step: StepState, value: Json, brief: Mapping[str, Any], outcome: Outcome
     ) -> Json:
         """Return the value to record for an answer; ``brief`` is what the worker was shown, with large data loaded."""
         ...
 
     def code(self) -> Code:
-        """Return the code that carries out an assignment of a role with ``loop="code"``."""
+        """Return the code that carries out a step of a role with ``loop="code"``."""
         ...
 
 
 class FlowPolicy:
-    """A flow of one run with the ``steps`` that close it. Options are validated once."""
+    """A flow of one run with the ``closing`` steps. Options are validated once."""
 
-    def __init__(self, flow: Flow, definition: RunDefinition, steps: Sequence[ClosingStep] = ()) -> None:
+    def __init__(self, flow: Flow, definition: RunDefinition, closing: Sequence[ClosingStep] = ()) -> None:
         self.flow = flow
         self.name = flow.name
         self._options = flow.checked_options(definition.options)
-        self._steps = steps
+        self._closing = closing
 
     def view(self, state: RunState) -> RunView[Any]:
         return RunView(state, self._options)
@@ -83,26 +83,26 @@ class FlowPolicy:
         except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
             return [Finish(failure=self.error("next", error))]
         end = next((at for at, command in enumerate(wanted) if isinstance(command, Finish)), None)
-        if end is None or not self._steps:
+        if end is None or not self._closing:
             return wanted
         outcome = self._own_outcome(state)
-        for step in self._steps:
-            commands = step.next(state, outcome)
+        for each in self._closing:
+            commands = each.next(state, outcome)
             if commands is not None:
                 return [*wanted[:end], *commands]
-            outcome = step.outcome(state, outcome)
+            outcome = each.outcome(state, outcome)
         return wanted
 
     def outcome(self, state: RunState) -> Outcome:
         return self._outcome_before(state, None)
 
     def _outcome_before(self, state: RunState, last: ClosingStep | None) -> Outcome:
-        """Return the outcome of the flow with what the steps before ``last`` add (None: all of them)."""
+        """Return the outcome of the flow with what the closing steps before ``last`` add (None: all of them)."""
         outcome = self._own_outcome(state)
-        for step in self._steps:
-            if step is last:
+        for each in self._closing:
+            if each is last:
                 break
-            outcome = step.outcome(state, outcome)
+            outcome = each.outcome(state, outcome)
         return outcome
 
     def _own_outcome(self, state: RunState) -> Outcome:
@@ -110,60 +110,60 @@ class FlowPolicy:
             return fitting(Outcome, self.flow.outcome(self.view(state)))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
             failure = self.error("outcome", error)
-            done = [each.key for each in state.assignments.values() if each.counts and each.ok]
+            done = [each.key for each in state.steps.values() if each.counts and each.ok]
             gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
             return Outcome(uses=done, gaps=[gap])
 
-    def _step_of(self, assignment: AssignmentState) -> ClosingStep | None:
-        return next((step for step in self._steps if step.owns(assignment)), None)
+    def _closing_of(self, step: StepState) -> ClosingStep | None:
+        return next((each for each in self._closing if each.owns(step)), None)
 
-    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        if (step := self._step_of(assignment)) is not None:
-            return step.brief(state, assignment, self._outcome_before(state, step))
+    def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
+        if (closing := self._closing_of(step)) is not None:
+            return closing.brief(state, step, self._outcome_before(state, closing))
         with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
-            return plain_json(self.flow.brief(self.view(state), assignment), 2 * DEEPEST)  # it encloses results
+            return plain_json(self.flow.brief(self.view(state), step), 2 * DEEPEST)  # it encloses results
 
-    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
-        if (step := self._step_of(assignment)) is not None:
-            return step.schema(assignment)
+    def schema(self, state: RunState, step: StepState) -> dict[str, Any] | None:
+        if (closing := self._closing_of(step)) is not None:
+            return closing.schema(step)
         with self._calling("schema"):
-            return self.flow.schema(self.view(state), assignment)
+            return self.flow.schema(self.view(state), step)
 
     def problems(
-        self, state: RunState, assignment: AssignmentState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[ToolResult] = ()
     ) -> list[str]:
-        if (step := self._step_of(assignment)) is not None:
-            return step.problems(assignment, value)
+        if (closing := self._closing_of(step)) is not None:
+            return closing.problems(step, value)
         with self._calling("problems"):
             result = Result(text, value, tuple(calls))
-            found = self.flow.problems(self.view(state), AssignmentView(assignment), result)
+            found = self.flow.problems(self.view(state), StepView(step), result)
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
 
-    def code(self, state: RunState, assignment: AssignmentState) -> Code | None:
-        role = state.role(assignment.assignment.role)
+    def code(self, state: RunState, step: StepState) -> Code | None:
+        role = state.role(step.step.role)
         if role is None or role.loop != "code":
             return None
-        if (step := self._step_of(assignment)) is not None:
-            return step.code()
+        if (closing := self._closing_of(step)) is not None:
+            return closing.code()
         with self._calling("code"):
-            return self.flow.code(self.view(state), AssignmentView(assignment))
+            return self.flow.code(self.view(state), StepView(step))
 
     def accepted(
         self,
         state: RunState,
-        assignment: AssignmentState,
+        step: StepState,
         value: Json,
         text: str,
         calls: Sequence[ToolResult] = (),
         brief: Mapping[str, Any] = MappingProxyType({}),
     ) -> Json:
-        if (step := self._step_of(assignment)) is not None:
-            return step.accepted(state, assignment, value, brief, self._outcome_before(state, step))
+        if (closing := self._closing_of(step)) is not None:
+            return closing.accepted(state, step, value, brief, self._outcome_before(state, closing))
         if type(self.flow).accepted is Flow.accepted:
             return value
         with self._calling("accepted"):
             result = Result(text, value, tuple(calls), brief)
-            return plain_json(self.flow.accepted(self.view(state), AssignmentView(assignment), result))
+            return plain_json(self.flow.accepted(self.view(state), StepView(step), result))
 
     def task(self, state: RunState) -> ReportTask | None:
         from leadhand.core.document.report_task import ReportTask  # only reports have one
@@ -172,17 +172,17 @@ class FlowPolicy:
             task = self.flow.task(self.view(state))
             return None if task is None else ReportTask.model_validate({**task, "events": ()})
 
-    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        if self._step_of(assignment) is not None:
+    def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
+        if self._closing_of(step) is not None:
             return ()
         with self._calling("proposed_calls"):
-            return listed(self.flow.proposed_calls(self.view(state), assignment, value), (ProposedCall,), "call")
+            return listed(self.flow.proposed_calls(self.view(state), step, value), (ProposedCall,), "call")
 
-    def draft(self, state: RunState, assignment: AssignmentState) -> Callable[[Json], bool] | None:
-        if self._step_of(assignment) is not None:
+    def draft(self, state: RunState, step: StepState) -> Callable[[Json], bool] | None:
+        if self._closing_of(step) is not None:
             return None
         with self._calling("draft"):
-            return self.flow.draft(self.view(state), assignment)
+            return self.flow.draft(self.view(state), step)
 
     def _calling(self, method: str) -> _Calling:
         return _Calling(self, method)

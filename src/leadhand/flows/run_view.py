@@ -1,4 +1,4 @@
-"""A run as its flow sees it: the request, the options, and the assignments."""
+"""A run as its flow sees it: the request, the options, and the steps."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Generic, TypeVar
 from leadhand.core.errors import Failure
 from leadhand.core.lifecycle import UNSUCCESSFUL
 from leadhand.core.run import Follows
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json
 from leadhand.core.work_result import Verdict
 
 OptionsT = TypeVar("OptionsT")
 CORRECTS = "$corrects"
-"""The input of an assignment that corrects an answer: the digest of what was judged."""
+"""The input of a step that corrects an answer: the digest of what was judged."""
 
 
-class AssignmentView:
-    """One assignment, as its flow sees it."""
+class StepView:
+    """One step, as its flow sees it."""
 
     __slots__ = ("_of",)
 
-    def __init__(self, of: AssignmentState) -> None:
+    def __init__(self, of: StepState) -> None:
         self._of = of
 
     @property
@@ -32,34 +32,34 @@ class AssignmentView:
 
     @property
     def role(self) -> str:
-        return self._of.assignment.role
+        return self._of.step.role
 
     @property
     def title(self) -> str:
-        """The title of the assignment, or its id without one."""
-        return self._of.assignment.name
+        """The title of the step, or its id without one."""
+        return self._of.step.name
 
     @property
     def input(self) -> Mapping[str, Any]:
-        return self._of.assignment.input
+        return self._of.step.input
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return self._of.assignment.needs
+        return self._of.step.needs
 
     @property
     def open(self) -> bool:
-        """Whether the assignment is not settled yet."""
+        """Whether the step is not settled yet."""
         return not self._of.closed
 
     @property
     def ok(self) -> bool:
-        """Whether the assignment is completed. A review can still have rejected its result: see ``verdict``."""
+        """Whether the step is completed. A review can still have rejected its result: see ``verdict``."""
         return self._of.ok
 
     @property
     def failed(self) -> bool:
-        """Whether the assignment failed, could not start, or was skipped by a person."""
+        """Whether the step failed, could not start, or was skipped by a person."""
         return self._of.status in UNSUCCESSFUL
 
     @property
@@ -81,7 +81,7 @@ class AssignmentView:
 
     @property
     def error(self) -> Failure | None:
-        """Why the assignment failed: class, message and next action."""
+        """Why the step failed: class, message and next action."""
         return self._of.failure
 
     @property
@@ -94,28 +94,28 @@ class AssignmentView:
         return self._of.verdict
 
     def __repr__(self) -> str:
-        return f"<AssignmentView {self.id} {self._of.status.value}>"
+        return f"<StepView {self.id} {self._of.status.value}>"
 
 
-class _Assignments(Mapping[str, AssignmentView]):
-    """The assignments of a run by id, each wrapped on access, without those of closing steps."""
+class _Steps(Mapping[str, StepView]):
+    """The steps of a run by id, each wrapped on access, without those of closing steps."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
 
-    def __getitem__(self, key: str) -> AssignmentView:
-        return AssignmentView(self._state.assignments[key])
+    def __getitem__(self, key: str) -> StepView:
+        return StepView(self._state.steps[key])
 
     def __iter__(self) -> Iterator[str]:
         closing = {role.name for role in self._state.definition.closing_roles}
-        return (key for key, each in self._state.assignments.items() if not _closes(each, closing))
+        return (key for key, each in self._state.steps.items() if not _closes(each, closing))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self) if self._state.definition.closing_roles else len(self._state.assignments)
+        return sum(1 for _ in self) if self._state.definition.closing_roles else len(self._state.steps)
 
 
-def _closes(assignment: AssignmentState, closing: Collection[str]) -> bool:
-    given = assignment.assignment
+def _closes(step: StepState, closing: Collection[str]) -> bool:
+    given = step.step
     return bool(closing) and (given.role in closing or CORRECTS in given.input)
 
 
@@ -150,25 +150,25 @@ class RunView(Generic[OptionsT]):
         return self.state.definition.follows
 
     @property
-    def assignments(self) -> Mapping[str, AssignmentView]:
-        """Every assignment by id, in the order of creation."""
-        return _Assignments(self.state)
+    def steps(self) -> Mapping[str, StepView]:
+        """Every step by id, in the order of creation."""
+        return _Steps(self.state)
 
-    def of(self, role: str) -> list[AssignmentView]:
-        """Return the assignments of a role, in the order of creation."""
-        return [each for each in self.assignments.values() if each.role == role]
+    def of(self, role: str) -> list[StepView]:
+        """Return the steps of a role, in the order of creation."""
+        return [each for each in self.steps.values() if each.role == role]
 
     @property
-    def open(self) -> list[AssignmentView]:
-        """The assignments that are not settled: waiting for others, running, parked or due for a retry."""
+    def open(self) -> list[StepView]:
+        """The steps that are not settled: waiting for others, running, parked or due for a retry."""
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)
         closing = {role.name for role in state.definition.closing_roles}
-        found = (state.assignments[key] for key in keys)
-        return [AssignmentView(each) for each in found if not _closes(each, closing)]
+        found = (state.steps[key] for key in keys)
+        return [StepView(each) for each in found if not _closes(each, closing)]
 
     @property
-    def judged(self) -> list[AssignmentView]:
-        """The assignments whose results a review has judged."""
-        return [AssignmentView(each) for each in self.state.assignments.values() if each.verdict is not None]
+    def judged(self) -> list[StepView]:
+        """The steps whose results a review has judged."""
+        return [StepView(each) for each in self.state.steps.values() if each.verdict is not None]

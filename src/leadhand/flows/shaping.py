@@ -20,7 +20,7 @@ from leadhand.core.commands import Assign, Command, Outcome
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Gap, Role
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json
 from leadhand.core.work_result import BLOB_ABOVE
 
@@ -54,8 +54,8 @@ class Shaping:
         self._role = role
         self._fits = fits
 
-    def owns(self, assignment: AssignmentState) -> bool:
-        return assignment.assignment.role == SHAPE and "of" in assignment.assignment.input
+    def owns(self, step: StepState) -> bool:
+        return step.step.role == SHAPE and "of" in step.step.input
 
     def next(self, state: RunState, outcome: Outcome) -> Sequence[Command] | None:
         if not _results(state, outcome) or self._has_shape(outcome):
@@ -63,7 +63,7 @@ class Shaping:
         shaping = self._shaping(state, outcome)
         if shaping is not None:
             return None if shaping.closed else []
-        key = next(key for n in count(1) if (key := f"{SHAPE}{n}" if n > 1 else SHAPE) not in state.assignments)
+        key = next(key for n in count(1) if (key := f"{SHAPE}{n}" if n > 1 else SHAPE) not in state.steps)
         return [Assign(id=key, role=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, answers=True)]
 
     def outcome(self, state: RunState, outcome: Outcome) -> Outcome:
@@ -74,7 +74,7 @@ class Shaping:
             return outcome._replace(value=shaping.value)
         return outcome._replace(value=None, gaps=[*outcome.gaps, _gap(state, shaping)])
 
-    def brief(self, state: RunState, assignment: AssignmentState, outcome: Outcome) -> dict[str, Any]:
+    def brief(self, state: RunState, step: StepState, outcome: Outcome) -> dict[str, Any]:
         facts: dict[str, Any] = {"request": state.definition.request, **today(state)}
         facts["answer"] = outcome.answer
         room = context_budget(state, SHAPE) - tokens(facts) - tokens(self._role.output)
@@ -82,14 +82,14 @@ class Shaping:
         short = [_shown(each, with_data=False) for each in _results(state, outcome)]
         return {**facts, "results": whole if tokens(whole) <= room else fitting(short, room)}
 
-    def schema(self, assignment: AssignmentState) -> dict[str, Any] | None:
+    def schema(self, step: StepState) -> dict[str, Any] | None:
         return None
 
-    def problems(self, assignment: AssignmentState, value: Json) -> list[str]:
+    def problems(self, step: StepState, value: Json) -> list[str]:
         return self._fits(value) if self._fits is not None else []
 
     def accepted(
-        self, state: RunState, assignment: AssignmentState, value: Json, brief: Mapping[str, Any], outcome: Outcome
+        self, state: RunState, step: StepState, value: Json, brief: Mapping[str, Any], outcome: Outcome
     ) -> Json:
         return value
 
@@ -100,11 +100,11 @@ class Shaping:
         """Whether the flow has a value of its own that fits."""
         return outcome.value is not None and self._fits is not None and not self._fits(outcome.value)
 
-    def _shaping(self, state: RunState, outcome: Outcome) -> AssignmentState | None:
-        """Return the assignment that shapes this answer, if there is one."""
+    def _shaping(self, state: RunState, outcome: Outcome) -> StepState | None:
+        """Return the step that shapes this answer, if there is one."""
         of = _digest(state, outcome)
-        mine = (each for each in state.assignments.values() if self.owns(each))
-        return next((each for each in mine if each.assignment.input["of"] == of), None)
+        mine = (each for each in state.steps.values() if self.owns(each))
+        return next((each for each in mine if each.step.input["of"] == of), None)
 
 
 def _digest(state: RunState, outcome: Outcome) -> str:
@@ -113,18 +113,18 @@ def _digest(state: RunState, outcome: Outcome) -> str:
     return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:16]
 
 
-def _results(state: RunState, outcome: Outcome) -> list[AssignmentState]:
+def _results(state: RunState, outcome: Outcome) -> list[StepState]:
     """Return the results that the answer rests on."""
-    used = (state.assignments.get(key) for key in dict.fromkeys(outcome.uses))
+    used = (state.steps.get(key) for key in dict.fromkeys(outcome.uses))
     return [each for each in used if each is not None and may_be_used(each)]
 
 
-def _shown(result: AssignmentState, *, with_data: bool) -> dict[str, Any]:
+def _shown(result: StepState, *, with_data: bool) -> dict[str, Any]:
     """Return a result as the role sees it; data that is long, or that the log only refers to, is left out."""
-    data, subtask = result.data, result.assignment.subtask
+    data, subtask = result.data, result.step.subtask
     assert data is not None, "results without data are not used"
     facts: dict[str, Any] = {
-        "name": result.assignment.name,
+        "name": result.step.name,
         "args": result.args_made(ok=True) if subtask is not None else None,
         "summary": data.summary,
     }
@@ -148,7 +148,7 @@ def _decoded(text: str) -> Json:
         return None
 
 
-def _gap(state: RunState, shaping: AssignmentState | None) -> Gap:
+def _gap(state: RunState, shaping: StepState | None) -> Gap:
     """Return the gap of an answer that has no shape."""
     failure = shaping.failure if shaping is not None else None
     reason = "the run ended before" if failure is None else failure.message

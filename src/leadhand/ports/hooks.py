@@ -15,14 +15,14 @@ from leadhand.core.value import Json, compact_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What every hook sees: the run, its request, and the assignment and the role that the call is for.
+    """What every hook sees: the run, its request, and the step and the role that the call is for.
 
-    ``assignment`` and ``role`` are "" for the answer of a run.
+    ``step`` and ``role`` are "" for the answer of a run.
     """
 
     run_id: str
     request: str
-    assignment: str = ""
+    step: str = ""
     role: str = ""
 
 

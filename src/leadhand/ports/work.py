@@ -19,15 +19,15 @@ from leadhand.core.run import Role, RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
     ArtifactVersion,
-    AssignmentState,
     AttemptState,
     Compacted,
     ModelTurn,
     RunState,
+    StepState,
 )
 from leadhand.core.tool import ToolResult, ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.work_order import Assignment
+from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import WorkerDefinition, WorkerLimits
 from leadhand.flows.desk import Code
@@ -60,7 +60,7 @@ class Work:
 
     ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
     narrower than the role's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
-    lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by assignment.
+    lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by step.
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
     for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
     ``artifacts`` (the latest version by path) are those of the run when the attempt was scheduled, and ``state`` is
@@ -74,7 +74,7 @@ class Work:
     policy: Policy
     definition: RunDefinition
     role: Role
-    assignment: Assignment
+    step: Step
     attempt: AttemptState
     brief: Mapping[str, Any]
     schema: Mapping[str, Any] | None = None
@@ -104,12 +104,12 @@ class Work:
         return self.policy.proposed_calls(self.state, self._given, value)
 
     @property
-    def _given(self) -> AssignmentState:
-        return self.state.assignments[self.assignment.assignment_id]
+    def _given(self) -> StepState:
+        return self.state.steps[self.step.step_id]
 
     def names(self, tool: str) -> bool:
-        """Whether the subtask of the assignment names this tool: without its call, there is no result."""
-        return self.assignment.subtask is not None and self.assignment.subtask.tool == tool
+        """Whether the subtask of the step names this tool: without its call, there is no result."""
+        return self.step.subtask is not None and self.step.subtask.tool == tool
 
     def tries_of(self, call_id: str) -> int:
         """Return how often a call of the lineage has had a transient failure."""
@@ -118,13 +118,13 @@ class Work:
 
     @property
     def instructions(self) -> str:
-        return self.assignment.instructions or self.role.instructions
+        return self.step.instructions or self.role.instructions
 
     @property
     def shape(self) -> dict[str, Any] | None:
         """The JSON schema that the answer has to match: of its task, else of its role. None: it is text."""
-        subtask = self.assignment.subtask
-        return (subtask.output_schema if subtask is not None else self.assignment.output) or self.role.output
+        subtask = self.step.subtask
+        return (subtask.output_schema if subtask is not None else self.step.output) or self.role.output
 
     @property
     def output(self) -> Mapping[str, Any] | None:
@@ -134,7 +134,7 @@ class Work:
     @property
     def model(self) -> str:
         """The full name of the model that is called."""
-        return self.assignment.model or self.role.model or self.definition.models.of(self.role.name)
+        return self.step.model or self.role.model or self.definition.models.of(self.role.name)
 
     @property
     def max_turns(self) -> int:
@@ -293,7 +293,7 @@ class Workshop(Protocol):
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
-    ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
+    ``call_id`` is the key of the effect (``run/step/turn/position``). It is the same on every retry, so you can
     send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
     the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
     are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` returns

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState
-from leadhand.core.view import AttemptStep, steps
+from leadhand.core.view import AttemptHappened, happenings
 from leadhand.engine.drafts import Draft
 
 EVERY_S = 0.05
@@ -90,9 +90,9 @@ class Drafts:
 def _ended(entries: Sequence[Entry]) -> Iterator[str]:
     """Yield the attempts that have ended."""
     for entry in entries:
-        for step in steps(entry.event):
-            if isinstance(step, AttemptStep) and step.outcome != "running":
-                yield step.attempt
+        for happened in happenings(entry.event):
+            if isinstance(happened, AttemptHappened) and happened.outcome != "running":
+                yield happened.attempt
 
 
 class Reading:

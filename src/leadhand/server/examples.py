@@ -81,10 +81,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         ],
         "work_state": None,
         "task": None,
-        **{
-            name: []
-            for name in ("gaps", "earlier_answers", "assignments", "work_states", "todos", "artifacts", "approvals")
-        },
+        **{name: [] for name in ("gaps", "earlier_answers", "steps", "work_states", "todos", "artifacts", "approvals")},
         "context_store": {"events": []},
         "usage": {
             "requests": 2,
@@ -209,7 +206,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "budget_total": None,
             "max_runs": 5,
             "max_workers": None,
-            "max_assignments": None,
+            "max_running_steps": None,
         },
         "version": "0.1.0",
     },

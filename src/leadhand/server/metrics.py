@@ -16,7 +16,7 @@ from leadhand.core.events import Entry
 from leadhand.core.hosts import HostKind, HostLine, QueueInfo
 from leadhand.core.limits import NANO, Usage
 from leadhand.core.state import RunState
-from leadhand.core.view import AssignmentSettled, CallStep, RunEnded, Step, steps
+from leadhand.core.view import CallHappened, Happening, RunEnded, StepSettled, happenings
 
 OTHER = "other"
 """The label for a name that the run does not define."""
@@ -90,7 +90,7 @@ class Metrics:
         """Count an event stream as open inside a ``with`` block."""
         self._queue_depth = gauge("leadhand_queue_depth", "Jobs that wait in the queue of all machines.")
         self._queue_oldest = gauge("leadhand_queue_oldest_seconds", "Seconds that the oldest of these jobs has waited.")
-        self._queue_assignments = gauge("leadhand_queue_assignments", "Assignments that wait in these jobs.")
+        self._queue_steps = gauge("leadhand_queue_steps", "Steps that wait in these jobs.")
         self._hosts = gauge("leadhand_hosts", "Processes of all machines that drive or carry out runs.", ["kind"])
         self._requests = counter(
             "leadhand_http_requests_total", "HTTP requests by route template.", ["method", "route", "status"]
@@ -109,7 +109,7 @@ class Metrics:
             self._hosts.labels(kind.value).set(kinds.count(kind))
         self._queue_depth.set(queue.depth)
         self._queue_oldest.set(queue.oldest_s)
-        self._queue_assignments.set(queue.assignments)
+        self._queue_steps.set(queue.steps)
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
@@ -120,8 +120,8 @@ class Metrics:
             if state.epoch == 1:  # later owners begin with a claim, which raises the epoch
                 self._started.labels(state.definition.flow).inc()
         for entry in entries:
-            for step in steps(entry.event):
-                self._count(state, step)
+            for happened in happenings(entry.event):
+                self._count(state, happened)
         pending = sum(approval.status is ApprovalStatus.PENDING for approval in state.approvals.values())
         if pending and state.finished is None:
             self._asking[state.run_id] = pending
@@ -132,21 +132,21 @@ class Metrics:
         """Record that this process no longer drives the run."""
         self._driven.discard(state.run_id)
 
-    def _count(self, state: RunState, step: Step) -> None:
-        match step:
+    def _count(self, state: RunState, happened: Happening) -> None:
+        match happened:
             case RunEnded():
-                self._finished.labels(state.definition.flow, str(step.status)).inc()
-            case AssignmentSettled():
-                self._subtasks.labels(step.outcome).inc()
-            case CallStep(returned=True):
+                self._finished.labels(state.definition.flow, str(happened.status)).inc()
+            case StepSettled():
+                self._subtasks.labels(happened.outcome).inc()
+            case CallHappened(returned=True):
                 definition = state.definition
-                own = definition.models.names if step.kind == "model" else [tool.name for tool in definition.tools]
-                name = step.name if step.name in own else OTHER
-                outcome = "ok" if step.failure is None else str(step.failure.class_)
-                self._calls[step.kind].labels(name, outcome).inc()
-                self._call_seconds[step.kind].labels(name).observe(step.duration_ms / 1_000)
-                if step.kind == "model":
-                    self._count_usage(name, step.usage)
+                own = definition.models.names if happened.kind == "model" else [tool.name for tool in definition.tools]
+                name = happened.name if happened.name in own else OTHER
+                outcome = "ok" if happened.failure is None else str(happened.failure.class_)
+                self._calls[happened.kind].labels(name, outcome).inc()
+                self._call_seconds[happened.kind].labels(name).observe(happened.duration_ms / 1_000)
+                if happened.kind == "model":
+                    self._count_usage(name, happened.usage)
             case _:
                 pass
 

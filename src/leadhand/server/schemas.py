@@ -145,8 +145,8 @@ class KeyLimits(Document):
     budget_per_day: float | None = Field(description="The most that all its runs may spend on one day (UTC).")
     budget_total: float | None = Field(description="The most that all its runs may spend.")
     max_runs: int | None = Field(description="The most runs at once, including those that wait for approval.")
-    max_workers: int | None = Field(description="The most assignments of one run at once.")
-    max_assignments: int | None = Field(description="The most assignments of all its runs at once, on all hosts.")
+    max_workers: int | None = Field(description="The most steps of one run at once.")
+    max_running_steps: int | None = Field(description="The most steps of all its runs at once, on all hosts.")
 
 
 class SessionDocument(Document):

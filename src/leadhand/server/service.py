@@ -29,7 +29,7 @@ from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, text_of
-from leadhand.core.view import CallStep, steps
+from leadhand.core.view import CallHappened, happenings
 from leadhand.ports import ClusterStore, KeyStore
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts
@@ -328,9 +328,9 @@ class Service:
 
     def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
         for entry in entries:
-            for step in steps(entry.event):
-                if isinstance(step, CallStep) and step.kind == "tool" and step.failure is not None:
-                    self.note_error(step.name, step.failure, entry.at, state.run_id)
+            for happened in happenings(entry.event):
+                if isinstance(happened, CallHappened) and happened.kind == "tool" and happened.failure is not None:
+                    self.note_error(happened.name, happened.failure, entry.at, state.run_id)
 
     def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
         """Store the failure of a tool."""

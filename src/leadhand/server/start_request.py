@@ -58,7 +58,7 @@ class LimitsBody(WholeRunLimits):
     scope admin."""
 
     max_steps: int | None = Field(default=None, ge=1, le=100, description="Maximum work orders, including the first.")
-    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum assignments that run at once.")
+    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum steps that run at once.")
     batch_size: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Start subtasks in groups of this size."
     )
@@ -86,7 +86,7 @@ PRIORITY: Any = Field(
     ge=-HIGHEST_PRIORITY,
     le=HIGHEST_PRIORITY,
     exclude_if=operator.not_,
-    description="The run and its assignments are begun before those with a lower priority.",
+    description="The run and its steps are begun before those with a lower priority.",
 )
 
 

@@ -31,7 +31,7 @@ def queue_info(connection: Connection) -> QueueInfo:
     return QueueInfo(
         depth=len(jobs),
         oldest_s=round(max((age or 0.0 for _, _, age in jobs), default=0.0), 3),
-        assignments=sum(len(arguments.get("attempts", ())) for _, arguments, _ in jobs),
+        steps=sum(len(arguments.get("attempts", ())) for _, arguments, _ in jobs),
         runs=tuple(arguments["run_id"] for task, arguments, _ in jobs if task == DRIVE),
     )
 

@@ -33,7 +33,7 @@ from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy
-from leadhand.flows.run_view import AssignmentView
+from leadhand.flows.run_view import StepView
 from leadhand.verify.roles import judging_roles
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -49,11 +49,11 @@ class FlowContract:
     options: ClassVar[Mapping[str, Any]] = {}
     tools: ClassVar[Sequence[ToolSpec]] = ()
 
-    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
-        """Return what the worker of an assignment answers: text, or a value where the role has an ``output``."""
-        return {} if role.output is not None else f"{assignment.id} is done"
+    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+        """Return what the worker of a step answers: text, or a value where the role has an ``output``."""
+        return {} if role.output is not None else f"{step.id} is done"
 
-    def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
@@ -110,14 +110,14 @@ class FlowContract:
         if not state.live:
             return []
         key = next(iter(state.live))
-        assignment = state.assignments[key]
-        role = state.role(assignment.assignment.role)
+        step = state.steps[key]
+        role = state.role(step.step.role)
         assert role is not None
-        assert assignment.attempt is not None
-        attempt = assignment.attempt.attempt
+        assert step.attempt is not None
+        attempt = step.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
-        view, brief = AssignmentView(assignment), policy.brief(state, assignment)
+        view, brief = StepView(step), policy.brief(state, step)
         if role in state.definition.judging:
             reply, found = _judged(brief), None
         else:
@@ -125,13 +125,13 @@ class FlowContract:
         text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
         called = ev.ModelCallReturned(
             attempt=attempt,
-            call_id=model_call_id(key, 1 + len(assignment.calls)),
+            call_id=model_call_id(key, 1 + len(step.calls)),
             model="scripted",
             message=AssistantMessage(text=text),
             value=value,
         )
         calls: list[ev.AnyEvent] = []
-        used: list[ToolResult] = list(assignment.evidence)
+        used: list[ToolResult] = list(step.evidence)
         if found is not None and not used:
             call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_role(state, role)))
             given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
@@ -149,10 +149,10 @@ class FlowContract:
                 )
             )
             used.append(given)
-        if found is not None and found.asks and used[-1].call_id not in assignment.attempt.answers:
+        if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
             waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
-        recorded = policy.accepted(state, assignment, value, text, used, brief)
+        recorded = policy.accepted(state, step, value, text, used, brief)
         result = WorkResult(
             task_name=key,
             ok=True,
@@ -188,17 +188,15 @@ class FlowContract:
         assert finished.status is RunStatus.FAILED
         assert finished.gaps or finished.failure is not None
 
-    def test_a_failure_of_one_assignment_that_counts_is_a_gap_or_waived_and_never_hidden(self) -> None:
+    def test_a_failure_of_one_step_that_counts_is_a_gap_or_waived_and_never_hidden(self) -> None:
         whole = replay("run_1", self.play())
-        for key, assignment in whole.assignments.items():
-            if not assignment.counts:
+        for key, step in whole.steps.items():
+            if not step.counts:
                 continue
             state = replay("run_1", self.play(failing=key))
             assert state.finished is not None
             waived = key in policy_of(self.flow, state.definition).outcome(state).waived
-            assert waived or any(gap.assignment == key for gap in state.finished.gaps), (
-                f"{key} failed, and no gap says so"
-            )
+            assert waived or any(gap.step == key for gap in state.finished.gaps), f"{key} failed, and no gap says so"
 
     def test_it_is_pure(self) -> None:
         log = self.play()

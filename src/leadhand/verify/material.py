@@ -13,7 +13,7 @@ from leadhand.core.judgement import Claim
 from leadhand.core.outcome import may_be_used, own_sources, source_numbers, sources_of
 from leadhand.core.passages import Passage
 from leadhand.core.rights import call_of
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_list, is_object
 from leadhand.core.work_result import blob_reference
@@ -61,11 +61,11 @@ def _refers(value: Json) -> bool:
     return is_list(value) and any(map(_refers, value))
 
 
-def of_results(state: RunState, results: Sequence[AssignmentState], answer: str) -> Material:
+def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Material:
     """Return the material for an answer that rests on some results: these, and whatever else the run has found out."""
     every = {each.key: each for each in results}
-    for key, each in state.assignments.items():
-        if may_be_used(each) and (each.assignment.parent is not None or any(call.ok for call in each.made)):
+    for key, each in state.steps.items():
+        if may_be_used(each) and (each.step.parent is not None or any(call.ok for call in each.made)):
             every.setdefault(key, each)
     evidence = {key: facts for key, each in every.items() if (facts := _facts(state, each, answer))}
     numbers = source_numbers(sources_of(results))
@@ -104,12 +104,12 @@ def found_out(state: RunState) -> bool:
     """Whether there is something to judge: a result of a tool, or a tool with an effect that the run could call."""
     if any(tool.acts for tool in state.definition.tools):
         return True
-    return any(each.by or any(call.ok for call in each.made) for each in state.assignments.values())
+    return any(each.by or any(call.ok for call in each.made) for each in state.steps.values())
 
 
-def _facts(state: RunState, result: AssignmentState, answer: str) -> dict[str, Json]:
+def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     """Return what a result shows: what its tools returned, what it was given, and what its worker wrote from it."""
-    data, given = result.data, result.assignment
+    data, given = result.data, result.step
     if data is None:
         return {}
     args = given.subtask.args if given.subtask is not None else {}
@@ -133,21 +133,21 @@ def _facts(state: RunState, result: AssignmentState, answer: str) -> dict[str, J
     return shown if shown.keys() - {"name", "sample"} else {}
 
 
-def _returned(state: RunState, result: AssignmentState) -> Json:
+def _returned(state: RunState, result: StepState) -> Json:
     """Return what the calls of a result returned, without the texts of other workers: these have their own entries."""
     raw: Json = result.data.raw if result.data is not None else None
     if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_reference(raw):
         return raw
-    asked = {call_of(key) for key, each in state.assignments.items() if each.assignment.parent is not None}
+    asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
     return {call_id: returned for call_id, returned in raw.items() if call_id not in asked}
 
 
 def calls_of(state: RunState) -> Iterator[Json]:
     """Yield the calls of a run: those with an effect and those that failed with their arguments, the others without;
     and those that a person did not allow."""
-    for assignment in state.assignments.values():
-        given = assignment.assignment.subtask
-        for call in assignment.made:
+    for step in state.steps.values():
+        given = step.step.subtask
+        for call in step.made:
             facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
             if not call.ok or call.effect is not Effect.PURE:
                 args = call.args if call.args is not None else given.args if given is not None else {}

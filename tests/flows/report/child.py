@@ -1,6 +1,6 @@
 """One life of a report, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
-Every request to the model is a line in the file ``calls``. The request of the assignment ``hold`` is never answered;
+Every request to the model is a line in the file ``calls``. The request of the step ``hold`` is never answered;
 ``draft-1#2`` is the second one. With ``cut``, the first reply of the writer is cut off in the middle.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.judges import assignment_of, judge
+from flows.judges import judge, step_of
 from flows.report.reports import CONTRADICTED, SOUND, TOPIC, WRONG, cut, lead, model
 from leadhand.testing.scripted_model import calls
 
@@ -51,7 +51,7 @@ async def live() -> None:
     seen = Counter[str]()
 
     async def noted(request: Any, on_text: Any = None) -> Any:
-        name = assignment_of(request)
+        name = step_of(request)
         name = "-".join(name.split("-")[:2]) if request.role == "judge" else name  # without the digest of the draft
         note(name)
         seen[name] += 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.judges import Wrong, assignment_of
+from flows.judges import Wrong, step_of
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.core.conversation import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, calls, fails
@@ -32,7 +32,7 @@ APPROVED = {"verdict": "APPROVED", "findings": []}
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"claim": 3, "problem": "name the year"}]}
 
 Answers = Mapping[str, Any]
-"""By role, or by assignment: an answer, or a function of the request. A function may return an answer, too."""
+"""By role, or by step: an answer, or a function of the request. A function may return an answer, too."""
 
 
 def source(name: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ ANSWERS: Answers = {"planner": plan, "researcher": research, "writer": SOUND, "r
 
 
 def model(**answers: Any) -> ScriptedModel:
-    """Return a model that writes a sound report; ``answers`` replace those of roles or assignments (``draft_1``)."""
+    """Return a model that writes a sound report; ``answers`` replace those of roles or steps (``draft_1``)."""
     return ScriptedModel(answering(**answers))
 
 
@@ -75,7 +75,7 @@ def answering(**answers: Any) -> Callable[[ModelRequest], Any]:
     given = {**ANSWERS, **answers}
 
     def answer(request: ModelRequest) -> Any:
-        said = given.get(assignment_of(request).replace("-", "_"), given.get(request.role))
+        said = given.get(step_of(request).replace("-", "_"), given.get(request.role))
         while callable(said):
             said = said(request)
         return said

@@ -73,7 +73,7 @@ def test_a_draft_that_never_ends_fails_with_what_helps(home: Path) -> None:
     answer = report(home, scripted)
 
     assert answer.status is RunStatus.PARTIAL, "the research is usable"
-    failed = next(each for each in answer.document["assignments"] if each["id"] == "draft-1")["failure"]
+    failed = next(each for each in answer.document["steps"] if each["id"] == "draft-1")["failure"]
     assert (failed["type"], "--max-output-tokens" in failed["next_action"]) == ("cut_answer", True)
     assert "8 replies of 2000 tokens" in failed["message"]
     assert len(writing(scripted)) == 8
@@ -102,7 +102,7 @@ def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> No
     answer = report(home, model(planner=cut("The plan is")))
 
     assert answer.status is RunStatus.FAILED
-    assert "--max-output-tokens" in answer.document["assignments"][0]["failure"]["next_action"]
+    assert "--max-output-tokens" in answer.document["steps"][0]["failure"]["next_action"]
 
 
 async def test_a_draft_is_continued_over_http(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from flows.judges import assignment_of, briefs, judge
+from flows.judges import briefs, judge, step_of
 from leadhand import Leadhand, RunStatus, tool
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.testing.scripted_model import brief_of, calls, fails, says
@@ -34,8 +34,8 @@ CUT = fails("invalid", "cut_answer", "the answer did not fit into 2000 tokens", 
 
 
 def keys(scripted: Any) -> list[str]:
-    """The assignments for which the model was asked, without the order of what runs in parallel."""
-    return sorted({assignment_of(request) for request in scripted.requests})
+    """The steps for which the model was asked, without the order of what runs in parallel."""
+    return sorted({step_of(request) for request in scripted.requests})
 
 
 def test_a_sound_draft_is_approved_at_once_and_its_sources_are_numbered(home: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_researcher_that_names_passages_no_tool_returned_is_refused(home: Path
     assert (gap.name, gap.class_) == ("Size", "invalid")
     assert "99999999.1" in gap.reason
     assert "99999999.1" not in answer.document["task"]["passages"]
-    asked = [request for request in scripted.requests if assignment_of(request) == "research-1"]
+    asked = [request for request in scripted.requests if step_of(request) == "research-1"]
     assert "99999999.1" in asked[-1].messages[-1].text
 
 
@@ -252,7 +252,7 @@ def test_whatever_a_page_says_a_researcher_has_only_tools_that_read(home: Path, 
     scripted = model(research_1=obeys, writer=ONLY_COSTS)
     answer = Leadhand(home=home, models=scripted, tools=[search, pay]).run_sync(TOPIC, flow="report")
 
-    asked = [request for request in scripted.requests if assignment_of(request) == "research-1"]
+    asked = [request for request in scripted.requests if step_of(request) == "research-1"]
     offered = {"search", "web_search", "web_fetch", "give_up"}
     assert {spec.name for request in asked for spec in request.tools} == offered
     assert "pay" in str(asked[2].messages[-1])
@@ -334,7 +334,7 @@ def test_each_role_receives_only_what_it_uses(home: Path) -> None:
     scripted = model(review_1=REVISE, judge=judge())
     report(home, scripted, check="judge")
 
-    names = ((each.role if each.role == "judge" else assignment_of(each), each) for each in scripted.requests)
+    names = ((each.role if each.role == "judge" else step_of(each), each) for each in scripted.requests)
     given = {name: set(brief_of(each)) for name, each in names}
     assert given == {
         "plan": {"topic", "today", "most"},
@@ -354,7 +354,7 @@ async def test_a_cancelled_report_keeps_what_was_finished(home: Path) -> None:
     async with lead(home, scripted) as opened:
         run = await opened.start(TOPIC, flow="report")
         async for entry in run:
-            if entry.event.type == "assignment_issued" and entry.event.assignment.assignment_id == "review-1":
+            if entry.event.type == "step_issued" and entry.event.step.step_id == "review-1":
                 await run.cancel()
         answer = await run.answer()
 

@@ -29,7 +29,7 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignment", "stage", "named"),
+    ("step", "stage", "named"),
     [
         ("research_1", {}, "--worker-model"),
         ("review_1", {}, "--review-model"),
@@ -38,11 +38,11 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
     ],
 )
 def test_the_advice_names_what_chooses_the_model_of_the_role_that_failed(
-    home: Path, assignment: str, stage: dict[str, str], named: str
+    home: Path, step: str, stage: dict[str, str], named: str
 ) -> None:
-    answer = report(home, model(**{assignment: says("words")}), agents=[stage] if stage else [])
+    answer = report(home, model(**{step: says("words")}), agents=[stage] if stage else [])
 
-    failed = next(each for each in answer.document["assignments"] if each["id"] == assignment.replace("_", "-"))
+    failed = next(each for each in answer.document["steps"] if each["id"] == step.replace("_", "-"))
     assert named in failed["failure"]["next_action"]
 
 

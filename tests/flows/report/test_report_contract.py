@@ -7,7 +7,7 @@ from typing import Any
 from flows.judges import contradicting, judging
 from leadhand import ToolReturn
 from leadhand.core.run import Role, RunDefinition
-from leadhand.flows import AssignmentView
+from leadhand.flows import StepView
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract
 from leadhand.tools.web import web_fetch, web_search
@@ -25,21 +25,21 @@ class TestReport(FlowContract):
     def definition(self) -> RunDefinition:
         return judging(super().definition())
 
-    def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
         if role.name != "researcher":
             return None
-        return ToolReturn(raw={"results": [source("aaaaaaaa" if assignment.title == "Size" else "bbbbbbbb")]})
+        return ToolReturn(raw={"results": [source("aaaaaaaa" if step.title == "Size" else "bbbbbbbb")]})
 
-    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
         match role.name:
             case "planner":
                 return {"title": TOPIC, "sections": SECTIONS}
             case "researcher":
-                name = "aaaaaaaa.1" if assignment.title == "Size" else "bbbbbbbb.1"
+                name = "aaaaaaaa.1" if step.title == "Size" else "bbbbbbbb.1"
                 return {"summary": "found", "findings": [{"statement": PASSAGES[name], "passages": [name]}]}
             case "writer":
-                return WRONG if assignment.id == "draft-1" else SOUND
+                return WRONG if step.id == "draft-1" else SOUND
             case "judge":
-                return contradicting(assignment, 3 if assignment.input["of"] == 1 else 0, CONTRADICTED)
+                return contradicting(step, 3 if step.input["of"] == 1 else 0, CONTRADICTED)
             case _:
                 return APPROVED

@@ -7,7 +7,7 @@ from typing import Any
 from flows.judges import contradicting, judging
 from leadhand import ToolReturn
 from leadhand.core.run import Role, RunDefinition
-from leadhand.flows import AssignmentView
+from leadhand.flows import StepView
 from leadhand.flows.research.flow import ResearchFlow
 from leadhand.flows.research.shapes import Task
 from leadhand.testing.flow_contract import FlowContract
@@ -28,7 +28,7 @@ class TestResearch(FlowContract):
     def definition(self) -> RunDefinition:
         return judging(super().definition())
 
-    def returned(self, assignment: AssignmentView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
         match role.name:
             case "lead":
                 return subagent_run(Task.model_validate(task("size")["task"]))
@@ -37,13 +37,13 @@ class TestResearch(FlowContract):
             case _:
                 return None
 
-    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
         match role.name:
             case "lead":
                 return WRONG
             case "subagent":
                 return {"summary": " ".join(f"{text} [{id_}]" for id_, text in PASSAGES.items())}
             case "judge":
-                return contradicting(assignment, 1 if assignment.input["of"] == 0 else 0, CONTRADICTED)
+                return contradicting(step, 1 if step.input["of"] == 0 else 0, CONTRADICTED)
             case _:
                 return WRITTEN

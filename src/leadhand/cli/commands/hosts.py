@@ -14,7 +14,7 @@ from leadhand.core.hosts import HostLine, QueueInfo
 
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
 QUEUED = ("POSITION", "RUN", "PRIORITY", "WAITS")
-ANNOUNCED = ("HOST", "KIND", "ASSIGNMENTS", "RUNS", "SINCE")
+ANNOUNCED = ("HOST", "KIND", "STEPS", "RUNS", "SINCE")
 
 
 async def hosts_list(
@@ -53,4 +53,4 @@ def _waiting(queue: QueueInfo) -> str:
     if not queue.depth:
         return "The queue is empty."
     waiting = f"{queue.depth:,} job{'s' * (queue.depth != 1)} in the queue"
-    return f"{waiting}: {queue.assignments:,} assignments, {len(queue.runs):,} runs; oldest: {duration(queue.oldest_s)}"
+    return f"{waiting}: {queue.steps:,} steps, {len(queue.runs):,} runs; oldest: {duration(queue.oldest_s)}"

@@ -41,8 +41,8 @@ async def keys_create(
         int | None, Flag("Maximum number of runs of the key at once, including those that wait for approval.", "N")
     ] = None,
     max_workers: Annotated[int | None, Flag("Maximum number of subtasks of a run that run at once.", "N")] = None,
-    max_assignments: Annotated[
-        int | None, Flag("Maximum number of assignments of all runs of the key that run at once.", "N")
+    max_running_steps: Annotated[
+        int | None, Flag("Maximum number of steps of all runs of the key that run at once.", "N")
     ] = None,
     json: Annotated[bool, Flag("Print a JSON object, including the key.")] = False,
     store: StoreFlags = StoreFlags(),
@@ -50,14 +50,14 @@ async def keys_create(
     """Create an API key and show it once."""
     check_range("max_runs", max_runs)
     check_range("max_workers", max_workers)
-    check_range("max_assignments", max_assignments)
+    check_range("max_running_steps", max_running_steps)
     ceilings = KeyCeilings(
         budget_nanousd=money(budget, "--budget"),
         daily_nanousd=money(budget_per_day, "--budget-per-day"),
         total_nanousd=money(budget_total, "--budget-total"),
         max_runs=max_runs,
         max_workers=max_workers,
-        max_assignments=max_assignments,
+        max_running_steps=max_running_steps,
     )
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
     async with open_reader(store, creates=True) as runtime:
@@ -92,7 +92,7 @@ def _limits(key: ApiKey) -> str:
     words = [f"${usd(each):g} {when}" for when, each in money.items() if each is not None]
     words += [] if ceilings.max_runs is None else [f"{count(ceilings.max_runs, 'run')} at once"]
     words += [] if ceilings.max_workers is None else [f"{count(ceilings.max_workers, 'worker')} a run"]
-    words += [] if ceilings.max_assignments is None else [f"{count(ceilings.max_assignments, 'assignment')} at once"]
+    words += [] if ceilings.max_running_steps is None else [f"{count(ceilings.max_running_steps, 'step')} at once"]
     return ", ".join(words)
 
 

@@ -79,7 +79,7 @@ class Job:
     name: Annotated[str, Flag("Name the run. Lists show the name in place of the request.", "TEXT")] = ""
     tag: Annotated[tuple[str, ...], Flag("Tag the run, to find it by. Repeatable.", "KEY=VALUE")] = ()
     priority: Annotated[
-        int, Flag("Begin this run and its assignments before those with a lower priority (-100 to 100).", "N")
+        int, Flag("Begin this run and its steps before those with a lower priority (-100 to 100).", "N")
     ] = 0
     instructions: Annotated[str | None, Flag("Add this to the instructions of every role, for this run.", "TEXT")] = (
         None

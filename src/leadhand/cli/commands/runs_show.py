@@ -53,16 +53,16 @@ from leadhand.core.document.event_line import event_line
 from leadhand.core.document.work_states import work_order, work_state
 from leadhand.core.errors import UsageError
 from leadhand.core.hosts import HostWait
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
 
 MOST_LISTED = 12
-"""Assignments of an order that ``runs show`` lists, at most, unless all are asked for."""
+"""Steps of an order that ``runs show`` lists, at most, unless all are asked for."""
 LEAST_ANSWER = 10
 """Lines of an answer that a terminal shows in any case."""
 SERVER_TIME_S = 5.0
@@ -82,7 +82,7 @@ async def runs_show(
     ] = None,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Show a run: what is missing, status, assignments, artifacts and answer."""
+    """Show a run: what is missing, status, steps, artifacts and answer."""
     flags = {"seq": seq is not None, "order": order, "failed": failed, "call": call is not None}
     chosen = [name for name, given in flags.items() if given]
     if len(chosen) > 1:
@@ -168,7 +168,7 @@ def _failures(state: RunState, listing: RunListing, store: StoreFlags) -> Iterat
     outcome = list(_outcome(state, listing, store, full=True))
     yield _text(outcome)
     work = _Work(state, listing, store, full=True, before=outcome)
-    failed = [each for each in state.assignments.values() if each.failure is not None and each.superseded_by is None]
+    failed = [each for each in state.steps.values() if each.failure is not None and each.superseded_by is None]
     yield _text(work.listed(failed)) if failed else "No subtask failed.\n"
 
 
@@ -219,7 +219,7 @@ def _history(state: RunState) -> Iterator[str]:
 
 
 class _Work:
-    """The assignments of a run in lines: all of them if ``full``, else those that need attention, and a few more.
+    """The steps of a run in lines: all of them if ``full``, else those that need attention, and a few more.
 
     A failure that the lines ``before`` them name is not repeated.
     """
@@ -234,14 +234,14 @@ class _Work:
         self._more = store.command("runs", "show", state.run_id, "--full")
 
     def lines(self) -> Iterator[str]:
-        """Every assignment except what the lead does for its work orders; the todos and the artifacts."""
+        """Every step except what the lead does for its work orders; the todos and the artifacts."""
         state = self._state
         if state.orders:
             yield from self.orders()
-        apart = [each for each in state.assignments.values() if not each.order]
-        shown = [each for each in apart if each.counts or each.assignment.parent or not state.orders]
+        apart = [each for each in state.steps.values() if not each.order]
+        shown = [each for each in apart if each.counts or each.step.parent or not state.orders]
         if shown or not state.orders:
-            yield self._counted(shown, "assignment")
+            yield self._counted(shown, "step")
             yield from self.listed(shown)
         for todo in state.todos:
             yield f"todo     {GLYPHS.get(todo.status, GLYPHS['running'])} {one_line(todo.content)}"
@@ -257,34 +257,34 @@ class _Work:
         for order in state.orders.values():
             repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
             by = f", requested by {order.by}" if order.by else ""
-            given = [state.assignments[key] for key in order.order.subtask_keys()]
+            given = [state.steps[key] for key in order.order.subtask_keys()]
             yield f"{order.order.work_order_id}  {self._counted(given, 'subtask')}{repairs}{by}"
             yield from self.listed(given)
 
-    def _counted(self, assignments: Sequence[AssignmentState], thing: str) -> str:
+    def _counted(self, steps: Sequence[StepState], thing: str) -> str:
         """How many there are; if not all of them are listed, also of each status."""
-        if len(assignments) <= self._most:
-            return count(len(assignments), thing)
-        statuses = Counter(map(_status, assignments))
+        if len(steps) <= self._most:
+            return count(len(steps), thing)
+        statuses = Counter(map(_status, steps))
         counted = ", ".join(f"{number:,} {word}" for word, number in statuses.most_common())
-        return f"{count(len(assignments), thing)}: {counted}"
+        return f"{count(len(steps), thing)}: {counted}"
 
-    def listed(self, assignments: Sequence[AssignmentState]) -> Iterator[str]:
-        """A line for each assignment; if there are too many, first those that are not completed."""
-        shown = list(assignments)
+    def listed(self, steps: Sequence[StepState]) -> Iterator[str]:
+        """A line for each step; if there are too many, first those that are not completed."""
+        shown = list(steps)
         if len(shown) > self._most:
             shown = sorted(shown, key=lambda each: each.ok)[: self._most]
         wide = max((len(each.key) for each in shown), default=0)
-        yield from (f"  {self._assignment(each, wide)}".rstrip() for each in shown)
-        if len(assignments) > len(shown):
-            yield f"  … and {len(assignments) - len(shown):,} more: {self._more}"
+        yield from (f"  {self._step(each, wide)}".rstrip() for each in shown)
+        if len(steps) > len(shown):
+            yield f"  … and {len(steps) - len(shown):,} more: {self._more}"
         yield ""
 
-    def _assignment(self, each: AssignmentState, wide: int) -> str:
-        given, subtask, status = each.assignment, each.assignment.subtask, _status(each)
+    def _step(self, each: StepState, wide: int) -> str:
+        given, subtask, status = each.step, each.step.subtask, _status(each)
         words = [given.name, given.role] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
-        if each.status is not AssignmentStatus.COMPLETED:
-            interrupted = each.status is AssignmentStatus.RUNNING and not self._driven
+        if each.status is not StepStatus.COMPLETED:
+            interrupted = each.status is StepStatus.RUNNING and not self._driven
             words.append("interrupted" if interrupted else status)
         tries = len(each.failures) + each.ok
         if tries > 1:
@@ -303,7 +303,7 @@ class _Work:
         return f"{glyph} {each.key:<{wide}}  {' · '.join(words)}"
 
 
-def _status(each: AssignmentState) -> str:
+def _status(each: StepState) -> str:
     return status_word(each.status, each.failure, each.by)
 
 

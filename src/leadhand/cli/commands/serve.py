@@ -56,7 +56,7 @@ async def serve(
     keep_runs: KeepRuns = None,
     concurrency: Annotated[
         int | None,
-        Flag("Run at most N assignments of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
+        Flag("Run at most N steps of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
     ] = None,
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

@@ -22,10 +22,10 @@ async def work(
     documents: Documents = None,
     concurrency: Annotated[
         int | None,
-        Flag("Carry out at most N assignments at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
+        Flag("Carry out at most N steps at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
     ] = None,
     grace: Annotated[
-        float, Flag("After SIGTERM or Ctrl-C, finish assignments for up to S seconds; then others continue them.", "S")
+        float, Flag("After SIGTERM or Ctrl-C, finish steps for up to S seconds; then others continue them.", "S")
     ] = GRACE_S,
     models: ModelFlags = ModelFlags(),
     store: DriverFlags = DriverFlags(),
@@ -59,7 +59,7 @@ async def work(
         about = {
             "database": database_name(runtime),
             "model": f"{runtime.choice.models.default} ({runtime.choice.why})",
-            "at once": f"{runtime.settings.concurrency:,} assignments",
+            "at once": f"{runtime.settings.concurrency:,} steps",
         }
         say_table(about.items())
         say("Press Ctrl-C to stop. What is not finished then continues on other hosts.")

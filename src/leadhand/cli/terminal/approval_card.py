@@ -13,7 +13,7 @@ from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.core.approval import Approval, Preview
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.listing import is_subtask
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
@@ -43,19 +43,19 @@ def question(approval: Approval) -> str:
 async def requester(runtime: Runtime, pending: OpenApproval) -> str:
     """Return who requests the approval if that is a worker started by another worker, else ""."""
     approval = pending.approval
-    key = assignment_of(approval.attempt)
+    key = step_of(approval.attempt)
     if is_subtask(key) or approval.asked_for not in ("", key):
         return ""
     return _named(await runtime.load(pending.run_id), key)
 
 
 def _named(state: RunState, key: str) -> str:
-    if key not in state.assignments:
+    if key not in state.steps:
         return key
-    assignment = state.assignments[key].assignment
-    if assignment.parent is None:
-        return assignment.name
-    return f"{assignment.name} (for {_named(state, assignment_of(assignment.parent))})"
+    step = state.steps[key].step
+    if step.parent is None:
+        return step.name
+    return f"{step.name} (for {_named(state, step_of(step.parent))})"
 
 
 def card(
@@ -112,7 +112,7 @@ def _facts(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
 
 def _about(pending: OpenApproval, now: datetime, by: str) -> Iterator[str]:
     approval = pending.approval
-    key = assignment_of(approval.attempt)
+    key = step_of(approval.attempt)
     name = by or approval.asked_for
     who = key if name in ("", key) else f"{name} ({key})"
     yield _fact("by", f"{who}, {age(pending.asked_at, now)} ago")

@@ -23,7 +23,7 @@ from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
 from leadhand.core.view import Tone
-from leadhand.core.view.shapes import AssignmentPart
+from leadhand.core.view.shapes import StepPart
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12
@@ -123,7 +123,7 @@ class LiveView(View):
     def picture(self, now: datetime) -> RenderableType:
         """Return the drawing of the run at this moment."""
         height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
-        parts_of, active = self._progress.view["assignments"], self._progress.active
+        parts_of, active = self._progress.view["steps"], self._progress.active
         first = [key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] == "retrying"]
         others = (key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] != "retrying")
         keys = list(islice(chain(first, others), height))
@@ -205,7 +205,7 @@ class LiveView(View):
         return [Text("  draft", style="dim"), *(Text("  ").append_text(line) for line in last)]
 
 
-def _row(part: AssignmentPart, now: datetime) -> tuple[Text, Text, str, Text]:
+def _row(part: StepPart, now: datetime) -> tuple[Text, Text, str, Text]:
     status = part["status"]
     name = Text(f"  {GLYPHS.get(status, RETRYING)} ", style=STYLES[status]).append(
         clean(part["label"]), style="default"

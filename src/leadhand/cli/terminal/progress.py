@@ -11,13 +11,13 @@ from typing import NamedTuple
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
-from leadhand.core.ids import assignment_of, split_attempt
+from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.view import Change, Level, Projection, Tone, ViewDocument
-from leadhand.core.view.shapes import AssignmentPart, AttemptPart
+from leadhand.core.view.shapes import AttemptPart, StepPart
 from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
-"""Finished assignments that are kept for display."""
+"""Finished steps that are kept for display."""
 ACTIVE = frozenset({"running", "retrying", "waiting"})
 FINISHED = frozenset({"completed", "dropped"})
 """Statuses of finished work that stays in view; a failure has a line of its own."""
@@ -71,7 +71,7 @@ class Progress:
         change = self._projection.take(entry)
         if change is None:
             return None
-        for key in change.patch.get("assignments", {}):
+        for key in change.patch.get("steps", {}):
             self._sort_in(key)
         if change.type == "work_order_issued":
             self.recent.clear()
@@ -84,7 +84,7 @@ class Progress:
         return self._line(change, entry.at, was_driven=was_driven)
 
     def _sort_in(self, key: str) -> None:
-        part = self.view["assignments"][key]
+        part = self.view["steps"][key]
         if not _is_work(part):
             return
         status = part["status"]
@@ -107,7 +107,7 @@ class Progress:
             return None
         if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
             return None
-        part = self.view["assignments"].get(words.subject)
+        part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
         if change.type == "run_waiting" and approvals:
             text = count(approvals, "open request")
@@ -121,16 +121,16 @@ class Progress:
             text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
         return Line(words.title, text, words.tone, words.level is Level.PHASE)
 
-    def _name(self, key: str, part: AssignmentPart) -> str:
-        """An assignment in words: delegated work by its name and who asked for it, unless that is the lead."""
+    def _name(self, key: str, part: StepPart) -> str:
+        """A step in words: delegated work by its name and who asked for it, unless that is the lead."""
         if "parent" not in part:
             return f"{key} {part['label']}" if _is_work(part) else part["label"]
-        asked_by = self.view["assignments"].get(part["parent"])
+        asked_by = self.view["steps"].get(part["parent"])
         above = "" if asked_by is None or asked_by["role"] == "lead" else f" (for {asked_by['name']})"
         return f"{part['name']}{above}"
 
 
-def _is_quiet(change: Change, part: AssignmentPart) -> bool:
+def _is_quiet(change: Change, part: StepPart) -> bool:
     """Whether an event is not worth a line: progress of what is shown as a phase, and a step of one attempt."""
     words = change.words
     if words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not _is_work(part):
@@ -138,7 +138,7 @@ def _is_quiet(change: Change, part: AssignmentPart) -> bool:
     return change.type == "attempt_started" and _continued(part)
 
 
-def _continued(part: AssignmentPart) -> bool:
+def _continued(part: StepPart) -> bool:
     """Whether the last attempt only continues one that waited for what the run itself answers."""
     last = _last_attempt(part)
     before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
@@ -146,12 +146,12 @@ def _continued(part: AssignmentPart) -> bool:
     return bool(waits) and waits <= ANSWERED_BY_RUN
 
 
-def _is_work(part: AssignmentPart) -> bool:
-    """Whether an assignment counts or was delegated: what a lead does for its orders is shown as a phase."""
+def _is_work(part: StepPart) -> bool:
+    """Whether a step counts or was delegated: what a lead does for its orders is shown as a phase."""
     return part["counts"] or "parent" in part
 
 
-def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
+def _details(kind: str, text: str, part: StepPart, at: datetime) -> str:
     if kind == "attempt_started":
         number = next(reversed(part["attempts"]), "1")
         return "  before the plan is complete" if "order" not in part and "tool" in part and number == "1" else ""
@@ -160,14 +160,14 @@ def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
     return attempt_words(part) if kind == "attempt_scheduled" else text
 
 
-def _last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
+def _last_attempt(part: StepPart) -> tuple[int, AttemptPart] | None:
     if not part["attempts"]:
         return None
     number = next(reversed(part["attempts"]))
     return int(number), part["attempts"][number]
 
 
-def took(part: AssignmentPart, now: datetime) -> float:
+def took(part: StepPart, now: datetime) -> float:
     """Return the seconds since the last attempt started, or that it took, with its waits for what it asked for."""
     last = _last_attempt(part)
     if last is None:
@@ -184,8 +184,8 @@ def took(part: AssignmentPart, now: datetime) -> float:
     return max(0.0, (until - since).total_seconds())
 
 
-def attempt_words(part: AssignmentPart) -> str:
-    """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for an assignment that is tried again, else ""."""
+def attempt_words(part: StepPart) -> str:
+    """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for a step that is tried again, else ""."""
     last = _last_attempt(part)
     if last is None or last[0] == 1:
         return ""
@@ -242,7 +242,7 @@ class PlainView(View):
     def _in_order(self, entry: Entry, line: Line | None) -> Iterator[Line]:
         """Show a start after the end that freed its slot: the log may settle that end only later."""
         attempt = getattr(entry.event, "attempt", "")
-        key = assignment_of(attempt) if attempt else ""
+        key = step_of(attempt) if attempt else ""
         crowded = self._progress.crowded
         if crowded and line is not None and isinstance(entry.event, AttemptStarted):
             self._held[key] = line

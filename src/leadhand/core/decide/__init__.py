@@ -49,26 +49,26 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Assign():
             return attempts.assign(state, command)
         case do.Start():
-            return attempts.start(state, command.assignment)
+            return attempts.start(state, command.step)
         case do.Block():
-            if state.blocked.get(command.assignment) != command.cause:
-                raise do.Refused(f"{command.assignment} is not blocked by {command.cause}")
-            return [ev.SubtaskBlocked(subtask=command.assignment, cause=command.cause)]
+            if state.blocked.get(command.step) != command.cause:
+                raise do.Refused(f"{command.step} is not blocked by {command.cause}")
+            return [ev.SubtaskBlocked(subtask=command.step, cause=command.cause)]
         case do.Settle():
-            return attempts.settle(state, command.assignment, now, policy)
+            return attempts.settle(state, command.step, now, policy)
         case do.TryAgain():
-            return attempts.try_again(state, command.assignment, now)
+            return attempts.try_again(state, command.step, now)
         case do.Continue():
-            return attempts.continue_parked(state, command.assignment)
+            return attempts.continue_parked(state, command.step)
         case do.DecideAsks():
-            return asks.decide_asks(state, command.assignment, command.call_id)
+            return asks.decide_asks(state, command.step, command.call_id)
         case do.AnswerCall():
             return [asks.answer_of(state, command.call_id)]
         case do.GiveUpAttempt():
             attempts.current(state, command.attempt)
             return [ev.AttemptLost(attempt=command.attempt, failure=command.failure)]
         case do.RunOut():
-            return attempts.run_out(state, command.assignment)
+            return attempts.run_out(state, command.step)
         case do.NoteSleep():
             return [ev.ProcessSlept(seconds=command.seconds)]
         case do.Judge():
@@ -108,16 +108,16 @@ def due(state: RunState) -> list[do.Command]:
         cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED)
         return [*requested, do.Finish(failure=cancelled, cancelled=True)]
     wanted: list[do.Command] = [*requested]
-    wanted += [do.Settle(assignment=key) for key in state.unsettled]
-    wanted += [do.TryAgain(assignment=key) for key in state.retrying]
+    wanted += [do.Settle(step=key) for key in state.unsettled]
+    wanted += [do.TryAgain(step=key) for key in state.retrying]
     if state.status is RunStatus.PAUSED:
         return wanted + ([do.Resume()] if state.resume_wanted else [])
     if state.pause_reason is not None:
         return [*wanted, do.Pause(reason=state.pause_reason)]
     wanted += asks.due_asks(state)
     wanted += [do.Reuse(subtask=key) for key in state.reusable]
-    wanted += [do.Block(assignment=key, cause=cause) for key, cause in state.blocked.items()]
-    answered = [do.Continue(assignment=key) for key in state.parked if attempts.under_way(state, key).answered]
+    wanted += [do.Block(step=key, cause=cause) for key, cause in state.blocked.items()]
+    answered = [do.Continue(step=key) for key in state.parked if attempts.under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
         answered or not (state.parked or open_plan(state) or open_question(state))
     ):
@@ -126,18 +126,18 @@ def due(state: RunState) -> list[do.Command]:
 
 
 def _starts(state: RunState) -> list[do.Command]:
-    """Return every assignment that may start; with a batch size, the next group once the previous one is settled."""
+    """Return every step that may start; with a batch size, the next group once the previous one is settled."""
     size = state.definition.limits.batch_size
     if state.status is not RunStatus.RUNNING or (size is not None and state.busy):
         return []
-    return [do.Start(assignment=key) for key in islice(state.ready, size)]
+    return [do.Start(step=key) for key in islice(state.ready, size)]
 
 
 def run_out(state: RunState) -> list[do.RunOut]:
     """What ends when only the time for reviews and the answer is left. What waits for people or children does not."""
     idle = (key for key in state.parked if not asks.waits(state, under_way(state, key)))
     keys = dict.fromkeys((*state.live, *state.retrying, *state.ready, *idle))
-    return [do.RunOut(assignment=key) for key in keys if is_work(state, state.assignments[key])]
+    return [do.RunOut(step=key) for key in keys if is_work(state, state.steps[key])]
 
 
 def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
@@ -182,9 +182,9 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
     cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
-        assignment, attempt = state.assignments[key], under_way(state, key)
+        step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
-            ended.append(attempts.settled(assignment, attempt, failure_of(state, assignment, attempt.result, policy)))
+            ended.append(attempts.settled(step, attempt, failure_of(state, step, attempt.result, policy)))
     for key in (*state.live, *state.parked, *state.retrying):
         ended += attempts.end_attempt(state, key, cause)
     return ended

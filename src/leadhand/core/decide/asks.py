@@ -26,10 +26,10 @@ from leadhand.core.rights import (
     tools_of_role,
 )
 from leadhand.core.run import Role
-from leadhand.core.state import AssignmentState, AttemptState, RunState
+from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
-from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
+from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
 from leadhand.core.worker import WorkerLimits
 
 """The kinds of open calls that ask something of the controller."""
@@ -46,15 +46,15 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
     """
     taken: set[str] = set()
     for key in state.parked:
-        assignment = state.assignments[key]
-        attempt, room = assignment.attempt, _children_left(state, assignment)
+        step = state.steps[key]
+        attempt, room = step.attempt, _children_left(state, step)
         left = room
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or not call.answered_by_run or call.call_id in attempt.answers:
                 continue
             children = children_of(state, call.call_id)
             if not children:
-                wanted = _asks_of(state, assignment, call)
+                wanted = _asks_of(state, step, call)
                 claims = [_claims(key, ask) for ask in wanted]
                 started = sum(isinstance(ask, Delegate) for ask in wanted)
                 if left is not None and room is not None:
@@ -62,7 +62,7 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
                         continue  # it is decided once the others have begun
                     left -= started
                 if all(taken.isdisjoint(others) for _, others in claims):
-                    yield do.DecideAsks(assignment=key, call_id=call.call_id)
+                    yield do.DecideAsks(step=key, call_id=call.call_id)
                 taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
                 yield do.AnswerCall(call_id=call.call_id)
@@ -85,7 +85,7 @@ def waits(state: RunState, attempt: AttemptState) -> bool:
 
 
 def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
-    """Return what an ask of an assignment takes, and what must not be taken before it."""
+    """Return what an ask of a step takes, and what must not be taken before it."""
     match ask:
         case Delegate(key=str(task)) if task:
             return {f"{key}: {task}"}, {f"{key}: {task}"}
@@ -102,20 +102,14 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
 
     Raises Refused if the call is not open or is already decided.
     """
-    assignment = state.assignments.get(key)
-    attempt = assignment.attempt if assignment is not None else None
-    call = assignment.open_call(call_id) if assignment is not None else None
-    if (
-        assignment is None
-        or attempt is None
-        or call is None
-        or call_id in attempt.answers
-        or children_of(state, call_id)
-    ):
+    step = state.steps.get(key)
+    attempt = step.attempt if step is not None else None
+    call = step.open_call(call_id) if step is not None else None
+    if step is None or attempt is None or call is None or call_id in attempt.answers or children_of(state, call_id):
         raise do.Refused(f"{call_id} is not open")
-    wanted = _asks_of(state, assignment, call)
+    wanted = _asks_of(state, step, call)
     beside = _Beside(state, wanted)
-    problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, beside))), "")
+    problem = next((found for ask in wanted if (found := _problem(state, step, ask, beside))), "")
     if problem:
         return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
     granted: list[ev.AnyEvent] = []
@@ -123,11 +117,11 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
     for ask in wanted:
         match ask:
             case Delegate():
-                child = _child(state, assignment, attempt, call, ask, child_id(call_id, children))
-                granted.append(ev.AssignmentIssued(assignment=child))
+                child = _child(state, step, attempt, call, ask, child_id(call_id, children))
+                granted.append(ev.StepIssued(step=child))
                 children += 1
             case DefineWorker():
-                role = _worker(state, assignment, ask)
+                role = _worker(state, step, ask)
                 granted.append(ev.WorkerDefined(attempt=attempt.attempt, role=role, description=ask.description))
             case WriteArtifact():
                 written = ask.model_dump(include={"digest", "size", "media_type"})
@@ -139,13 +133,13 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
     return granted
 
 
-def _asks_of(state: RunState, assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
+def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
     """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
     if call.kind == "child":
         polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
         key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
         return (Delegate(title=call.tool, input=call.args, key=key),)
-    returned = assignment.returned(call.call_id)
+    returned = step.returned(call.call_id)
     return returned.asks if returned is not None else ()
 
 
@@ -176,32 +170,32 @@ def _folders(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Beside) -> str:
+def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str:
     """Return why an ask cannot be granted, "" if it can."""
-    mine = tools_of(state, assignment.assignment)
+    mine = tools_of(state, step.step)
     match ask:
         case Delegate():
             if len(ask.title) > LONGEST_TITLE:
                 return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
-            if depth_of(state, assignment.assignment) >= MAX_DEPTH:
+            if depth_of(state, step.step) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
-            left = _children_left(state, assignment)
+            left = _children_left(state, step)
             if left is not None and left < beside.keys.total():
                 return NO_MORE_CHILDREN
-            name = ask.role or assignment.assignment.role
+            name = ask.role or step.step.role
             if state.role(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
-            if ask.role is not None and state.is_worker(name) and name in _roles_above(state, assignment):
+            if ask.role is not None and state.is_worker(name) and name in _roles_above(state, step):
                 return f"{name} is already at work on this: a worker cannot call itself, also not through others"
             if ask.key and beside.keys[ask.key] > 1:
                 return "the call delegates one task twice: delegate it once"
-            return _wider(ask.tools, mine) or _repeats(state, assignment, ask.key)
+            return _wider(ask.tools, mine) or _repeats(state, step, ask.key)
         case DefineWorker():
             if any(role.name == ask.name for role in state.definition.own_roles):
                 return f"{ask.name!r} is a role of the flow: choose another name"
             if any(role.name == ask.name for role in state.definition.workers):
                 return f"the project declares a worker {ask.name!r}: choose another name"
-            if state.makers.get(ask.name, assignment.key) != assignment.key:
+            if state.makers.get(ask.name, step.key) != step.key:
                 return f"another worker of this run defined {ask.name!r}: choose another name"
             if making := sorted(_making_workers(state).intersection(ask.tools or ())):
                 return f"a worker that is defined during a run may not use {', '.join(making)} in this project"
@@ -227,30 +221,30 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: _Be
             return ""
 
 
-def _children_left(state: RunState, parent: AssignmentState) -> int | None:
-    """Return how many more children an assignment may have; None if its role sets no limit."""
-    role = state.role(parent.assignment.role)
+def _children_left(state: RunState, parent: StepState) -> int | None:
+    """Return how many more children a step may have; None if its role sets no limit."""
+    role = state.role(parent.step.role)
     if role is None or role.max_children is None:
         return None
     return role.max_children - state.children.get(parent.key, 0)
 
 
-def _repeats(state: RunState, parent: AssignmentState, key: str) -> str:
+def _repeats(state: RunState, parent: StepState, key: str) -> str:
     """Return why a task with this key is not started again; "" if it is new, or failed less than twice."""
     lineage = {call.call_id for call in parent.evidence}
     given = [
         child
-        for child in (state.assignments.values() if key else ())
-        if child.assignment.key == key
-        and parent_of(child.assignment) == parent.key
+        for child in (state.steps.values() if key else ())
+        if child.step.key == key
+        and parent_of(child.step) == parent.key
         and (parent.open_call(call := call_of(child.key)) or call in lineage)
     ]
     before = next((child for child in given if child.ok or not child.closed), None)
     if before is not None and before.closed:
         also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
-        return f"the same task was carried out before ({before.assignment.name}): use that result{also}"
+        return f"the same task was carried out before ({before.step.name}): use that result{also}"
     if before is not None:
-        return f"the same task is already running ({before.assignment.name}): that call receives its result"
+        return f"the same task is already running ({before.step.name}): that call receives its result"
     if len(given) < MOST_FAILURES:
         return ""
     return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
@@ -263,9 +257,9 @@ def _making_workers(state: RunState) -> set[str]:
     return {tool.name for tool in state.definition.tools if tool.toolset == DYNAMIC_WORKERS}
 
 
-def _roles_above(state: RunState, assignment: AssignmentState) -> set[str]:
-    """Return the roles of an assignment and of those above it."""
-    return {each.assignment.role for each in (assignment, *ancestors(state, assignment.assignment))}
+def _roles_above(state: RunState, step: StepState) -> set[str]:
+    """Return the roles of a step and of those above it."""
+    return {each.step.role for each in (step, *ancestors(state, step.step))}
 
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
@@ -273,24 +267,24 @@ def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
     return f"the caller may not use {', '.join(wider)}, so it cannot grant it to a worker" if wider else ""
 
 
-def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> Role:
-    mine = tools_of(state, assignment.assignment) - _making_workers(state)
+def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Role:
+    mine = tools_of(state, step.step) - _making_workers(state)
     return Role(
         name=ask.name,
         instructions=ask.instructions,
         description=ask.description,
         model=ask.model,
         tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
-        **(WorkerLimits.of(maker).model_dump() if (maker := state.role(assignment.assignment.role)) else {}),
+        **(WorkerLimits.of(maker).model_dump() if (maker := state.role(step.step.role)) else {}),
     )
 
 
 def _child(
-    state: RunState, parent: AssignmentState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
-) -> Assignment:
-    name = ask.role or parent.assignment.role
+    state: RunState, parent: StepState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
+) -> Step:
+    name = ask.role or parent.step.role
     role = state.role(name)
-    mine = tools_of(state, parent.assignment)
+    mine = tools_of(state, parent.step)
     if not is_another_worker(state, parent, name):
         mine -= {call.tool}  # it would delegate for ever
     if role is not None and may_delegate(state, parent.key, role.name):
@@ -302,8 +296,8 @@ def _child(
     if ask.max_requests is not None or ask.budget is not None:
         dollars = None if ask.budget is None else nanousd(ask.budget)
         ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
-    return Assignment(
-        assignment_id=child_id,
+    return Step(
+        step_id=child_id,
         role=name,
         title=ask.title,
         input=ask.input,
@@ -323,7 +317,7 @@ def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
     children = children_of(state, call_id)
     if not children or not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
-    causes = {child.assignment.name: _cause(child) for child in children if not child.ok}
+    causes = {child.step.name: _cause(child) for child in children if not child.ok}
     if causes:
         named = [f"{name}: {cause}" for name, cause in causes.items()]
         message = "; ".join(named) if len(children) > 1 else _cause(children[0])
@@ -332,5 +326,5 @@ def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
     return ev.CallAnswered(call_id=call_id, ok=True, content="\n\n".join(summaries))
 
 
-def _cause(failed: AssignmentState) -> str:
+def _cause(failed: StepState) -> str:
     return failed.failure.message if failed.failure is not None else "it has no result"

@@ -1,4 +1,4 @@
-"""Create assignments, and judge, retry and continue their attempts."""
+"""Create steps, and judge, retry and continue their attempts."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
 from leadhand.core.evidence import indeterminate, unsupported_claim
 from leadhand.core.evolve.attempts import INTERRUPTED, answered_value, children_of
-from leadhand.core.ids import assignment_of, attempt_id
+from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Limits
 from leadhand.core.rights import is_work, tools_of_role
 from leadhand.core.run import WILDCARDS, RunStatus, advised
-from leadhand.core.state import AssignmentState, AttemptState, RunState
+from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.waits import LONGEST_WAIT_S
-from leadhand.core.work_order import Assignment, OpenCall
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 
 
 def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
-    """Create an assignment of a flow, within the rights of its role."""
-    if command.id in state.assignments:
-        raise do.Refused(f"the assignment {command.id} already exists")
+    """Create a step of a flow, within the rights of its role."""
+    if command.id in state.steps:
+        raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
-        raise do.Refused(f"{command.id!r} is not a valid assignment id: it must not contain / or begin with wo-")
+        raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
     role = state.role(command.role)
     if role is None:
-        raise do.Refused(f"the assignment {command.id} names the role {command.role!r}, which the flow does not define")
-    unknown = [needed for needed in command.needs if needed not in state.assignments]
+        raise do.Refused(f"the step {command.id} names the role {command.role!r}, which the flow does not define")
+    unknown = [needed for needed in command.needs if needed not in state.steps]
     if unknown:
-        raise do.Refused(f"the assignment {command.id} needs {unknown[0]!r}, which does not exist")
+        raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
     allowed = tools_of_role(state, role)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
         raise do.Refused(
-            f"the assignment {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
+            f"the step {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
         )
     missing = sorted(set(role.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
         raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    assignment = Assignment(
-        assignment_id=command.id,
+    step = Step(
+        step_id=command.id,
         role=command.role,
         title=command.title,
         input=dict(command.input),
@@ -61,31 +61,31 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         answers=command.answers,
         judges=command.judges,
     )
-    return [ev.AssignmentIssued(assignment=assignment)]
+    return [ev.StepIssued(step=step)]
 
 
 def start(state: RunState, key: str) -> list[ev.AnyEvent]:
-    """Schedule the next attempt of an assignment that may start."""
+    """Schedule the next attempt of a step that may start."""
     if key not in state.ready:
         raise do.Refused(f"{key} cannot start")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    return [_next_attempt(state.assignments[key])]
+    return [_next_attempt(state.steps[key])]
 
 
-def _next_attempt(assignment: AssignmentState) -> ev.AttemptScheduled:
+def _next_attempt(step: StepState) -> ev.AttemptScheduled:
     """Schedule another attempt: it continues the one that a limit stopped, or starts afresh."""
-    stopped = assignment.stopped.attempt if assignment.stopped is not None else None
-    return ev.AttemptScheduled(attempt=attempt_id(assignment.key, assignment.attempts + 1), continues=stopped)
+    stopped = step.stopped.attempt if step.stopped is not None else None
+    return ev.AttemptScheduled(attempt=attempt_id(step.key, step.attempts + 1), continues=stopped)
 
 
 def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
-    """Judge what the current attempt of an assignment returned: accept it, retry, give up, or ask a person."""
-    assignment = state.assignments.get(key)
-    attempt = assignment.attempt if assignment is not None else None
-    if assignment is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
+    """Judge what the current attempt of a step returned: accept it, retry, give up, or ask a person."""
+    step = state.steps.get(key)
+    attempt = step.attempt if step is not None else None
+    if step is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
         raise do.Refused(f"{key} has no result to judge")
-    unseen = assignment.indeterminate_calls
+    unseen = step.indeterminate_calls
     if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
         # Only a person can find out whether the call happened, so it is neither repeated nor dropped silently.
         questions = tuple(
@@ -93,64 +93,64 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
             for call in unseen
         )
         return [ev.EffectQuestioned(attempt=attempt.attempt, open_calls=questions)]
-    failure = failure_of(state, assignment, attempt.result, policy)
+    failure = failure_of(state, step, attempt.result, policy)
     if failure is None:
-        return [settled(assignment, attempt, None)]
-    final = state.cancel_by is not None or _retry(state, assignment, attempt, failure, now) is None
+        return [settled(step, attempt, None)]
+    final = state.cancel_by is not None or _retry(state, step, attempt, failure, now) is None
     if final and state.cancel_by is None:
-        later = _retry(state, assignment, attempt, failure, now, in_time=False)
+        later = _retry(state, step, attempt, failure, now, in_time=False)
         failure = failure if later is None else _too_late(state, failure)
-    return [settled(assignment, attempt, failure, final=final)]
+    return [settled(step, attempt, failure, final=final)]
 
 
 def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
-    """Give up an assignment that is ready or under way: the time that is left is for reviews and the answer."""
-    assignment = state.assignments[key]
+    """Give up a step that is ready or under way: the time that is left is for reviews and the answer."""
+    step = state.steps[key]
     timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
-    what = "subtasks" if assignment.counts else "the work"
+    what = "subtasks" if step.counts else "the work"
     message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
     failure = Failure.of(message, "time", FailureClass.EXHAUSTED)
     if key in state.ready:
-        begun = _next_attempt(assignment)
+        begun = _next_attempt(step)
         return [
             begun,
             ev.AttemptLost(attempt=begun.attempt, failure=failure),
-            settled(assignment, AttemptState(attempt=begun.attempt, number=assignment.attempts + 1), failure),
+            settled(step, AttemptState(attempt=begun.attempt, number=step.attempts + 1), failure),
         ]
     return end_attempt(state, key, failure)
 
 
 def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
-    """End the attempt at an assignment that is running or waits, and the assignment with it."""
-    assignment, attempt = state.assignments[key], under_way(state, key)
-    why = unseen_effect(assignment) or failure
+    """End the attempt at a step that is running or waits, and the step with it."""
+    step, attempt = state.steps[key], under_way(state, key)
+    why = unseen_effect(step) or failure
     lost = [ev.AttemptLost(attempt=attempt.attempt, failure=why)] if key in state.live else []
-    return [*lost, settled(assignment, attempt, why)]
+    return [*lost, settled(step, attempt, why)]
 
 
 def settled(
-    assignment: AssignmentState, attempt: AttemptState, failure: Failure | None, *, final: bool = True
+    step: StepState, attempt: AttemptState, failure: Failure | None, *, final: bool = True
 ) -> ev.AttemptSettled:
     return ev.AttemptSettled(
         attempt=attempt.attempt,
         ok=failure is None,
         final=final,
-        counts=assignment.counts and assignment.superseded_by is None,
+        counts=step.counts and step.superseded_by is None,
         failure=failure,
     )
 
 
 def try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
     """Schedule the retry of an attempt that was settled with a retry due."""
-    assignment = state.assignments.get(key)
-    attempt = assignment.attempt if assignment is not None else None
-    if key not in state.retrying or assignment is None or attempt is None or assignment.failure is None:
+    step = state.steps.get(key)
+    attempt = step.attempt if step is not None else None
+    if key not in state.retrying or step is None or attempt is None or step.failure is None:
         raise do.Refused(f"no retry of {key} is due")
-    failure = assignment.failure
+    failure = step.failure
     if failure.type != INTERRUPTED:  # its class was counted when it was settled
-        assignment = assignment._replace(failures=assignment.failures[:-1])
+        step = step._replace(failures=step.failures[:-1])
     # The retry is already decided; if the time is up, the deadline ends the run by itself.
-    again = _retry(state, assignment, attempt, failure, now) or Retry(not_before=None, afresh=False)
+    again = _retry(state, step, attempt, failure, now) or Retry(not_before=None, afresh=False)
     return [
         ev.AttemptScheduled(
             attempt=attempt_id(key, attempt.number + 1),
@@ -163,7 +163,7 @@ def try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
 
 def _retry(
     state: RunState,
-    assignment: AssignmentState,
+    step: StepState,
     attempt: AttemptState,
     failure: Failure,
     now: datetime,
@@ -171,17 +171,17 @@ def _retry(
     in_time: bool = True,
 ) -> Retry | None:
     """Return how and when an attempt is retried, if it is; with ``in_time``, only before the run's deadline."""
-    key = assignment.key
-    subtask = assignment.assignment.subtask
+    key = step.key
+    subtask = step.step.subtask
     return retry(
         failure,
         key=f"{state.run_id}/{attempt_id(key, attempt.number + 1)}",
-        before=assignment.failures,
+        before=step.failures,
         limits=state.definition.limits,
         tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
         now=now,
-        deadline=None if not in_time else state.work_deadline if is_work(state, assignment) else state.deadline,
-        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in assignment.evidence),
+        deadline=None if not in_time else state.work_deadline if is_work(state, step) else state.deadline,
+        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
     )
 
 
@@ -192,36 +192,36 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
     return Failure.of(message, "time", FailureClass.EXHAUSTED, retry_after_s=failure.retry_after_s)
 
 
-def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
+def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, role = _failure_of(state, assignment, result, policy), state.role(assignment.assignment.role)
+    failure, role = _failure_of(state, step, result, policy), state.role(step.step.role)
     return failure if failure is None or role is None else advised(failure, role)
 
 
-def _failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
-    unseen = unseen_effect(assignment)
+def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
+    unseen = unseen_effect(step)
     if unseen is not None:
         return unseen
     if result.error is not None:
         return result.error
-    unsupported = unsupported_claim(state, assignment, result)
+    unsupported = unsupported_claim(state, step, result)
     if unsupported is not None:
         return unsupported
     text = result.data.summary if result.data is not None else ""
     try:
-        found = policy.problems(state, assignment, answered_value(assignment, result), text, assignment.evidence)
+        found = policy.problems(state, step, answered_value(step, result), text, step.evidence)
     except FlowError as error:
         return error.failure
     if not found:
         return None
-    role = state.role(assignment.assignment.role)
+    role = state.role(step.step.role)
     advice = NOT_ACCEPTED if role is None or role.output is None else ""
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 
 
-def unseen_effect(assignment: AssignmentState) -> Failure | None:
+def unseen_effect(step: StepState) -> Failure | None:
     """The failure of a ``once`` call whose end was not recorded: it is more specific than that of its attempt."""
-    unseen = assignment.indeterminate_calls
+    unseen = step.indeterminate_calls
     return indeterminate(unseen[0].tool) if unseen else None
 
 
@@ -235,16 +235,16 @@ def continue_parked(state: RunState, key: str) -> list[ev.AnyEvent]:
 
 
 def under_way(state: RunState, key: str) -> AttemptState:
-    """Return the unsettled attempt of an assignment. Raises Refused if every attempt is settled."""
-    assignment = state.assignments.get(key)
-    if assignment is None or assignment.attempt is None:
+    """Return the unsettled attempt of a step. Raises Refused if every attempt is settled."""
+    step = state.steps.get(key)
+    if step is None or step.attempt is None:
         raise do.Refused(f"{key} has no running attempt")
-    return assignment.attempt
+    return step.attempt
 
 
 def current(state: RunState, attempt: str) -> AttemptState:
     """Return a scheduled or running attempt by its id. Raises Refused if it is neither."""
-    key = assignment_of(attempt)
+    key = step_of(attempt)
     if key in state.live and (found := under_way(state, key)).attempt == attempt:
         return found
     raise do.Refused(f"{attempt} is not running")
@@ -279,7 +279,7 @@ def retry(
 
     ``acted``: a ``once`` call of the lineage was made, or another worker carried out a task for it, so the attempt can
     be continued but not started again.
-    ``before`` are the classes of the earlier failures of this assignment. ``key`` is the next attempt's id: the jitter
+    ``before`` are the classes of the earlier failures of this step. ``key`` is the next attempt's id: the jitter
     of the back-off is hashed from it, so that decisions are reproducible.
     """
     count = sum(1 for earlier in before if earlier is failure.class_)

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import policy_of
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve.begun import begun, takers
-from leadhand.core.evolve.orders import WORKER, subtask_assignment
+from leadhand.core.evolve.orders import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.rights import tools_of_role
@@ -58,21 +58,21 @@ def why_tool_waits(state: RunState, name: str) -> str:
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
     """Begin a subtask under the key that it will have in the first order."""
     key = subtask_key(order_id(1), command.position)
-    if key in state.assignments:
+    if key in state.steps:
         raise do.Refused(f"{key} has begun already")
     if state.work_deadline is not None and now >= state.work_deadline:
         raise do.Refused("the time for subtasks is used up")
     reason = why_not_begun(state, command.subtask)
     if reason:
         raise do.Refused(f"{key} cannot begin before its order: {reason}")
-    return [ev.AssignmentIssued(assignment=subtask_assignment(state, key, command.subtask))]
+    return [ev.StepIssued(step=subtask_step(state, key, command.subtask))]
 
 
 def reuse(state: RunState, key: str) -> list[ev.AnyEvent]:
     """Settle a subtask with the result of the one that it reuses."""
     if key not in state.reusable:
         raise do.Refused(f"{key} has no result to reuse")
-    return [ev.SubtaskReused(subtask=key, begun=state.assignments[key].reuses)]
+    return [ev.SubtaskReused(subtask=key, begun=state.steps[key].reuses)]
 
 
 def end_unused(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:

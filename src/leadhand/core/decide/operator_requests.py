@@ -1,4 +1,4 @@
-"""Decide the requests of people: to retry or skip assignments, or to supply a result."""
+"""Decide the requests of people: to retry or skip steps, or to supply a result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
 from leadhand.core.evolve.attempts import blocked_by, descendants
 from leadhand.core.evolve.begun import begun
-from leadhand.core.ids import assignment_of, split_key
+from leadhand.core.ids import split_key, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
-from leadhand.core.state import AssignmentState, ModelTurn, RunState
+from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.work_result import ResultData
 
 OperatorRequest = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
@@ -38,22 +38,20 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
             )
             return [*reopened, granted]
         case ev.SkipRequested():
-            counted = _counted(state.assignments[request.subtask])
+            counted = _counted(state.steps[request.subtask])
             skipped = ev.SubtaskResolved(
                 subtask=request.subtask, by=_by(request), reason=request.reason, counted=counted
             )
             return [*reopened, skipped]
         case ev.ResultSupplied():
-            assignment = state.assignments[request.subtask]
-            given = assignment.assignment.subtask
+            step = state.steps[request.subtask]
+            given = step.step.subtask
             value = request.raw if given is not None and given.output_schema else None
             data = ResultData(summary=request.summary, raw=request.raw, value=value)
-            judged = bool(assignment.order) and (
-                state.orders[assignment.order].review is not None or state.finished is not None
-            )
+            judged = bool(step.order) and (state.orders[step.order].review is not None or state.finished is not None)
             if not judged:
                 supplied = ev.SubtaskResolved(
-                    subtask=request.subtask, data=data, by=_by(request), counted=_counted(assignment)
+                    subtask=request.subtask, data=data, by=_by(request), counted=_counted(step)
                 )
                 return [*reopened, supplied]
             # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
@@ -61,13 +59,13 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
 
 
 def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
-    """Return the assignments that a retry of all repeats: those that failed or were skipped, and were not replaced.
+    """Return the steps that a retry of all repeats: those that failed or were skipped, and were not replaced.
 
-    Assignments that made, or may have made, an irreversible call are included only if ``confirmed``.
+    Steps that made, or may have made, an irreversible call are included only if ``confirmed``.
     """
     return [
         key
-        for key, subtask in state.assignments.items()
+        for key, subtask in state.steps.items()
         if subtask.counts
         and subtask.status in UNSUCCESSFUL
         and subtask.superseded_by is None
@@ -76,15 +74,15 @@ def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
     ]
 
 
-def ran_out(state: RunState) -> list[AssignmentState]:
+def ran_out(state: RunState) -> list[StepState]:
     """Return what failed in a run that is over, beside its subtasks, because a limit was used up.
 
     Children are left out: they continue with what asked for them.
     """
     return [
         each
-        for each in (state.assignments.values() if state.finished is not None else ())
-        if not each.counts and each.assignment.parent is None
+        for each in (state.steps.values() if state.finished is not None else ())
+        if not each.counts and each.step.parent is None
         if each.stopped is not None or (each.failure is not None and each.failure.type in RAN_OUT)
     ]
 
@@ -93,18 +91,18 @@ def _done_again(state: RunState) -> list[str]:
     """What ran out and is continued, or done again under its own id; the answer is written again in any case."""
     found = ran_out(state)
     stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return stopped or [each.key for each in found if not each.assignment.answers]
+    return stopped or [each.key for each in found if not each.step.answers]
 
 
-def used_up(state: RunState, ended: AssignmentState) -> str:
+def used_up(state: RunState, ended: StepState) -> str:
     """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
-    failure, role = ended.failure, state.role(ended.assignment.role)
+    failure, role = ended.failure, state.role(ended.step.role)
     if failure is None or role is None:
         return ""
     limits, work = state.definition.limits, is_work(state, ended)
     if failure.type == MAX_TURNS:
         most, made = role.max_turns or limits.max_turns, turns_of(ended)
-        return "" if made < most else f"{ended.assignment.name} has made all of its {most:,} turns"
+        return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
     if failure.type == "time":
         end = state.work_deadline if work else state.deadline
         left = end is None or state.rest_since is None or state.rest_since < end
@@ -113,9 +111,9 @@ def used_up(state: RunState, ended: AssignmentState) -> str:
     return "" if state.relimited or state.definition.budgets else failure.message
 
 
-def turns_of(assignment: AssignmentState) -> int:
-    """Return how many model calls an assignment that runs, or that a limit stopped, has made."""
-    return sum(isinstance(call, ModelTurn) for call in assignment.calls)
+def turns_of(step: StepState) -> int:
+    """Return how many model calls a step that runs, or that a limit stopped, has made."""
+    return sum(isinstance(call, ModelTurn) for call in step.calls)
 
 
 def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = False) -> str:
@@ -139,7 +137,7 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
     missing = _missing(state, request.subtask)
     if missing:
         return missing
-    subtask = state.assignments[request.subtask]
+    subtask = state.steps[request.subtask]
     if not resting and _under_way(state, request.subtask):
         return f"{request.subtask} is running: pause the run first, or wait"
     if isinstance(request, ev.SkipRequested):
@@ -156,10 +154,10 @@ def _nothing_left(state: RunState) -> str:
 
 
 def asks_people(state: RunState, key: str) -> bool:
-    """Whether an approval request of an assignment, or of one below it, is open."""
+    """Whether an approval request of a step, or of one below it, is open."""
     below = {key, *descendants(state, key)}
     return any(
-        approval.status is ApprovalStatus.PENDING and assignment_of(approval.attempt) in below
+        approval.status is ApprovalStatus.PENDING and step_of(approval.attempt) in below
         for approval in state.approvals.values()
     )
 
@@ -168,12 +166,12 @@ ASKING = "waits for approval: only someone who may approve can settle it"
 
 
 def _reopened(state: RunState, keys: Iterable[str]) -> int:
-    """Return how many failed assignments a retry restarts: those outside of work orders, and those blocked by them."""
-    again = {key for key in keys if not state.assignments[key].order}
-    return sum(state.assignments[key].counts for key in again.union(blocked_by(state, again)))
+    """Return how many failed steps a retry restarts: those outside of work orders, and those blocked by them."""
+    again = {key for key in keys if not state.steps[key].order}
+    return sum(state.steps[key].counts for key in again.union(blocked_by(state, again)))
 
 
-def _counted(subtask: AssignmentState) -> Literal["open", "completed", "failed"]:
+def _counted(subtask: StepState) -> Literal["open", "completed", "failed"]:
     """Return how lists count a subtask."""
     if subtask.ok:
         return "completed"
@@ -184,8 +182,8 @@ ACTED = "made, or may have made, an irreversible call: confirm that you want to 
 
 
 def _under_way(state: RunState, key: str) -> bool:
-    """Whether an attempt at an assignment, or at one of its descendants, is running."""
-    attempts = (state.assignments[name].attempt for name in (key, *descendants(state, key)))
+    """Whether an attempt at a step, or at one of its descendants, is running."""
+    attempts = (state.steps[name].attempt for name in (key, *descendants(state, key)))
     return any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
 
 
@@ -193,7 +191,7 @@ def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
     missing = _missing(state, key)
     if missing:
         return missing
-    subtask = state.assignments[key]
+    subtask = state.steps[key]
     if subtask.accepted:
         return f"{key} was accepted: to change it, fork the run"
     if not subtask.closed or (subtask.ok and not subtask.order):
@@ -203,10 +201,10 @@ def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
 
 def _missing(state: RunState, key: str) -> str:
     """Return why this key does not name a current subtask, "" if it does."""
-    subtask = state.assignments.get(key)
+    subtask = state.steps.get(key)
     if subtask is not None and subtask.counts:
         return "" if subtask.superseded_by is None else f"{key} was replaced by {subtask.superseded_by}: use that key"
-    counting = [name for name, assignment in state.assignments.items() if assignment.counts]
+    counting = [name for name, step in state.steps.items() if step.counts]
     if not counting or state.orders:
         try:
             split_key(key)

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.counting import subtask_counts
 from leadhand.core.evolve import evolve
 from leadhand.core.evolve.begun import begun, next_order_id
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import unapproved
 from leadhand.core.state import RunState
 from leadhand.core.work_order import WorkOrder, order_problems
@@ -25,12 +25,12 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     expected = next_order_id(state, order.subtasks)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
-    if not by and state.steps >= state.definition.limits.max_steps:
+    if not by and state.orders_of_lead >= state.definition.limits.max_steps:
         raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
     latest = state.order
     if latest is not None and (latest.open or latest.review is None):
         raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
-    ordered = {key for key, assignment in state.assignments.items() if assignment.order}
+    ordered = {key for key, step in state.steps.items() if step.order}
     found = order_problems(order, state.tools, ordered, state.definition.workers)
     found += [
         f"{subtask.name} repairs {subtask.repairs_subtask!r}, which does not need repair"
@@ -69,7 +69,7 @@ def _with_counts(state: RunState, event: _Event) -> _Event:
 
 
 def _repairable(state: RunState, key: str) -> bool:
-    subtask = state.assignments.get(key)
+    subtask = state.steps.get(key)
     return subtask is not None and bool(subtask.order) and subtask.superseded_by is None and not subtask.accepted
 
 
@@ -90,22 +90,22 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
 
 
 def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -> list[ev.AnyEvent]:
-    unknown = [key for key in given if key not in state.assignments or not state.assignments[key].closed]
+    unknown = [key for key in given if key not in state.steps or not state.steps[key].closed]
     if unknown or not given:
         raise do.Refused(f"{unknown[0] if unknown else 'nothing'} can be judged")
     verdicts = tuple(_closed(state, verdict) for verdict in given.values())
-    if all(state.assignments[verdict.subtask].verdict == verdict for verdict in verdicts):
+    if all(state.steps[verdict.subtask].verdict == verdict for verdict in verdicts):
         raise do.Refused("these verdicts are already recorded")
     judged = ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))
-    settles = any(state.assignments[verdict.subtask].order for verdict in verdicts)
+    settles = any(state.steps[verdict.subtask].order for verdict in verdicts)
     return [_with_counts(state, judged) if settles else judged]
 
 
 def _closed(state: RunState, verdict: Verdict) -> Verdict:
     """The verdict to record: a person's decision takes precedence, and only a completed result can be accepted."""
-    judged = state.assignments[verdict.subtask]
+    judged = state.steps[verdict.subtask]
     if judged.by and judged.verdict is not None:
         return judged.verdict
-    if verdict.verdict is VerdictKind.ACCEPT and judged.status is not AssignmentStatus.COMPLETED:
+    if verdict.verdict is VerdictKind.ACCEPT and judged.status is not StepStatus.COMPLETED:
         return verdict.evolve(verdict=VerdictKind.DROP, reason=f"it is {judged.status} and cannot be accepted")
     return verdict

@@ -78,7 +78,7 @@ def evidence_part(state: RunState, judgement: Judgement) -> EvidencePart:
 def _not_judged(state: RunState) -> str | None:
     """Return why the judge of a run has not judged its answer, or a part of it."""
     judges = {role.name for role in state.definition.judging[:1]}
-    judging = [each for each in state.assignments.values() if each.assignment.role in judges]
+    judging = [each for each in state.steps.values() if each.step.role in judges]
     failures = (each.failure.message for each in judging if each.failure is not None)
     return next(failures, "the judge gave no verdict, or the evidence is too large for its window" if judging else None)
 
@@ -88,19 +88,19 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
 
     What Leadhand's own tools do inside the run, such as writing its files, is not among them.
     """
-    for assignment in state.assignments.values():
-        given = assignment.assignment.subtask
-        for call in made_calls(assignment):
+    for step in state.steps.values():
+        given = step.step.subtask
+        for call in made_calls(step):
             tool = state.tools.get(call.tool)
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
                 args = call.args if call.args is not None else given.args if given is not None else {}
-                event = assignment.event_ids[-1] if assignment.event_ids else None
+                event = step.event_ids[-1] if step.event_ids else None
                 yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.sure, event_id=event)
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
     """Return how many tool calls a run made, and how many of them failed."""
-    calls = [call for assignment in state.assignments.values() for call in made_calls(assignment)]
+    calls = [call for step in state.steps.values() for call in made_calls(step)]
     return len(calls), sum(call.sure and not call.ok for call in calls)
 
 
@@ -199,7 +199,7 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
     if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
         if proposed:
             found.append(("resume", dict(proposed)))
-        if any(_may_pass(state.assignments[key].failure) for key in retriable(state)):
+        if any(_may_pass(state.steps[key].failure) for key in retriable(state)):
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from leadhand.core.judgement import JudgedClaim
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.passages import Passage
 from leadhand.core.value import Json, Value
 
@@ -32,12 +32,12 @@ class ResearchFinding(Value):
 
 
 class ResearchedQuestion(Value):
-    """A question with its findings; ``key`` is the assignment that answered it."""
+    """A question with its findings; ``key`` is the step that answered it."""
 
     key: str
     heading: str
     question: str
-    status: AssignmentStatus
+    status: StepStatus
     summary: str
     findings: tuple[ResearchFinding, ...]
     passages: tuple[str, ...] = Field(description="The ids of the passages that were found.")
@@ -78,7 +78,7 @@ class StageReview(Value):
 
     key: str
     stage: str
-    status: AssignmentStatus
+    status: StepStatus
     answer: Json
     error: str | None
 
@@ -88,9 +88,9 @@ class ReportDraft(ReportFeedback):
 
     key: str
     number: int
-    status: AssignmentStatus
+    status: StepStatus
     revises: str | None = Field(description="The draft that this one revises.")
-    research: tuple[str, ...] = Field(description="The assignments whose findings it uses.")
+    research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
     text: str | None
     claims: tuple[ReportClaim, ...]
     reviews: tuple[StageReview, ...]
@@ -98,11 +98,11 @@ class ReportDraft(ReportFeedback):
 
 
 class StageState(Value):
-    """A stage, the status of its latest assignment, and all its assignments."""
+    """A stage, the status of its latest step, and all its steps."""
 
     name: str
-    status: AssignmentStatus
-    assignments: tuple[str, ...]
+    status: StepStatus
+    steps: tuple[str, ...]
 
 
 class ProgressLine(Value):

@@ -17,14 +17,14 @@ from leadhand.core.events import (
 from leadhand.core.evidence import needs_failed, skipped
 from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.hosts import NO_WAIT, HostWait
-from leadhand.core.ids import assignment_of, event_id
+from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import Judgement
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
 from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 
 from . import shapes
 from .evidence import calls_made, done_calls, evidence_part, failure_part, outcome_part
@@ -83,7 +83,7 @@ def run_document(
             for answer in state.answers
         ),
         failure=failure_part(state),
-        assignments=tuple(_assignment(state, each) for each in state.assignments.values()),
+        steps=tuple(_step(state, each) for each in state.steps.values()),
         work_orders=tuple(work_order(order) for order in state.orders.values()),
         work_states=states,
         work_state=states[-1] if states else None,
@@ -138,23 +138,23 @@ def run_line(listing: RunListing) -> shapes.RunLine:
     )
 
 
-def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine:
-    """An assignment in a line. What was open when the run ended is dropped, as in the view."""
-    return shapes.AssignmentLine(
+def _step(state: RunState, each: StepState) -> shapes.StepLine:
+    """A step in a line. What was open when the run ended is dropped, as in the view."""
+    return shapes.StepLine(
         id=each.key,
-        role=each.assignment.role,
-        title=each.assignment.name,
-        status=AssignmentStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
+        role=each.step.role,
+        title=each.step.name,
+        status=StepStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
         counts=each.counts,
         attempts=each.attempts,
-        parent=parent_of(each.assignment),
+        parent=parent_of(each.step),
         summary=each.data.summary[:300] if each.data is not None else "",
         failure=each.failure,
     )
 
 
 def _progress(state: RunState, entries: Iterable[Entry]) -> tuple[ProgressLine, ...]:
-    lines = progress_lines({key: each.assignment for key, each in state.assignments.items()}, entries)
+    lines = progress_lines({key: each.step for key, each in state.steps.items()}, entries)
     return tuple(map(ProgressLine.model_validate, lines))
 
 
@@ -164,22 +164,22 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
     attempt: str | None = None
     by: str | None = None
     match event:
-        case AttemptSettled() if state.assignments[assignment_of(event.attempt)].counts:
-            attempt, ok, key = event.attempt, event.ok, assignment_of(event.attempt)
-            outcome = state.assignments[key].data if ok else event.failure
+        case AttemptSettled() if state.steps[step_of(event.attempt)].counts:
+            attempt, ok, key = event.attempt, event.ok, step_of(event.attempt)
+            outcome = state.steps[key].data if ok else event.failure
         case SubtaskBlocked():
             ok, key, outcome = False, event.subtask, needs_failed(event.cause)
         case SubtaskReused():
-            ok, key, outcome = True, event.subtask, state.assignments[event.subtask].data
+            ok, key, outcome = True, event.subtask, state.steps[event.subtask].data
         case SubtaskResolved():
             by, ok, key = event.by, event.data is not None, event.subtask
             outcome = skipped(event.by, event.reason) if event.data is None else event.data
         case _:
             return None
-    assignment = state.assignments[key]
-    given, subtask = assignment.assignment, assignment.assignment.subtask
-    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, assignment.args_made(ok=ok))
-    order = assignment.order
+    step = state.steps[key]
+    given, subtask = step.step, step.step.subtask
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
+    order = step.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
     return shapes.ContextEvent(
         event_id=event_id(entry.seq),
@@ -188,9 +188,9 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
         result="success" if ok else "failure",
         agent=agent if by is None else "person",
         content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
-        refs=shapes.EventRefs(work_order_id=order, subtask_index=assignment.position)
+        refs=shapes.EventRefs(work_order_id=order, subtask_index=step.position)
         if order
-        else shapes.EventRefs(assignment=key),
+        else shapes.EventRefs(step=key),
         attempt=attempt,
         by=by,
     )

@@ -9,7 +9,7 @@ from leadhand.core.approval import Approval, ApprovalKind, ApprovalStatus, Previ
 from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import JudgedClaim
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
 from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.core.tool import Effect
@@ -22,11 +22,11 @@ from .work_states import Document, IssuedOrder, WorkState
 
 
 class EventRefs(Document):
-    """The subtask that a context event belongs to; outside work orders, the id of the assignment."""
+    """The subtask that a context event belongs to; outside work orders, the id of the step."""
 
     work_order_id: str | None = Field(default=None, exclude_if=unset)
     subtask_index: int | None = Field(default=None, exclude_if=unset)
-    assignment: str | None = Field(default=None, exclude_if=unset)
+    step: str | None = Field(default=None, exclude_if=unset)
 
 
 class ContextEvent(Document):
@@ -51,16 +51,16 @@ class ContextStore(Document):
     events: tuple[ContextEvent, ...]
 
 
-class AssignmentLine(Document):
-    """One assignment of the run."""
+class StepLine(Document):
+    """One step of the run."""
 
     id: str
     role: str
     title: str
-    status: AssignmentStatus
+    status: StepStatus
     counts: bool = Field(description="Whether its result belongs to the answer.")
     attempts: int
-    parent: str | None = Field(default=None, exclude_if=unset, description="The assignment that delegated it.")
+    parent: str | None = Field(default=None, exclude_if=unset, description="The step that delegated it.")
     summary: str = Field(description="The first 300 characters of its result.")
     failure: Failure | None = Field(description="Why its last attempt failed.")
 
@@ -81,7 +81,7 @@ class ArtifactLine(Document):
     digest: str
     bytes: int
     media_type: str
-    by: str = Field(description="The ID of the assignment that wrote it.")
+    by: str = Field(description="The ID of the step that wrote it.")
     at: datetime
 
 
@@ -129,11 +129,11 @@ class RunDocument(Document):
     request: str
     name: str = Field(description="Lists show it in place of the request; empty if the run has none.")
     tags: dict[str, str]
-    priority: int = Field(description="Runs and assignments with a higher priority are begun first.")
+    priority: int = Field(description="Runs and steps with a higher priority are begun first.")
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     waits_for: str = Field(
-        description="Why the run, or assignments of it, wait for a process or a host, as far as this is known."
+        description="Why the run, or steps of it, wait for a process or a host, as far as this is known."
     )
     queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
     outcome: OutcomePart
@@ -150,7 +150,7 @@ class RunDocument(Document):
     gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
     earlier_answers: tuple[EarlierAnswer, ...]
     failure: Failure | None
-    assignments: tuple[AssignmentLine, ...] = Field(description="In the order in which they were issued.")
+    steps: tuple[StepLine, ...] = Field(description="In the order in which they were issued.")
     work_orders: tuple[IssuedOrder, ...]
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")

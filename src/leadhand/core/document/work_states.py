@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.state import OrderState, RunState
 from leadhand.core.value import Json, Value, unset
 
@@ -64,7 +64,7 @@ class SubtaskProgress(Document):
     """The status of one subtask, and the ids of the context events that are its evidence."""
 
     name: str
-    status: AssignmentStatus
+    status: StepStatus
     event_ids: tuple[str, ...]
 
 
@@ -84,7 +84,7 @@ def work_order(order: OrderState) -> IssuedOrder:
 
 def work_state(state: RunState, order: OrderState) -> WorkState:
     """The state of one work order."""
-    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
+    subtasks = [state.steps[key] for key in order.order.subtask_keys()]
     return WorkState(
         work_order_id=order.order.work_order_id,
         created_at=order.at,
@@ -92,5 +92,5 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
             each.position: SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
             for each in subtasks
         },
-        completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
+        completed=all(each.status is StepStatus.COMPLETED for each in subtasks),
     )

@@ -22,7 +22,6 @@ from leadhand.core.work_result import WorkResult
 from .decisions import ApprovalExpired as ApprovalExpired
 from .decisions import ApprovalRequested as ApprovalRequested
 from .decisions import ArtifactWritten as ArtifactWritten
-from .decisions import AssignmentIssued as AssignmentIssued
 from .decisions import AttemptLost as AttemptLost
 from .decisions import AttemptScheduled as AttemptScheduled
 from .decisions import AttemptSettled as AttemptSettled
@@ -45,6 +44,7 @@ from .decisions import RunReopened as RunReopened
 from .decisions import RunResumed as RunResumed
 from .decisions import RunStarted as RunStarted
 from .decisions import RunWaiting as RunWaiting
+from .decisions import StepIssued as StepIssued
 from .decisions import SubtaskBlocked as SubtaskBlocked
 from .decisions import SubtaskCounts as SubtaskCounts
 from .decisions import SubtaskResolved as SubtaskResolved
@@ -66,7 +66,7 @@ class ModelCallBegan(Observation):
 
     What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
     its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
-    allowances of the call's assignment and its ancestors, and from ``shared``, those that many runs share.
+    allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -312,7 +312,7 @@ AnyEvent = (
     | RunClaimed
     | WorkOrderIssued
     | GapsNoted
-    | AssignmentIssued
+    | StepIssued
     | AttemptScheduled
     | AttemptSettled
     | AttemptLost

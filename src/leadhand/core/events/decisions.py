@@ -14,7 +14,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, Gap, Role, RunDefinition, RunStatus
 from leadhand.core.value import Json, Value, unset
-from leadhand.core.work_order import Assignment, OpenCall, Unsupported, WorkOrder
+from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 
 
@@ -38,7 +38,7 @@ class EventBase(Value):
 
     @property
     def subject(self) -> str:
-        """The id of the event's subject: an attempt, an assignment or an order; "" for the run."""
+        """The id of the event's subject: an attempt, a step or an order; "" for the run."""
         return operator.attrgetter(self.about)(self) if self.about else ""
 
 
@@ -101,12 +101,12 @@ class GapsNoted(EventBase):
     parts: tuple[Unsupported, ...]
 
 
-class AssignmentIssued(EventBase):
-    """An assignment was created. Its first attempt (``…/a1``) may start as soon as all its needs are completed."""
+class StepIssued(EventBase):
+    """A step was created. Its first attempt (``…/a1``) may start as soon as all its needs are completed."""
 
-    about: ClassVar[str] = "assignment.assignment_id"
-    type: Literal["assignment_issued"] = "assignment_issued"
-    assignment: Assignment
+    about: ClassVar[str] = "step.step_id"
+    type: Literal["step_issued"] = "step_issued"
+    step: Step
 
 
 class AttemptScheduled(EventBase):
@@ -124,7 +124,7 @@ class AttemptScheduled(EventBase):
 
 
 class AttemptSettled(EventBase):
-    """The controller judged a returned attempt. ``final`` ends its assignment, which ``counts`` in lists or not.
+    """The controller judged a returned attempt. ``final`` ends its step, which ``counts`` in lists or not.
 
     ``failure`` is why it does not count: the worker's own error, or what the gate's code checks found.
     """
@@ -148,7 +148,7 @@ class AttemptLost(EventBase):
 
 
 class SubtaskBlocked(EventBase):
-    """An assignment will not start because something that it needs has failed."""
+    """A step will not start because something that it needs has failed."""
 
     about: ClassVar[str] = "subtask"
     type: Literal["subtask_blocked"] = "subtask_blocked"
@@ -237,8 +237,8 @@ class RunReopened(EventBase):
 
 
 class RetryGranted(EventBase):
-    """Assignments will be repeated at a person's request: with new ``args``, or with ``data`` as the result. Subtasks
-    are repeated in a new order. ``reopened`` counts assignments that restart under their own ids, for lists."""
+    """Steps will be repeated at a person's request: with new ``args``, or with ``data`` as the result. Subtasks
+    are repeated in a new order. ``reopened`` counts steps that restart under their own ids, for lists."""
 
     type: Literal["retry_granted"] = "retry_granted"
     subtasks: tuple[str, ...]
@@ -279,8 +279,8 @@ class RequestDeclined(EventBase):
 
 
 class CallAnswered(EventBase):
-    """An open call of a parked attempt got its answer from the controller: the result of another assignment, or whether
-    its asks were granted. The result itself is stored only with the other assignment."""
+    """An open call of a parked attempt got its answer from the controller: the result of another step, or whether
+    its asks were granted. The result itself is stored only with the other step."""
 
     type: Literal["call_answered"] = "call_answered"
     call_id: str

@@ -216,7 +216,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunClaimed: _claimed,
     ev.WorkOrderIssued: orders.order_issued,
     ev.GapsNoted: _gaps_noted,
-    ev.AssignmentIssued: attempts.assigned,
+    ev.StepIssued: attempts.assigned,
     ev.AttemptScheduled: attempts.scheduled,
     ev.AttemptSettled: attempts.settled,
     ev.AttemptLost: attempts.lost,

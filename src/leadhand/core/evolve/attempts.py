@@ -1,4 +1,4 @@
-"""Apply events of assignments and attempts to the state, and find out which assignments may start."""
+"""Apply events of steps and attempts to the state, and find out which steps may start."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from leadhand.core.approval import EFFECT
 from leadhand.core.errors import MAX_TURNS, RAN_OUT, Failure
 from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import assignment_of, event_id
-from leadhand.core.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
-from leadhand.core.state import NOT_COMPACTED, AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
+from leadhand.core.ids import event_id, step_of
+from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.state import NOT_COMPACTED, AttemptState, CallAnswer, ModelTurn, RunState, StepState
 from leadhand.core.value import Json
-from leadhand.core.work_order import Assignment, OpenCall
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 
 INTERRUPTED = "interrupted"
 """The type of the failure that pausing a run causes. It does not count against the attempt."""
 
 
-def assigned(state: RunState, entry: ev.Entry, event: ev.AssignmentIssued) -> None:
-    key = event.assignment.assignment_id
-    if key not in state.assignments:
-        planned(state, event.assignment)
+def assigned(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
+    key = event.step.step_id
+    if key not in state.steps:
+        planned(state, event.step)
     if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, key, AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
 
 
-def planned(state: RunState, assignment: Assignment, order: str = "", position: int = 0) -> None:
-    """Add a new assignment to the state; it starts when its needs are completed."""
-    key = assignment.assignment_id
-    state.assignments[key] = AssignmentState(assignment=assignment, order=order, position=position)
-    if (parent := parent_of(assignment)) is not None:
+def planned(state: RunState, step: Step, order: str = "", position: int = 0) -> None:
+    """Add a new step to the state; it starts when its needs are completed."""
+    key = step.step_id
+    state.steps[key] = StepState(step=step, order=order, position=position)
+    if (parent := parent_of(step)) is not None:
         state.children[parent] = state.children.get(parent, 0) + 1
-    if not order:  # the assignments of an order may need each other: see orders.order_issued
+    if not order:  # the steps of an order may need each other: see orders.order_issued
         await_needs(state, key)
 
 
 def _schedule(state: RunState, key: str, attempt: AttemptState, seq: int) -> None:
-    before = state.assignments[key]
-    state.assignments[key] = before._replace(
-        status=AssignmentStatus.RUNNING if before.status is AssignmentStatus.WAITING else before.status,
+    before = state.steps[key]
+    state.steps[key] = before._replace(
+        status=StepStatus.RUNNING if before.status is StepStatus.WAITING else before.status,
         attempt=attempt,
         attempts=max(before.attempts, attempt.number),
         scheduled=seq,
@@ -54,16 +54,16 @@ def _schedule(state: RunState, key: str, attempt: AttemptState, seq: int) -> Non
 
 
 def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
-    key = assignment_of(event.attempt)
-    assignment = state.assignments[key]
-    before = assignment.attempt or assignment.stopped
+    key = step_of(event.attempt)
+    step = state.steps[key]
+    before = step.attempt or step.stopped
     afresh = event.continues is None
     kept = before is not None and event.continues == before.attempt
     answers: Mapping[str, CallAnswer] = before.answers if before is not None and kept else FrozenDict()
-    state.assignments[key] = assignment._replace(
-        calls=() if afresh else assignment.calls,
+    state.steps[key] = step._replace(
+        calls=() if afresh else step.calls,
         begun=(),
-        compacted=NOT_COMPACTED if afresh else assignment.compacted,
+        compacted=NOT_COMPACTED if afresh else step.compacted,
         stopped=None,
     )
     attempt = AttemptState(
@@ -78,80 +78,78 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
-    key = assignment_of(event.attempt)
-    assignment = state.assignments[key]
-    attempt = assignment.attempt
+    key = step_of(event.attempt)
+    step = state.steps[key]
+    attempt = step.attempt
     if attempt is None or attempt.attempt != event.attempt:
         return
     for place in (state.unsettled, state.live, state.parked, state.retrying):
         place.pop(key, None)
-    failures = assignment.failures
+    failures = step.failures
     if event.failure is not None and event.failure.type != INTERRUPTED:
         failures = (*failures, event.failure.class_)
-    changed = assignment._replace(
-        failures=failures, failure=event.failure, event_ids=(*assignment.event_ids, event_id(entry.seq))
-    )
+    changed = step._replace(failures=failures, failure=event.failure, event_ids=(*step.event_ids, event_id(entry.seq)))
     if not event.final:
-        state.assignments[key] = changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED))
+        state.steps[key] = changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED))
         state.retrying[key] = None
         return
     result = attempt.result
     data = result.data if event.ok and result is not None else None
     if data is not None and result is not None:
-        data = with_evidence(data, result.used, assignment.evidence)
-    # The result of a subtask is text; for other assignments, the model's JSON is the value.
-    structured = event.ok and assignment.assignment.subtask is None
-    stopped = attempt if _can_continue(state, assignment, event.failure) else None
-    state.assignments[key] = changed._replace(
-        status=AssignmentStatus.COMPLETED if event.ok else AssignmentStatus.FAILED,
+        data = with_evidence(data, result.used, step.evidence)
+    # The result of a subtask is text; for other steps, the model's JSON is the value.
+    structured = event.ok and step.step.subtask is None
+    stopped = attempt if _can_continue(state, step, event.failure) else None
+    state.steps[key] = changed._replace(
+        status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
         attempt=None,
-        calls=assignment.calls if stopped is not None else (),
+        calls=step.calls if stopped is not None else (),
         begun=(),
         data=data,
-        value=answered_value(assignment, result) if structured else None,
-        acted=assignment.has_acted,
-        made=made_calls(assignment),
+        value=answered_value(step, result) if structured else None,
+        acted=step.has_acted,
+        made=made_calls(step),
         stopped=stopped,
     )
     state.busy.pop(key, None)
     needs_settled(state, key, ok=event.ok)
 
 
-def _can_continue(state: RunState, assignment: AssignmentState, failure: Failure | None) -> bool:
+def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
     """Whether higher limits of the run let an attempt continue: that of its lead, or of a child that it waits for."""
-    above = ancestors(state, assignment.assignment)
-    lead = above[-1] if above else assignment
+    above = ancestors(state, step.step)
+    lead = above[-1] if above else step
     types = RAN_OUT if above else {*RAN_OUT, MAX_TURNS}  # the turns of a child are a limit of its role
     return (
         failure is not None
         and failure.type in types
-        and lead.assignment.answers
-        and all(_has_turns(state, each) for each in (assignment, lead))
+        and lead.step.answers
+        and all(_has_turns(state, each) for each in (step, lead))
     )
 
 
-def _has_turns(state: RunState, assignment: AssignmentState) -> bool:
-    role = state.role(assignment.assignment.role)
+def _has_turns(state: RunState, step: StepState) -> bool:
+    role = state.role(step.step.role)
     return role is not None and role.loop == "turns"
 
 
-def last_value(assignment: AssignmentState) -> Json:
-    """Return the structured answer of an assignment, from the last reply in its lineage. Code has its own value."""
-    turns = [call for call in assignment.calls if isinstance(call, ModelTurn)]
+def last_value(step: StepState) -> Json:
+    """Return the structured answer of a step, from the last reply in its lineage. Code has its own value."""
+    turns = [call for call in step.calls if isinstance(call, ModelTurn)]
     return turns[-1].value if turns and turns[-1].asked is None else None
 
 
-def answered_value(assignment: AssignmentState, result: WorkResult | None) -> Json:
+def answered_value(step: StepState, result: WorkResult | None) -> Json:
     """Return the structured answer of an attempt: what its result records, else the last reply in its lineage."""
-    return result.value if result is not None and result.value is not None else last_value(assignment)
+    return result.value if result is not None and result.value is not None else last_value(step)
 
 
-def current(state: RunState, attempt: str) -> AssignmentState | None:
-    """Return the assignment of an attempt if that attempt is current; None for a late observation."""
-    assignment = state.assignments.get(assignment_of(attempt))
-    if assignment is None or assignment.attempt is None or assignment.attempt.attempt != attempt:
+def current(state: RunState, attempt: str) -> StepState | None:
+    """Return the step of an attempt if that attempt is current; None for a late observation."""
+    step = state.steps.get(step_of(attempt))
+    if step is None or step.attempt is None or step.attempt.attempt != attempt:
         return None
-    return assignment if assignment.attempt.status in _UNDER_WAY else None
+    return step if step.attempt.status in _UNDER_WAY else None
 
 
 _UNDER_WAY = (AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
@@ -165,32 +163,32 @@ def settle_reservations(state: RunState, attempt: str) -> None:
 
 def lost(state: RunState, _entry: ev.Entry, event: ev.AttemptLost) -> None:
     settle_reservations(state, event.attempt)
-    assignment = current(state, event.attempt)
-    if assignment is not None:
-        _return(state, assignment, WorkResult.failed(assignment.key, event.failure))
+    step = current(state, event.attempt)
+    if step is not None:
+        _return(state, step, WorkResult.failed(step.key, event.failure))
 
 
 def attempt_started(state: RunState, _entry: ev.Entry, event: ev.AttemptStarted) -> None:
-    assignment = current(state, event.attempt)
-    if assignment is not None and assignment.attempt is not None:
-        state.assignments[assignment.key] = assignment._replace(
-            status=AssignmentStatus.RUNNING,
-            attempt=assignment.attempt._replace(status=AttemptStatus.RUNNING, host=event.host),
+    step = current(state, event.attempt)
+    if step is not None and step.attempt is not None:
+        state.steps[step.key] = step._replace(
+            status=StepStatus.RUNNING,
+            attempt=step.attempt._replace(status=AttemptStatus.RUNNING, host=event.host),
         )
 
 
 def attempt_returned(state: RunState, _entry: ev.Entry, event: ev.AttemptReturned) -> None:
     settle_reservations(state, event.attempt)
-    assignment = current(state, event.attempt)
-    if assignment is not None:
-        _return(state, assignment, event.result)
+    step = current(state, event.attempt)
+    if step is not None:
+        _return(state, step, event.result)
 
 
-def _return(state: RunState, assignment: AssignmentState, result: WorkResult) -> None:
-    key = assignment.key
-    assert assignment.attempt is not None
-    state.assignments[key] = assignment._replace(
-        attempt=assignment.attempt._replace(status=AttemptStatus.RETURNED, result=result),
+def _return(state: RunState, step: StepState, result: WorkResult) -> None:
+    key = step.key
+    assert step.attempt is not None
+    state.steps[key] = step._replace(
+        attempt=step.attempt._replace(status=AttemptStatus.RETURNED, result=result),
     )
     state.live.pop(key, None)
     state.unsettled[key] = None
@@ -198,20 +196,20 @@ def _return(state: RunState, assignment: AssignmentState, result: WorkResult) ->
 
 def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     settle_reservations(state, event.attempt)
-    assignment = current(state, event.attempt)
-    if assignment is not None and assignment.attempt is not None:
-        _park(state, assignment, assignment.attempt, event.open_calls)
+    step = current(state, event.attempt)
+    if step is not None and step.attempt is not None:
+        _park(state, step, step.attempt, event.open_calls)
 
 
 def effect_questioned(state: RunState, _entry: ev.Entry, event: ev.EffectQuestioned) -> None:
-    key = assignment_of(event.attempt)
-    assignment = state.assignments[key]
-    attempt = assignment.attempt
+    key = step_of(event.attempt)
+    step = state.steps[key]
+    attempt = step.attempt
     if attempt is not None and attempt.attempt == event.attempt and key in state.unsettled:
-        _park(state, assignment, attempt, event.open_calls)
+        _park(state, step, attempt, event.open_calls)
 
 
-def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, calls: tuple[OpenCall, ...]) -> None:
+def _park(state: RunState, step: StepState, attempt: AttemptState, calls: tuple[OpenCall, ...]) -> None:
     turns = {_turn_of(call.call_id) for call in calls}
     kept = {  # what was decided in the turn that is not over, and what people denied; an approval holds for one attempt
         call_id: answer
@@ -221,9 +219,9 @@ def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, c
     parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, result=None)
     parked = parked._replace(answers=FrozenDict(kept))
     for place in (state.live, state.unsettled):
-        place.pop(assignment.key, None)
-    state.parked[assignment.key] = None
-    state.assignments[assignment.key] = assignment._replace(status=AssignmentStatus.WAITING, attempt=parked)
+        place.pop(step.key, None)
+    state.parked[step.key] = None
+    state.steps[step.key] = step._replace(status=StepStatus.WAITING, attempt=parked)
 
 
 def _turn_of(call_id: str) -> str:
@@ -231,17 +229,17 @@ def _turn_of(call_id: str) -> str:
 
 
 def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
-    """Update the counts of a settled assignment's order, and release or block the assignments that need it."""
-    assignment = state.assignments[key]
-    if assignment.order:
-        order = state.orders[assignment.order]
-        state.orders[assignment.order] = order._replace(open=order.open - 1)
+    """Update the counts of a settled step's order, and release or block the steps that need it."""
+    step = state.steps[key]
+    if step.order:
+        order = state.orders[step.order]
+        state.orders[step.order] = order._replace(open=order.open - 1)
     for dependent in state.dependents.pop(key, ()):
-        if state.assignments[dependent].reuses == key:
+        if state.steps[dependent].reuses == key:
             reused_settled(state, dependent, ok=ok)
             continue
         if not ok:
-            if state.assignments[dependent].status is AssignmentStatus.PENDING:
+            if state.steps[dependent].status is StepStatus.PENDING:
                 state.blocked.setdefault(dependent, key)
             continue
         if dependent not in state.awaited:  # already blocked by another of its needs
@@ -255,21 +253,21 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 def reused_settled(state: RunState, key: str, *, ok: bool) -> None:
     """Let a subtask take over the result of the one that it reuses, or start it if that one failed."""
-    if state.assignments[key].status is not AssignmentStatus.PENDING:
+    if state.steps[key].status is not StepStatus.PENDING:
         return
     if ok:
         state.reusable[key] = None
     else:
-        state.assignments[key] = state.assignments[key]._replace(reuses="")
+        state.steps[key] = state.steps[key]._replace(reuses="")
         await_needs(state, key)
 
 
 def await_needs(state: RunState, key: str) -> None:
-    """Determine whether a new or unblocked assignment is ready, waits for open needs, or is blocked by failed ones."""
-    needs = state.assignments[key].assignment.needs
-    statuses = {needed: state.assignments[needed].status for needed in needs}
+    """Determine whether a new or unblocked step is ready, waits for open needs, or is blocked by failed ones."""
+    needs = state.steps[key].step.needs
+    statuses = {needed: state.steps[needed].status for needed in needs}
     lost = next((needed for needed, status in statuses.items() if status in UNSUCCESSFUL), None)
-    awaited = sum(1 for status in statuses.values() if status is not AssignmentStatus.COMPLETED)
+    awaited = sum(1 for status in statuses.values() if status is not StepStatus.COMPLETED)
     for place in (state.awaited, state.ready, state.blocked):
         place.pop(key, None)
     if lost is not None:
@@ -278,28 +276,28 @@ def await_needs(state: RunState, key: str) -> None:
         state.awaited[key] = awaited
         for needed, status in statuses.items():
             dependents = state.dependents.get(needed, ())
-            if status is not AssignmentStatus.COMPLETED and key not in dependents:
+            if status is not StepStatus.COMPLETED and key not in dependents:
                 state.dependents[needed] = (*dependents, key)
     else:
         state.ready[key] = None
 
 
 def blocked_by(state: RunState, causes: set[str]) -> list[str]:
-    """Return the assignments that were dropped because they need one of ``causes``, directly or through others."""
+    """Return the steps that were dropped because they need one of ``causes``, directly or through others."""
     found: list[str] = []
-    for key, assignment in state.assignments.items():
-        needs = assignment.assignment.needs
-        if assignment.given_up and assignment.superseded_by is None and causes.intersection(needs):
+    for key, step in state.steps.items():
+        needs = step.step.needs
+        if step.given_up and step.superseded_by is None and causes.intersection(needs):
             found.append(key)
             causes = {*causes, key}
     return found
 
 
 def descendants(state: RunState, key: str) -> list[str]:
-    """Return the descendants of an assignment: its children, their children, and so on."""
+    """Return the descendants of a step: its children, their children, and so on."""
     found: list[str] = []
-    for name, assignment in state.assignments.items():  # in order: parents come before their children
-        parent = parent_of(assignment.assignment)
+    for name, step in state.steps.items():  # in order: parents come before their children
+        parent = parent_of(step.step)
         if parent is not None and parent in (key, *found):
             found.append(name)
     return found
@@ -311,21 +309,21 @@ def ended_by(state: RunState, event: ev.Event) -> Iterator[str]:
         yield event.attempt
     elif isinstance(event, ev.SubtaskResolved):
         for key in (event.subtask, *descendants(state, event.subtask)):
-            assignment = state.assignments.get(key)
-            if assignment is not None and assignment.attempt is not None:
-                yield assignment.attempt.attempt
+            step = state.steps.get(key)
+            if step is not None and step.attempt is not None:
+                yield step.attempt.attempt
 
 
-def children_of(state: RunState, call_id: str) -> list[AssignmentState]:
-    """Return the assignments that one call asked for, in order."""
-    found: list[AssignmentState] = []
-    while (child := state.assignments.get(child_id(call_id, len(found)))) is not None:
+def children_of(state: RunState, call_id: str) -> list[StepState]:
+    """Return the steps that one call asked for, in order."""
+    found: list[StepState] = []
+    while (child := state.steps.get(child_id(call_id, len(found)))) is not None:
         found.append(child)
     return found
 
 
 def artifacts_of(state: RunState, key: str) -> list[str]:
-    """Return the paths of the artifacts that an assignment and its descendants wrote."""
+    """Return the paths of the artifacts that a step and its descendants wrote."""
     below = f"{key}/"
     return [
         path
@@ -335,19 +333,19 @@ def artifacts_of(state: RunState, key: str) -> list[str]:
 
 
 def child_id(call_id: str, number: int) -> str:
-    """Return the id of the ``number``-th assignment that a call asked for, counted from 0."""
+    """Return the id of the ``number``-th step that a call asked for, counted from 0."""
     return call_id if number == 0 else f"{call_id}.{number}"
 
 
-def parent_of(assignment: Assignment) -> str | None:
-    """Return the assignment that asked for this one; None if the flow did."""
-    return assignment_of(assignment.parent) if assignment.parent is not None else None
+def parent_of(step: Step) -> str | None:
+    """Return the step that asked for this one; None if the flow did."""
+    return step_of(step.parent) if step.parent is not None else None
 
 
-def ancestors(state: RunState, assignment: Assignment) -> list[AssignmentState]:
-    """Return the ancestors of an assignment, nearest first."""
-    found: list[AssignmentState] = []
-    while (parent := parent_of(assignment)) is not None:
-        found.append(state.assignments[parent])
-        assignment = found[-1].assignment
+def ancestors(state: RunState, step: Step) -> list[StepState]:
+    """Return the ancestors of a step, nearest first."""
+    found: list[StepState] = []
+    while (parent := parent_of(step)) is not None:
+        found.append(state.steps[parent])
+        step = found[-1].step
     return found

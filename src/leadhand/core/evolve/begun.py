@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from leadhand.core import events as ev
 from leadhand.core.ids import event_id, order_id, order_number, split_key
-from leadhand.core.lifecycle import UNSUCCESSFUL, AssignmentStatus
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
+from leadhand.core.state import RunState, StepState
 from leadhand.core.work_order import Subtask, WorkOrder
 
 from .attempts import needs_settled, reused_settled
 
 
-def begun(state: RunState) -> Iterator[AssignmentState]:
+def begun(state: RunState) -> Iterator[StepState]:
     """Return the subtasks that began before their order, and that no order has adopted or replaced."""
-    for each in state.assignments.values():
-        if each.assignment.subtask is not None and not each.order and each.superseded_by is None:
+    for each in state.steps.values():
+        if each.step.subtask is not None and not each.order and each.superseded_by is None:
             yield each
 
 
@@ -64,10 +64,10 @@ def replace_begun(state: RunState, order: WorkOrder) -> None:
     found = takers(state, order)
     for each in list(begun(state)):
         key = found.get(each.key)
-        state.assignments[each.key] = each._replace(superseded_by=key or order.work_order_id)
+        state.steps[each.key] = each._replace(superseded_by=key or order.work_order_id)
         if key is None:
             continue
-        state.assignments[key] = state.assignments[key]._replace(reuses=each.key)
+        state.steps[key] = state.steps[key]._replace(reuses=each.key)
         if each.ok:
             reused_settled(state, key, ok=True)
         else:
@@ -76,11 +76,11 @@ def replace_begun(state: RunState, order: WorkOrder) -> None:
 
 def reused(state: RunState, entry: ev.Entry, event: ev.SubtaskReused) -> None:
     """Settle a subtask with the result that it takes over."""
-    found, key = state.assignments[event.begun], event.subtask
+    found, key = state.steps[event.begun], event.subtask
     state.reusable.pop(key, None)
-    state.assignments[key] = state.assignments[key]._replace(
-        status=AssignmentStatus.COMPLETED,
-        event_ids=(*state.assignments[key].event_ids, event_id(entry.seq)),
+    state.steps[key] = state.steps[key]._replace(
+        status=StepStatus.COMPLETED,
+        event_ids=(*state.steps[key].event_ids, event_id(entry.seq)),
         data=found.data,
         made=found.made,
         verdict=found.verdict,

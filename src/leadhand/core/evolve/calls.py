@@ -8,15 +8,15 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.state import (
     ArtifactVersion,
-    AssignmentState,
     BegunCall,
     CallAnswer,
     Compacted,
     ModelTurn,
     RunState,
+    StepState,
 )
 from leadhand.core.tool import ToolResult
 
@@ -47,35 +47,35 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.cached_tokens += usage.cached_tokens
             state.cache_write_tokens += usage.cache_write_tokens
             state.output_tokens += usage.output_tokens
-    assignment = current(state, event.attempt)
-    if assignment is not None and event.message is not None:
+    step = current(state, event.attempt)
+    if step is not None and event.message is not None:
         turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason, event.asked)
-        state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
+        state.steps[step.key] = step._replace(calls=(*step.calls, turn))
 
 
 def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten) -> None:
     """Record an element. If the answer is written again, an element replaces those from its place on."""
-    assignment = current(state, event.attempt)
-    if assignment is not None and assignment.attempt is not None:
-        before = assignment.attempt.written
+    step = current(state, event.attempt)
+    if step is not None and step.attempt is not None:
+        before = step.attempt.written
         if before and before[-1][0] >= event.index:
             before = tuple(each for each in before if each[0] < event.index)
-        attempt = assignment.attempt._replace(written=(*before, (event.index, event.value)))
-        state.assignments[assignment.key] = assignment._replace(attempt=attempt)
+        attempt = step.attempt._replace(written=(*before, (event.index, event.value)))
+        state.steps[step.key] = step._replace(attempt=attempt)
 
 
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
-    assignment = current(state, event.attempt)
-    if assignment is not None:
+    step = current(state, event.attempt)
+    if step is not None:
         now = Compacted(event.through, event.keep, event.left_out)
-        state.assignments[assignment.key] = assignment._replace(compacted=now)
+        state.steps[step.key] = step._replace(compacted=now)
 
 
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
-    assignment = current(state, event.attempt)
-    if assignment is not None:
+    step = current(state, event.attempt)
+    if step is not None:
         begun = BegunCall(event.call_id, event.tool, event.args, event.effect, event.changed_by)
-        state.assignments[assignment.key] = assignment._replace(begun=(*assignment.begun, begun))
+        state.steps[step.key] = step._replace(begun=(*step.begun, begun))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
         state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
@@ -83,22 +83,22 @@ def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> No
 
 def tool_blocked(state: RunState, _entry: ev.Entry, event: ev.ToolCallBlocked) -> None:
     """Record a call that a hook blocked as a failed one that was not made."""
-    assignment = current(state, event.attempt)
-    if assignment is not None:
+    step = current(state, event.attempt)
+    if step is not None:
         made = ToolResult(event.call_id, event.tool, event.args, event.effect, failure=event.failure)
-        state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, made))
+        state.steps[step.key] = step._replace(calls=(*step.calls, made))
 
 
 def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
-    assignment = current(state, event.attempt)
-    if assignment is None:
+    step = current(state, event.attempt)
+    if step is None:
         return
-    begun = next((call for call in assignment.begun if call.call_id == event.call_id), None)
+    begun = next((call for call in step.begun if call.call_id == event.call_id), None)
     if begun is None:
         return
-    state.assignments[assignment.key] = assignment._replace(
-        calls=(*assignment.calls, result_of(begun, event)),
-        begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
+    state.steps[step.key] = step._replace(
+        calls=(*step.calls, result_of(begun, event)),
+        begun=tuple(call for call in step.begun if call.call_id != event.call_id),
     )
 
 
@@ -162,21 +162,19 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
         return
     status = ApprovalStatus.APPROVED if event.happened else ApprovalStatus.DENIED
     state.approvals[event.approval_id] = approval.evolve(status=status, by=event.by, reason=event.summary)
-    key = assignment_of(approval.attempt)
-    assignment = state.assignments[key]
+    key = step_of(approval.attempt)
+    step = state.steps[key]
     call_id = event.approval_id.removesuffix(EFFECT)
-    doubted = next((call for call in assignment.indeterminate_calls if call.call_id == call_id), None)
+    doubted = next((call for call in step.indeterminate_calls if call.call_id == call_id), None)
     if doubted is not None:
-        kept = tuple(
-            call for call in assignment.calls if not (isinstance(call, ToolResult) and call.call_id == call_id)
-        )
+        kept = tuple(call for call in step.calls if not (isinstance(call, ToolResult) and call.call_id == call_id))
         if event.happened:
             called = ", ".join(f"{name}={value!r}" for name, value in doubted.args.items())
             said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} confirms that it happened"
             person = ToolResult(**doubted._asdict(), summary=said, raw=event.raw, by=event.by or "a person")
             kept = (*kept, person)
-        begun = tuple(call for call in assignment.begun if call.call_id != call_id)
-        state.assignments[key] = assignment._replace(calls=kept, begun=begun)
+        begun = tuple(call for call in step.begun if call.call_id != call_id)
+        state.steps[key] = step._replace(calls=kept, begun=begun)
     _answer(state, event.approval_id, CallAnswer(ok=event.happened, content=event.summary))
 
 
@@ -187,22 +185,22 @@ CHILD_FAILED = "child_failed"
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
     """Record the controller's answer to a call as evidence, like the result of any other call."""
     key = event.call_id.rpartition("/t")[0]
-    assignment = state.assignments.get(key)
-    call = assignment.open_call(event.call_id) if assignment is not None else None
-    if assignment is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
-        returned = assignment.returned(event.call_id)
-        kept = tuple(each for each in assignment.calls if each is not returned)
+    step = state.steps.get(key)
+    call = step.open_call(event.call_id) if step is not None else None
+    if step is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
+        returned = step.returned(event.call_id)
+        kept = tuple(each for each in step.calls if each is not returned)
         evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
         if not event.ok:
             failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID)
             evidence = evidence._replace(failure=failure)
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))
-        state.assignments[key] = assignment._replace(calls=(*kept, evidence))
+        state.steps[key] = step._replace(calls=(*kept, evidence))
     _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 
 
-def _with_results(state: RunState, evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
+def _with_results(state: RunState, evidence: ToolResult, children: Sequence[StepState]) -> ToolResult:
     """Return a call with the results of its children: the data of one child, or of several by their ids.
 
     Texts of children are its summary; a structured answer is data, and is not repeated there.
@@ -226,11 +224,11 @@ def _with_results(state: RunState, evidence: ToolResult, children: Sequence[Assi
 
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
     state.workers[event.role.name] = event.role
-    state.makers[event.role.name] = assignment_of(event.attempt)
+    state.makers[event.role.name] = step_of(event.attempt)
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
-    version = ArtifactVersion(event.digest, event.size, event.media_type, assignment_of(event.attempt), entry.at)
+    version = ArtifactVersion(event.digest, event.size, event.media_type, step_of(event.attempt), entry.at)
     state.artifacts[event.path] = (*state.artifacts.get(event.path, ()), version)
 
 
@@ -240,12 +238,12 @@ def todos_set(state: RunState, _entry: ev.Entry, event: ev.TodosSet) -> None:
 
 def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
     for key in state.parked:
-        assignment = state.assignments[key]
-        attempt = assignment.attempt
+        step = state.steps[key]
+        attempt = step.attempt
         call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt else None
         if attempt is not None and call is not None:
             if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
                 answer = answer._replace(args=call.args, hook=call.hook)
             answers = FrozenDict({**attempt.answers, call_id: answer})
-            state.assignments[key] = assignment._replace(attempt=attempt._replace(answers=answers))
+            state.steps[key] = step._replace(attempt=attempt._replace(answers=answers))
             return

@@ -3,6 +3,12 @@
 Consoles, terminals and exporters use it instead of folding the log themselves.
 """
 
+from .happenings import AttemptHappened as AttemptHappened
+from .happenings import CallHappened as CallHappened
+from .happenings import Happening as Happening
+from .happenings import RunEnded as RunEnded
+from .happenings import StepSettled as StepSettled
+from .happenings import happenings as happenings
 from .patches import merge as merge
 from .projection import Change as Change
 from .projection import Projection as Projection
@@ -10,12 +16,6 @@ from .projection import View as View
 from .projection import changes as changes
 from .shapes import ViewDocument as ViewDocument
 from .shapes import empty as empty
-from .steps import AssignmentSettled as AssignmentSettled
-from .steps import AttemptStep as AttemptStep
-from .steps import CallStep as CallStep
-from .steps import RunEnded as RunEnded
-from .steps import Step as Step
-from .steps import steps as steps
 from .texts import is_interruption as is_interruption
 from .words import WORDS as WORDS
 from .words import Level as Level

@@ -7,17 +7,17 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.ids import split_attempt
 
+from .happenings import AttemptHappened, CallHappened
 from .lanes import add_lane, show_call
 from .patches import Draft, moment
-from .steps import AttemptStep, CallStep
 from .texts import arguments, cut, failure_part, is_interruption, open_calls, waits_for
 
 
-def issued(draft: Draft, event: ev.AssignmentIssued) -> None:
-    key = event.assignment.assignment_id
+def issued(draft: Draft, event: ev.StepIssued) -> None:
+    key = event.step.step_id
     if not draft.knows(key):
         add_lane(draft, key)
-    if draft.state.assignments[key].attempt is not None:
+    if draft.state.steps[key].attempt is not None:
         draft.add_attempt(key, "1")
     draft.note(key, "")
 
@@ -37,32 +37,32 @@ def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
     draft.note(key, "")
 
 
-def attempt_changed(draft: Draft, step: AttemptStep) -> None:
-    """Show a step of an attempt. Only the latest attempt can be judged or park; a late return changes nothing."""
-    key, number = split_attempt(step.attempt)
+def attempt_changed(draft: Draft, happened: AttemptHappened) -> None:
+    """Show a happened of an attempt. Only the latest attempt can be judged or park; a late return changes nothing."""
+    key, number = split_attempt(happened.attempt)
     now = draft.attempt_now(key, number)
     if now is None:
         return
     ended = "ended_at" in now
-    outcome, failure = step.outcome, failure_part(step.failure)
+    outcome, failure = happened.outcome, failure_part(happened.failure)
     match outcome:
         case "running":
             if ended:
                 return
-            draft.attempt(key, number).update({"started_at": draft.at, "host": step.host})
+            draft.attempt(key, number).update({"started_at": draft.at, "host": happened.host})
         case "returned" | "lost":
             if ended and now["outcome"] != "stopped":  # an attempt that a pause stopped can still return
                 return
             if outcome == "returned":
                 draft.attempt(key, number)["result_seq"] = draft.seq
-                outcome = "ok" if step.failure is None else "failed"
-            elif is_interruption(step.failure):
+                outcome = "ok" if happened.failure is None else "failed"
+            elif is_interruption(happened.failure):
                 outcome = "stopped"
         case "parked" | "ok" | "failed":
             if draft.last(key) != number:
                 return
             if outcome == "parked":
-                draft.attempt(key, number)["open_calls"] = open_calls(step.open_calls)
+                draft.attempt(key, number)["open_calls"] = open_calls(happened.open_calls)
             else:
                 draft.lane(key)["settled_seq"] = draft.seq
             # Lost and stopped attempts keep their outcome; an attempt whose result was not accepted has failed.
@@ -71,41 +71,46 @@ def attempt_changed(draft: Draft, step: AttemptStep) -> None:
     draft.outcome(key, number, outcome)
     if failure is not None:
         draft.attempt(key, number)["failure"] = failure
-    if step.outcome not in ("returned", "lost"):
-        draft.note(key, waits_for(step.open_calls))
-    if step.outcome != "returned" or ended:  # a returned attempt is shown as running until it is judged
+    if happened.outcome not in ("returned", "lost"):
+        draft.note(key, waits_for(happened.open_calls))
+    if happened.outcome != "returned" or ended:  # a returned attempt is shown as running until it is judged
         draft.touched[key] = None
 
 
-def call_changed(draft: Draft, step: CallStep) -> None:
+def call_changed(draft: Draft, happened: CallHappened) -> None:
     """Show a call that started, or the details of a call that returned."""
-    key, number = split_attempt(step.attempt)
+    key, number = split_attempt(happened.attempt)
     now = draft.attempt_now(key, number)
     if now is None:
         return
-    if not step.returned:
-        call: dict[str, Any] = {"id": step.call_id, "kind": step.kind, "name": step.name, "began_at": draft.at}
-        if step.effect is not None:
-            call["effect"] = step.effect.value
-            args = arguments(step.args)
-            show_call(draft, key, step.name, step.args)
-            lane = draft.shown["assignments"].get(key)
+    if not happened.returned:
+        call: dict[str, Any] = {
+            "id": happened.call_id,
+            "kind": happened.kind,
+            "name": happened.name,
+            "began_at": draft.at,
+        }
+        if happened.effect is not None:
+            call["effect"] = happened.effect.value
+            args = arguments(happened.args)
+            show_call(draft, key, happened.name, happened.args)
+            lane = draft.shown["steps"].get(key)
             if lane is None or lane["args"] != args:
                 call["args"] = args
         draft.attempt(key, number).setdefault("calls", {})[str(draft.seq)] = call
         return
     calls = reversed(now["calls"].items())
-    seq = next((seq for seq, call in calls if call["id"] == step.call_id and "ended_at" not in call), None)
+    seq = next((seq for seq, call in calls if call["id"] == happened.call_id and "ended_at" not in call), None)
     if seq is None:
         return
-    usage = step.usage
+    usage = happened.usage
     values: dict[str, Any] = {
         "ended_at": draft.at,
-        "ok": step.failure is None,
+        "ok": happened.failure is None,
         "returned_seq": draft.seq,
-        "failure": failure_part(step.failure),
-        "summary": cut(step.summary) or None,
-        "cached": step.cached or None,
+        "failure": failure_part(happened.failure),
+        "summary": cut(happened.summary) or None,
+        "cached": happened.cached or None,
     }
     if usage is not None:
         values["tokens"] = usage.input_tokens + usage.output_tokens

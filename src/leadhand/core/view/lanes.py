@@ -1,4 +1,4 @@
-"""Assignments in a view: their titles, their statuses, and their counts by status."""
+"""Steps in a view: their titles, their statuses, and their counts by status."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.evolve.begun import begun
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import ENDED
-from leadhand.core.state import AssignmentState
-from leadhand.core.work_order import Assignment
+from leadhand.core.state import StepState
+from leadhand.core.work_order import Step
 
 from .patches import Draft, differing
 from .texts import arguments, cut, failure_part, label, line
 
 
 def add_lane(draft: Draft, key: str) -> None:
-    """Add an assignment to the view."""
+    """Add a step to the view."""
     state = draft.state
-    found = state.assignments[key]
-    given = found.assignment
+    found = state.steps[key]
+    given = found.step
     subtask, parent = given.subtask, parent_of(given)
     name, args = _name(given), args_of(given)
     shown = _label(name, args) if subtask is not None or parent else name
@@ -33,7 +33,7 @@ def add_lane(draft: Draft, key: str) -> None:
     lane.update(
         {
             "name": cut(name),
-            "label": f"{shown} (for {_name(state.assignments[parent].assignment)})" if parent else shown,
+            "label": f"{shown} (for {_name(state.steps[parent].step)})" if parent else shown,
             "role": given.role,
             "position": found.position,
             "counts": given.counts,
@@ -54,7 +54,7 @@ def add_lane(draft: Draft, key: str) -> None:
 
 def show_call(draft: Draft, key: str, tool: str, args: Mapping[str, Any]) -> None:
     """Name a subtask by the arguments with which its tool is called; its order has the planned ones."""
-    lane: Any = draft.shown["assignments"].get(key)
+    lane: Any = draft.shown["steps"].get(key)
     if lane is not None and lane.get("tool") == tool and lane["label"] != (named := _label(lane["name"], args)):
         draft.lane(key)["label"] = named
 
@@ -63,7 +63,7 @@ def _label(name: str, args: Mapping[str, Any]) -> str:
     return label(name, {argument: value for argument, value in args.items() if value != name})  # it may be repeated
 
 
-def args_of(given: Assignment) -> Mapping[str, Any]:
+def args_of(given: Step) -> Mapping[str, Any]:
     """Return the input of work. The input of plans, reviews and compositions is omitted: the view has it elsewhere."""
     if given.subtask is not None:
         return given.subtask.args
@@ -73,11 +73,11 @@ def args_of(given: Assignment) -> Mapping[str, Any]:
 _TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer", "shape": "Shape the answer"}
 
 
-def _name(given: Assignment) -> str:
+def _name(given: Step) -> str:
     """Return a name for people: ``Review wo-001``, with the number of the part if the work was divided."""
     if given.subtask is not None:
         return given.subtask.name
-    key, role = given.assignment_id, given.role
+    key, role = given.step_id, given.role
     if given.title or role not in _TITLES:
         return given.name
     order = given.input.get("work_order_id")
@@ -91,7 +91,7 @@ def _name(given: Assignment) -> str:
 
 
 class _Tally:
-    """Count the assignments that entered or left a status."""
+    """Count the steps that entered or left a status."""
 
     def __init__(self) -> None:
         self.statuses = Counter[str]()
@@ -99,7 +99,7 @@ class _Tally:
         self.orders = defaultdict[str, Counter[str]](Counter)
 
     def add(self, lane: dict[str, Any], by: int) -> None:
-        """Add an assignment to the counts (1), or remove it (-1)."""
+        """Add a step to the counts (1), or remove it (-1)."""
         status = lane["status"]
         self.statuses[status] += by
         if status in _FINAL and "order" in lane:
@@ -109,7 +109,7 @@ class _Tally:
         self.current["total"] += by
         if status in _FINAL:
             self.current[status] += by
-            # An assignment that another's failure blocked is repeated with that one.
+            # A step that another's failure blocked is repeated with that one.
             failure = lane.get("failure")
             if status != "completed" and (failure is None or failure["type"] != "needs_failed"):
                 self.current["retriable"] += by
@@ -119,12 +119,12 @@ _FINAL = frozenset({"completed", "failed", "dropped"})
 
 
 def show_lanes(draft: Draft) -> None:
-    """Update the changed assignments from the state, and count them."""
+    """Update the changed steps from the state, and count them."""
     tally = _Tally()
     for key in draft.touched:
-        shown: Any = draft.shown["assignments"].get(key)
+        shown: Any = draft.shown["steps"].get(key)
         before: dict[str, Any] = shown or {}
-        found = draft.state.assignments[key]
+        found = draft.state.steps[key]
         verdict = found.verdict
         values: dict[str, Any] = {
             "status": _status(draft, key, found),
@@ -148,8 +148,8 @@ def show_lanes(draft: Draft) -> None:
     _show_counts(draft, tally)
 
 
-def _status(draft: Draft, key: str, found: AssignmentState) -> str:
-    """Return the status of an assignment: from the state if it is settled, else from its latest attempt."""
+def _status(draft: Draft, key: str, found: StepState) -> str:
+    """Return the status of a step: from the state if it is settled, else from its latest attempt."""
     if found.closed:
         return found.status.value
     if draft.state.status in ENDED:
@@ -203,13 +203,13 @@ _PHASES = {
 
 
 def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: str) -> None:
-    """Return what the lead is doing: the role of its running assignments."""
+    """Return what the lead is doing: the role of its running steps."""
     shown = _phase(draft)
     if before != "running" and after == "running":
         if shown is not None and shown["role"] == role:
             draft.part("run")["phase"] = {**shown, "running": shown["running"] + 1}
         else:
-            phase = {"assignment": key, "role": role, "text": "", "since": draft.at, "running": 1}
+            phase = {"step": key, "role": role, "text": "", "since": draft.at, "running": 1}
             count = sum(1 for _ in begun(draft.state)) if role == "plan" else 0
             _change_phase(draft, key, {**phase, "begun": count} if count else phase)
     elif before == "running" and after != "running" and shown is not None and shown["role"] == role:
@@ -227,14 +227,14 @@ def phase_of(draft: Draft, event: ev.AnyEvent) -> None:
     shown = _phase(draft)
     if shown is None:
         return
-    key = assignment_of(event.subject)
+    key = step_of(event.subject)
     match event.type:
-        case "element_written" if key == shown["assignment"]:
-            first = draft.state.assignments[key].assignment.input.get("first", 0)
+        case "element_written" if key == shown["step"]:
+            first = draft.state.steps[key].step.input.get("first", 0)
             _change_phase(draft, key, {**shown, "written": first + event.index + 1})
-        case "assignment_issued" if shown["role"] == "plan" and event.assignment.subtask is not None:
-            _change_phase(draft, shown["assignment"], {**shown, "begun": shown.get("begun", 0) + 1})
-        case "answer_refused" if key == shown["assignment"]:
+        case "step_issued" if shown["role"] == "plan" and event.step.subtask is not None:
+            _change_phase(draft, shown["step"], {**shown, "begun": shown.get("begun", 0) + 1})
+        case "answer_refused" if key == shown["step"]:
             _change_phase(draft, key, {**shown, "again": line(event.reason)})
         case _:
             pass
@@ -244,7 +244,7 @@ def _change_phase(draft: Draft, key: str, phase: dict[str, Any]) -> None:
     """Show another phase, with its words."""
     role: str = phase["role"]
     text = _PHASES.get(role, role[:1].upper() + role[1:])
-    if role == "review" and draft.state.assignments[key].assignment.input.get("compose"):
+    if role == "review" and draft.state.steps[key].step.input.get("compose"):
         text += " and writing the answer"
     written, begun_ = phase.get("written", 0), phase.get("begun", 0)
     text += f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""

@@ -36,7 +36,7 @@ def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 class Draft:
     """A patch under construction: the view before, the state after, and the changes so far.
 
-    ``touched``: assignments whose status may have changed. An attempt is identified by its assignment and number.
+    ``touched``: steps whose status may have changed. An attempt is identified by its step and number.
     """
 
     __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")
@@ -65,17 +65,17 @@ class Draft:
             self.part(name).update(different)
 
     def lane(self, key: str) -> Patch:
-        """Return the changes to an assignment."""
-        return self.part("assignments").setdefault(key, {})
+        """Return the changes to a step."""
+        return self.part("steps").setdefault(key, {})
 
     def knows(self, key: str) -> bool:
-        """Whether the view has this assignment."""
-        return key in self.shown["assignments"] or key in self.patch.get("assignments", ())
+        """Whether the view has this step."""
+        return key in self.shown["steps"] or key in self.patch.get("steps", ())
 
     def note(self, key: str, text: str) -> None:
-        """Set the reason why an assignment waits or was dropped, "" for none; its status may have changed."""
+        """Set the reason why a step waits or was dropped, "" for none; its status may have changed."""
         self.touched[key] = None
-        shown = self.shown["assignments"].get(key)
+        shown = self.shown["steps"].get(key)
         if shown is None or shown["note"] != text:
             self.lane(key)["note"] = text
 
@@ -87,19 +87,19 @@ class Draft:
 
     def attempt_now(self, key: str, number: str) -> Mapping[str, Any] | None:
         """An attempt after the changes so far (without its calls if it changed), None if the view does not have it."""
-        shown: Any = self.shown["assignments"].get(key)
+        shown: Any = self.shown["steps"].get(key)
         before = shown["attempts"].get(number) if shown is not None else None
-        changed = self.patch.get("assignments", {}).get(key, {}).get("attempts", {}).get(number)
+        changed = self.patch.get("steps", {}).get(key, {}).get("attempts", {}).get(number)
         if changed is None or before is None:
             return before or changed
         return {**before, **changed}
 
     def last(self, key: str) -> str | None:
-        """Return the number of the latest attempt at an assignment."""
-        changed = self.patch.get("assignments", {}).get(key, {}).get("attempts")
+        """Return the number of the latest attempt at a step."""
+        changed = self.patch.get("steps", {}).get(key, {}).get("attempts")
         if changed:
             return next(reversed(changed))
-        shown = self.shown["assignments"].get(key)
+        shown = self.shown["steps"].get(key)
         return next(reversed(shown["attempts"]), None) if shown is not None else None
 
     def add_attempt(self, key: str, number: str) -> Patch:
@@ -120,7 +120,7 @@ class Draft:
             attempt["ended_at"] = self.at
 
     def stop_last(self, key: str) -> None:
-        """Stop the latest attempt at an assignment, if it has not ended."""
+        """Stop the latest attempt at a step, if it has not ended."""
         number = self.last(key)
         if number is not None and "ended_at" not in (self.attempt_now(key, number) or {}):
             self.outcome(key, number, "stopped")

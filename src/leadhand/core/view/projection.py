@@ -1,7 +1,7 @@
 """The projection: compute a patch on the view from the view, an entry, and the state after the entry.
 
-One entry costs a bounded number of steps, however many assignments a run has. Exceptions are events that end, reopen
-or pause a run, or that settle several assignments at once: these visit every assignment that they change.
+One entry costs a bounded number of steps, however many steps a run has. Exceptions are events that end, reopen
+or pause a run, or that settle several steps at once: these visit every step that they change.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from leadhand.core.ids import split_attempt
 from leadhand.core.state import RunState
 
 from .attempts import attempt_changed, call_changed
+from .happenings import AttemptHappened, CallHappened, happenings
 from .lanes import phase_of, show_lanes
 from .patches import Draft, Patch, merge, moment
 from .runs import event_changed
 from .shapes import ViewDocument, empty
-from .steps import AttemptStep, CallStep, steps
 from .words import Tone, Words, words
 
 
@@ -96,16 +96,16 @@ def changes(view: View, after: RunState, entry: ev.Entry) -> Change:
     """
     draft = Draft(view.document, after, entry)
     event_changed(draft, entry.event)
-    for step in steps(entry.event):
-        match step:
-            case AttemptStep():
-                attempt_changed(draft, step)
-                if step.outcome in ("returned", "lost", "parked"):
-                    _show_spend(draft, step.attempt)
-            case CallStep():
-                call_changed(draft, step)
-                if step.kind == "model":
-                    _show_spend(draft, step.attempt)
+    for happened in happenings(entry.event):
+        match happened:
+            case AttemptHappened():
+                attempt_changed(draft, happened)
+                if happened.outcome in ("returned", "lost", "parked"):
+                    _show_spend(draft, happened.attempt)
+            case CallHappened():
+                call_changed(draft, happened)
+                if happened.kind == "model":
+                    _show_spend(draft, happened.attempt)
             case _:
                 pass
     if draft.touched:

@@ -9,7 +9,7 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evolve.attempts import descendants
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_result import VerdictKind
 
@@ -27,7 +27,7 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
     if draft.shown["run"]["waits"]:
         _stop_waiting(draft, event)
     match event.type:
-        case "assignment_issued":
+        case "step_issued":
             issued(draft, event)
         case "attempt_scheduled":
             scheduled(draft, event)
@@ -126,7 +126,7 @@ def _finished(draft: Draft, event: ev.RunFinished) -> None:
     _rest(draft, line(event.failure.message) if event.failure is not None else "")
     answer = {"status": event.status, "seq": draft.seq, "at": draft.at}
     draft.part("run").update({"finished_at": draft.at, "answers": {str(event.number): answer}})
-    for key, lane in draft.shown["assignments"].items():
+    for key, lane in draft.shown["steps"].items():
         if lane["status"] in _OPEN:
             _withdraw(draft, key, "the run ended first")
     _questions(draft, draft.shown["approvals"])
@@ -166,7 +166,7 @@ def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
     part: dict[str, Any] = {"goal": cut(order.goal), "seq": draft.seq, "at": draft.at}
     part.update({"total": len(keys), "completed": 0, "failed": 0, "dropped": 0})
     for key in keys if event.begun else ():
-        if draft.knows(key) and (status := draft.shown["assignments"][key]["status"]) in part:
+        if draft.knows(key) and (status := draft.shown["steps"][key]["status"]) in part:
             part[status] += 1
     if order.repairs:
         part["repairs"] = order.repairs
@@ -181,7 +181,7 @@ def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
         if subtask.repairs_subtask is not None and draft.knows(subtask.repairs_subtask):
             draft.touched[subtask.repairs_subtask] = None
     if len(draft.state.orders) == 1:  # it replaces what began before it and is not part of it
-        draft.touched.update(dict.fromkeys(draft.shown["assignments"]))
+        draft.touched.update(dict.fromkeys(draft.shown["steps"]))
 
 
 def _judged(draft: Draft, event: ev.ResultsJudged) -> None:
@@ -207,20 +207,20 @@ def _judged(draft: Draft, event: ev.ResultsJudged) -> None:
 
 
 def _retried(draft: Draft, event: ev.RetryGranted) -> None:
-    """A subtask is repaired by another order; any other assignment restarts under its own id."""
+    """A subtask is repaired by another order; any other step restarts under its own id."""
     for key in _reopen_lanes(draft) if event.subtasks else ():
-        shown = draft.shown["assignments"][key]
-        args = arguments(args_of(draft.state.assignments[key].assignment))
+        shown = draft.shown["steps"][key]
+        args = arguments(args_of(draft.state.steps[key].step))
         if shown["args"] != args:
             draft.lane(key)["args"] = {**dict.fromkeys(shown["args"]), **args}
 
 
 def _reopen_lanes(draft: Draft) -> list[str]:
-    """Show assignments that are open again and were shown as settled."""
+    """Show steps that are open again and were shown as settled."""
     found = [
         key
-        for key, lane in draft.shown["assignments"].items()
-        if lane["status"] not in _OPEN and not draft.state.assignments[key].closed
+        for key, lane in draft.shown["steps"].items()
+        if lane["status"] not in _OPEN and not draft.state.steps[key].closed
     ]
     for key in found:
         draft.note(key, "")
@@ -230,7 +230,7 @@ def _reopen_lanes(draft: Draft) -> list[str]:
 def _resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
     keys = [key for key in (event.subtask, *descendants(draft.state, event.subtask)) if draft.knows(key)]
     for key in keys:
-        if key == event.subtask or draft.shown["assignments"][key]["status"] in _OPEN:
+        if key == event.subtask or draft.shown["steps"][key]["status"] in _OPEN:
             _withdraw(draft, key, f"settled by {event.by}")
     if event.subtask in keys:
         draft.lane(event.subtask)["settled_seq"] = draft.seq
@@ -260,7 +260,7 @@ def _asked(draft: Draft, event: ev.ApprovalRequested) -> None:
     asked = event.approval
     part: dict[str, Any] = {
         "kind": asked.kind,
-        "assignment": assignment_of(asked.attempt),
+        "step": step_of(asked.attempt),
         "attempt": asked.attempt,
         "tool": asked.tool,
         "args": arguments(asked.args),
@@ -297,7 +297,7 @@ def _questions(draft: Draft, approvals: Iterable[str]) -> None:
         args = arguments(asked.args)
         if args != before.get("args", args):  # a person changed them
             different["args"] = {**dict.fromkeys(before["args"]), **args}
-            show_call(draft, assignment_of(asked.attempt), asked.tool, asked.args)
+            show_call(draft, step_of(asked.attempt), asked.tool, asked.args)
         if different:
             draft.part("approvals").setdefault(approval_id, {}).update(different)
         opened += (status == "pending") - (before.get("status") == "pending")

@@ -15,7 +15,7 @@ from leadhand.core.run import RunStatus
 
 AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
 LaneStatus = Literal["pending", "running", "waiting", "retrying", "completed", "failed", "dropped"]
-"""The status of an assignment. ``retrying``: its last attempt failed, and the next one has not started yet."""
+"""The status of a step. ``retrying``: its last attempt failed, and the next one has not started yet."""
 ApprovalShown = Literal["pending", "approved", "denied", "expired", "withdrawn"]
 
 FailurePart = TypedDict(
@@ -25,13 +25,13 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running assignments of this role.
+    """What the lead is doing; ``running`` counts its running steps of this role.
 
     ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
     why the answer of the model was not accepted. ``text`` has all of it in words.
     """
 
-    assignment: str
+    step: str
     role: str
     text: str
     written: NotRequired[int]
@@ -110,7 +110,7 @@ class SpendPart(TypedDict):
 
 
 class CurrentCounts(TypedDict):
-    """Counts of the assignments that were not replaced. ``retriable``: a retry of all failed ones repeats these."""
+    """Counts of the steps that were not replaced. ``retriable``: a retry of all failed ones repeats these."""
 
     total: int
     completed: int
@@ -120,7 +120,7 @@ class CurrentCounts(TypedDict):
 
 
 class CountsPart(TypedDict):
-    """Counts of the assignments that count towards the answer, by status; of open approvals; of running attempts."""
+    """Counts of the steps that count towards the answer, by status; of open approvals; of running attempts."""
 
     pending: int
     running: int
@@ -135,14 +135,14 @@ class CountsPart(TypedDict):
 
 
 class MissingPart(TypedDict):
-    """A part of the request that no assignment covers, according to a review."""
+    """A part of the request that no step covers, according to a review."""
 
     name: str
     tool: NotRequired[str]
 
 
 class ReviewPart(TypedDict):
-    """The review of an order; the verdicts are with the assignments."""
+    """The review of an order; the verdicts are with the steps."""
 
     seq: int
     at: str
@@ -154,7 +154,7 @@ class ReviewPart(TypedDict):
 
 
 class OrderPart(TypedDict):
-    """A work order, and the status of its assignments."""
+    """A work order, and the status of its steps."""
 
     goal: str
     seq: int
@@ -176,7 +176,7 @@ class VerdictPart(TypedDict):
 
 
 class CallPart(TypedDict):
-    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment.
+    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its step.
 
     With ``cached``, the tool was not called: the result is that of an earlier call. ``tokens`` are those that a model
     read and wrote. Without ``nanousd``, the cost is unknown.
@@ -210,7 +210,7 @@ class OpenCallPart(TypedDict):
 
 
 class AttemptPart(TypedDict):
-    """One attempt at an assignment. ``calls`` are keyed by the sequence number of the event that started each."""
+    """One attempt at a step. ``calls`` are keyed by the sequence number of the event that started each."""
 
     scheduled_at: str
     not_before: NotRequired[str]
@@ -227,8 +227,8 @@ class AttemptPart(TypedDict):
     calls: dict[str, CallPart]
 
 
-class AssignmentPart(TypedDict):
-    """One assignment with its attempts, by number. ``tries``: how many there may be after transient failures."""
+class StepPart(TypedDict):
+    """One step with its attempts, by number. ``tries``: how many there may be after transient failures."""
 
     name: str
     label: str
@@ -257,7 +257,7 @@ class ApprovalPart(TypedDict):
     """An approval request for one call, or for a plan. ``withdrawn``: the run ended before anybody answered."""
 
     kind: ApprovalKind
-    assignment: str
+    step: str
     attempt: str
     tool: str
     args: dict[str, Any]
@@ -302,7 +302,7 @@ class ViewDocument(TypedDict):
     spend: SpendPart
     counts: CountsPart
     orders: dict[str, OrderPart]
-    assignments: dict[str, AssignmentPart]
+    steps: dict[str, StepPart]
     approvals: dict[str, ApprovalPart]
     todos: dict[str, TodoPart]
     artifacts: dict[str, ArtifactPart]
@@ -330,6 +330,6 @@ def empty(run_id: str) -> ViewDocument:
         },
         "spend": {**dict.fromkeys(spent, 0), "unpriced": False},
         "counts": {**counts, "current": dict.fromkeys(CurrentCounts.__annotations__, 0)},
-        **{part: {} for part in ("orders", "assignments", "approvals", "todos", "artifacts")},
+        **{part: {} for part in ("orders", "steps", "approvals", "todos", "artifacts")},
     }
     return cast("ViewDocument", document)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure
-from leadhand.core.ids import assignment_of, split_attempt
+from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.run import RunStatus
 from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
@@ -27,7 +27,7 @@ class Tone(StrEnum):
 
 
 class Level(StrEnum):
-    """Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one assignment and
+    """Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one step and
     have a line in plain output, ``detail`` events are shown in the log only."""
 
     PHASE = "phase"
@@ -36,7 +36,7 @@ class Level(StrEnum):
 
 
 class Words(NamedTuple):
-    """An event in words. ``text`` is one line, "" if the title is enough; ``subject`` is the id of an assignment or an
+    """An event in words. ``text`` is one line, "" if the title is enough; ``subject`` is the id of a step or an
     order, or "" for the run. ``topics`` are any of work, tools, models and people."""
 
     title: str
@@ -71,7 +71,7 @@ WORDS: dict[type, Words] = {
     ev.SubtaskBlocked: Words("Blocked", tone=_PROBLEM, level=_PHASE, topics=_WORK),
     ev.SubtaskReused: Words("Result reused", tone=_GOOD, level=_STEP, topics=_WORK),
     ev.SubtaskResolved: Words("Skipped", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
-    ev.AssignmentIssued: Words("Assignment issued", topics=_WORK),
+    ev.StepIssued: Words("Step issued", topics=_WORK),
     ev.AttemptScheduled: Words("Attempt scheduled", topics=_WORK),
     ev.AttemptStarted: Words("Attempt started", level=_STEP, topics=_WORK),
     ev.AttemptReturned: Words("Result returned", topics=_WORK),
@@ -130,7 +130,7 @@ _REQUESTS = {
 
 
 STATUS_WORDS = {"dropped": "skipped"}
-"""What people read instead of a status of an assignment; the other statuses are words themselves."""
+"""What people read instead of a status of a step; the other statuses are words themselves."""
 FAILURE_WORDS = {
     "transient": "temporary error",
     "rate_limited": "rate limit",
@@ -148,7 +148,7 @@ _CAUSES = {"not_found": "not found", "timeout": "timeout", "gave_up": "given up"
 
 
 def status_word(status: str, failure: Failure | None, by: str) -> str:
-    """Return the word for the status of an assignment.
+    """Return the word for the status of a step.
 
     What failed by itself has failed, even if a review dropped it; what a person left out is skipped.
     """
@@ -211,11 +211,11 @@ def words(entry: ev.Entry) -> Words:
                 said = said._replace(title="Result supplied", tone=_GOOD)
         case "subtask_reused":
             text = f"of {event.begun}, which made the same call"
-        case "assignment_issued" if event.assignment.subtask is not None:
+        case "step_issued" if event.step.subtask is not None:
             text = "before the plan is complete"
             said = said._replace(title="Begun early")
-        case "assignment_issued":
-            text = event.assignment.role
+        case "step_issued":
+            text = event.step.role
         case "attempt_scheduled":
             wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
             when = f"in {wait:.1f} s" if wait >= 0.05 else ""
@@ -356,18 +356,18 @@ def _subject(event: ev.AnyEvent) -> str:
             return _caller(event.call_id)
         case "skip_requested" | "result_supplied":
             return event.subtask
-        case "work_order_issued" | "results_judged" | "assignment_issued" | "subtask_blocked":
+        case "work_order_issued" | "results_judged" | "step_issued" | "subtask_blocked":
             return event.subject
         case "subtask_resolved" | "subtask_reused":
             return event.subject
         case "note_emitted" if event.waits_for:
             return ""  # others wait with the attempt that says so
         case _:
-            return assignment_of(event.subject)
+            return step_of(event.subject)
 
 
 def _caller(call_id: str) -> str:
-    """Return the assignment of a call: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
+    """Return the step of a call: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
     return call_id.rpartition("/t")[0] or call_id
 
 

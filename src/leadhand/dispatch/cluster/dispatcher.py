@@ -77,7 +77,7 @@ class ClusterDispatcher(LocalDispatcher):
     # --- of runs that are driven here -----------------------------------------------------------------------------
 
     async def carried_out(self, state: RunState, *, taking_over: bool) -> Collection[str]:
-        attempts = (state.assignments[key].attempt for key in state.live)
+        attempts = (state.steps[key].attempt for key in state.live)
         running = [each for each in attempts if each is not None and each.status is AttemptStatus.RUNNING]
         here = self._store.host
         hosts = {each.host for each in running if each.host is not None and each.host != here}
@@ -300,7 +300,7 @@ class ClusterDispatcher(LocalDispatcher):
 
     async def _carry_out(self, work: Work) -> None:
         key = _key(work)
-        if work.definition.concurrency.assignments:
+        if work.definition.concurrency.steps:
             self._taken(key)  # it may wait for others, and the host has room for more
         try:
             async with self._host.place(work), self.slot(work):

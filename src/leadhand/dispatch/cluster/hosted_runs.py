@@ -12,7 +12,7 @@ from leadhand.core.errors import LeadhandError
 from leadhand.core.events import AttemptSettled, Entry
 from leadhand.core.evolve import fold
 from leadhand.core.evolve.attempts import ended_by
-from leadhand.core.ids import assignment_of, split_attempt
+from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -107,12 +107,12 @@ class _HostedRun:
 
     async def start(self, attempt: str) -> asyncio.Future[None] | None:
         """Start an attempt, and return when it will have a slot; None if it must not start."""
-        key = assignment_of(attempt)
+        key = step_of(attempt)
         async with self._news:  # the job was committed with the attempt, which may not have been read yet
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait_for(lambda: self._knows(key, attempt)), KEPT_S)
-        assignment = self._state.assignments.get(key)
-        current = assignment.attempt if assignment is not None else None
+        step = self._state.steps.get(key)
+        current = step.attempt if step is not None else None
         if current is None or current.attempt != attempt or current.status is not AttemptStatus.SCHEDULED:
             return None
         if not self._runs_on():
@@ -125,12 +125,12 @@ class _HostedRun:
 
     def _knows(self, key: str, attempt: str) -> bool:
         """Whether the state has an attempt, or a later one."""
-        assignment = self._state.assignments.get(key)
+        step = self._state.steps.get(key)
         if self._following.done() or not self._runs_on():
             return True
-        if assignment is None or assignment.attempt is None:
+        if step is None or step.attempt is None:
             return False
-        return assignment.attempt.number >= int(split_attempt(attempt)[1])
+        return step.attempt.number >= int(split_attempt(attempt)[1])
 
     def _runs_on(self) -> bool:
         return self._state.finished is None and self._state.status is RunStatus.RUNNING

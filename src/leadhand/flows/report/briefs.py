@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from leadhand.core.passages import Passage
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief
@@ -23,9 +23,9 @@ TOKENS_PER_WORD = 2
 """Tokens of a word of a draft with its citations, roughly."""
 
 
-def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
-    """Return what the worker of an assignment receives."""
-    given, name = assignment.assignment.input, assignment.assignment.role
+def brief(report: Report, step: StepState) -> dict[str, Any]:
+    """Return what the worker of a step receives."""
+    given, name = step.step.input, step.step.role
     if name == JUDGE:
         judging = report.judging(given["of"])
         return judge_brief(report.state, given, judging.claims, judging.material)
@@ -47,7 +47,7 @@ def brief(report: Report, assignment: AssignmentState) -> dict[str, Any]:
             return {**facts, **now, "question": given["question"]}
         case "writer":
             most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-            return {**facts, **now, "most_words": most, **_writing(report, assignment)}
+            return {**facts, **now, "most_words": most, **_writing(report, step)}
         case "reviewer":
             return {**facts, **_outline(report), **_judged_claims(report, given["number"])}
         case _:
@@ -62,7 +62,7 @@ def _outline(report: Report) -> dict[str, Any]:
     return {**facts, "missing": missing} if missing else facts
 
 
-def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
+def _writing(report: Report, draft: StepState) -> dict[str, Any]:
     """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
     keys = used_research(draft)
     passages, items = report.passages(keys), report.items(keys)
@@ -77,7 +77,7 @@ def _writing(report: Report, draft: AssignmentState) -> dict[str, Any]:
             findings = [{**each, "statements": each["statements"][:most]} for each in findings]
         facts = {**_outline(report), "findings": findings}
     else:
-        number = draft.assignment.input["number"] - 1
+        number = draft.step.input["number"] - 1
         remarks, written = judged(report, number).remarks, report.text(number)
         problems = [{"statement": each.claim or None, "problem": each.problem} for each in remarks]
         room = (context_budget(report.state, WRITER) - tokens(written)) // 2  # the other half is for passages

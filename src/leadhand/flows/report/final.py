@@ -9,7 +9,7 @@ from leadhand.core.commands import Cited, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap
 from leadhand.core.run import Gap
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.verify.roles import JUDGE
 
 from .judging import judged
@@ -45,7 +45,7 @@ def final_report(report: Report) -> str:
 
 
 def _keys(report: Report) -> list[str]:
-    """The assignments whose findings the report uses."""
+    """The steps whose findings the report uses."""
     draft = report.of(draft_key(report.last))
     keys = report.research if draft is None else used_research(draft)
     return [item.key for item in report.items(keys) if item.passages]
@@ -67,7 +67,7 @@ def _cited(report: Report) -> list[Numbered]:
 
 
 def _finder(report: Report, keys: list[str], source: Numbered) -> str:
-    """Return the assignment that found a source."""
+    """Return the step that found a source."""
     found = (item.key for item in report.items(keys) for each in item.passages if (each.title, each.url) == source[:2])
     return next(found, "")
 
@@ -79,10 +79,10 @@ def _gaps(report: Report) -> Iterator[Gap]:
     state = report.state
     for item in report.items(report.research):
         if not item.findings:
-            said = f"; {state.assignments[item.key].assignment.role}: {_short(item.summary)}" if item.summary else ""
+            said = f"; {state.steps[item.key].step.role}: {_short(item.summary)}" if item.summary else ""
             reason = f"no source answers it{said}"  # what the summary states has no source either
             action = "ask more precisely, or give sources of your own"
-            yield gap(state.assignments[item.key], FailureClass.INSUFFICIENT, reason, action)
+            yield gap(state.steps[item.key], FailureClass.INSUFFICIENT, reason, action)
     yield from _writing_gaps(report)
     if report.last:
         yield from _review_gaps(report, report.last)
@@ -122,13 +122,13 @@ def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
         yield failure_gap(report.state, "the review of the draft", review)
 
 
-def _failed(report: Report, name: str, assignment: AssignmentState, more: str = "") -> Gap:
-    return failure_gap(report.state, name, assignment, more)
+def _failed(report: Report, name: str, step: StepState, more: str = "") -> Gap:
+    return failure_gap(report.state, name, step, more)
 
 
-def failure_gap(state: RunState, name: str, assignment: AssignmentState, more: str = "") -> Gap:
-    """The gap of what an assignment did not do."""
-    failure = assignment.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
+def failure_gap(state: RunState, name: str, step: StepState, more: str = "") -> Gap:
+    """The gap of what a step did not do."""
+    failure = step.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
     reason = f"{failure.message}{more}"
     return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(state, failure))
 

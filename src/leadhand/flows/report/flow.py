@@ -22,7 +22,7 @@ from leadhand.core.ids import page_id
 from leadhand.core.passages import passages_in
 from leadhand.core.plan_approval import is_gated, plan_number, plan_refused
 from leadhand.core.run import Role
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, object_of, objects_of
 from leadhand.core.work_result import blob_reference
@@ -30,7 +30,7 @@ from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
 from leadhand.flows.plan_gate import DENIED, held
-from leadhand.flows.run_view import AssignmentView, RunView
+from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
 from leadhand.verify.roles import JUDGE
@@ -72,39 +72,39 @@ class ReportFlow(Flow):
     def roles(self, options: Options) -> Sequence[Role]:
         return roles(options, self._agents)
 
-    def code(self, run: RunView[Options], assignment: AssignmentView) -> Code:
+    def code(self, run: RunView[Options], step: StepView) -> Code:
         check_agents(run.options.stages, self._agents)
-        stage = Report(run).stages[assignment.role]
+        stage = Report(run).stages[step.role]
         return self._agents[stage.agent or ""].code(stage, run.request)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         return _next(Report(run))
 
-    def brief(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any]:
-        return brief(Report(run), assignment)
+    def brief(self, run: RunView[Options], step: StepState) -> dict[str, Any]:
+        return brief(Report(run), step)
 
-    def schema(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any] | None:
-        given = assignment.assignment
+    def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
+        given = step.step
         return reply_schema(given.input["claims"]) if given.role == JUDGE else None
 
-    def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
+    def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
         report = Report(run)
-        stage = report.stages.get(assignment.role)
+        stage = report.stages.get(step.role)
         if stage is None or stage.agent:
             return []
         if "research" in stage.gives:
             return _research_problems(result)
         if stage.judges:
-            claims = report.claims(assignment.input["number"], stage.name)
+            claims = report.claims(step.input["number"], stage.name)
             return judging.problems(result.value, [each.n for each in claims])
         return []
 
-    def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
-        if assignment.role == JUDGE:
-            claims = Report(run).judging(assignment.input["of"]).claims
-            return judge_reply(run.state, assignment.input, claims, result.value, result.brief)
+    def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
+        if step.role == JUDGE:
+            claims = Report(run).judging(step.input["of"]).claims
+            return judge_reply(run.state, step.input, claims, result.value, result.brief)
         stage = run.options.stages
-        if any("research" in each.gives and not each.agent for each in stage if each.name == assignment.role):
+        if any("research" in each.gives and not each.agent for each in stage if each.name == step.role):
             return _with_passages(result)
         return result.value
 
@@ -123,7 +123,7 @@ class ReportFlow(Flow):
 
 
 def _next(report: Report) -> Sequence[Command]:
-    if not report.state.assignments and not _reading_tools(report) and not report.stages[RESEARCHER].agent:
+    if not report.state.steps and not _reading_tools(report) and not report.stages[RESEARCHER].agent:
         how, message = (
             "let it use web_search, or tools of your own that find sources",
             "the run has no tool for sources",
@@ -163,7 +163,7 @@ def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
 
 
 def _plan(report: Report, stage: Stage) -> Assign:
-    """Return the assignment of the planner; after its plan was denied, it plans again."""
+    """Return the step of the planner; after its plan was denied, it plans again."""
     given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
     if number == 1:
         return given

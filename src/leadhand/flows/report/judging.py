@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.value import object_of
 from leadhand.flows.draft_judging import Remark
 
@@ -22,14 +22,14 @@ class Judged(NamedTuple):
 
     verdict: Verdict | None
     remarks: tuple[Remark, ...]
-    unreviewed: tuple[AssignmentState, ...]
+    unreviewed: tuple[StepState, ...]
 
 
 def judged(report: Report, number: int) -> Judged:
     """Return the verdict on a draft from everything that judged it so far. Free text never approves."""
     judging = report.judging(number)
     remarks = list(judging.remarks())
-    unreviewed: list[AssignmentState] = []
+    unreviewed: list[StepState] = []
     asked, waits = bool(remarks), judging.round.is_open or bool(judging.round.wanted)
     judges = [stage for stage in report.rounds if stage.judges]
     for stage in judges:
@@ -47,7 +47,7 @@ def judged(report: Report, number: int) -> Judged:
     return Judged(verdict, tuple(remarks), tuple(unreviewed))
 
 
-def _read(stage: Stage, review: AssignmentState, claims: dict[int, str]) -> tuple[bool, list[Remark]] | None:
+def _read(stage: Stage, review: StepState, claims: dict[int, str]) -> tuple[bool, list[Remark]] | None:
     """Return whether a review asks for a revision, and what it found; None if it gave no verdict."""
     given: Any = review.value if review.ok else None
     if stage.agent:

@@ -27,7 +27,7 @@ NEEDS: Mapping[str, tuple[TaskField, ...]] = {
     REVIEWER: ("draft",),
 }
 RESERVED = frozenset({"plan", "research", "draft", "review"})
-"""The assignments of the built-in stages have these names."""
+"""The steps of the built-in stages have these names."""
 DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
 """What a stage without code can give: a verdict with findings, another draft, or more research."""
 
@@ -40,7 +40,7 @@ class Stage(Value):
     ``instructions``, ``model`` and ``tools``: those of a ``worker`` of the project, if one is named. ``needs`` and
     ``gives`` are fields of the task. An added stage gives "feedback", a verdict with findings, unless it says
     otherwise; one without a class gives one of :data:`DECLARED_GIVES`.
-    ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its assignments.
+    ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its steps.
     """
 
     name: str = Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9_\-]*$")

@@ -17,7 +17,7 @@ from leadhand.core.ids import page_id
 from leadhand.core.judgement import Claim
 from leadhand.core.passages import Passage
 from leadhand.core.plan_approval import plan_number
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.run_view import RunView
@@ -28,7 +28,7 @@ from .shapes import Evidence, Finding, Outline
 
 
 class Item(NamedTuple):
-    """What one assignment found: ``key`` is the assignment, ``heading`` the section that it is for."""
+    """What one step found: ``key`` is the step, ``heading`` the section that it is for."""
 
     key: str
     heading: str
@@ -57,11 +57,11 @@ class Report:
         self._items: dict[tuple[str, ...], Sequence[Item]] = {}
         self._judgings: dict[int, DraftJudging] = {}
 
-    def of(self, key: str) -> AssignmentState | None:
-        return self.state.assignments.get(key)
+    def of(self, key: str) -> StepState | None:
+        return self.state.steps.get(key)
 
-    def done(self, key: str) -> AssignmentState | None:
-        """Return a completed assignment; None for one that is not."""
+    def done(self, key: str) -> StepState | None:
+        """Return a completed step; None for one that is not."""
         found = self.of(key)
         return found if found is not None and found.ok else None
 
@@ -72,12 +72,12 @@ class Report:
         return page_id(1, plan_number(self.state))
 
     @property
-    def planner(self) -> AssignmentState:
-        """The assignment that made the plan: that of the planner, or of the first stage that gives one."""
+    def planner(self) -> StepState:
+        """The step that made the plan: that of the planner, or of the first stage that gives one."""
         keys = (
             self._plan_key if stage.name == PLANNER else stage.name for stage in self.before if "plan" in stage.gives
         )
-        return self.state.assignments[next(key for key in keys if self.done(key) is not None)]
+        return self.state.steps[next(key for key in keys if self.done(key) is not None)]
 
     @cached_property
     def plan(self) -> Outline | None:
@@ -91,13 +91,13 @@ class Report:
         return plan
 
     @property
-    def questions(self) -> list[AssignmentState]:
-        """The assignments of the researchers so far, in order."""
+    def questions(self) -> list[StepState]:
+        """The steps of the researchers so far, in order."""
         return in_order(self.state, lambda number: f"research-{number}")
 
     @cached_property
     def research(self) -> tuple[str, ...]:
-        """The completed assignments that found something, in order."""
+        """The completed steps that found something, in order."""
         keys: list[str] = []
         for stage in self.before:
             if "research" in stage.gives:
@@ -107,7 +107,7 @@ class Report:
         return tuple(keys)
 
     def items(self, keys: Sequence[str]) -> Sequence[Item]:
-        """Return what these assignments found. What a stage of code gives replaces what was found before it."""
+        """Return what these steps found. What a stage of code gives replaces what was found before it."""
         if tuple(keys) not in self._items:
             self._items[tuple(keys)] = self._found(keys)
         return self._items[tuple(keys)]
@@ -115,13 +115,13 @@ class Report:
     def _found(self, keys: Sequence[str]) -> Sequence[Item]:
         found: list[Item] = []
         for key in keys:
-            assignment = self.state.assignments[key]
-            stage = self.stages.get(assignment.assignment.role)
+            step = self.state.steps[key]
+            stage = self.stages.get(step.step.role)
             if stage is not None and stage.agent:
-                if "research" in (given := updates(assignment)):
+                if "research" in (given := updates(step)):
                     found = [_item(key, object_of(each)) for each in list_of(given["research"])]
             else:
-                found.append(_item(key, {**assignment.assignment.input, **_evidence(assignment)}))
+                found.append(_item(key, {**step.step.input, **_evidence(step)}))
         return found
 
     def passages(self, keys: Sequence[str]) -> dict[str, Passage]:
@@ -139,7 +139,7 @@ class Report:
     # --- the rounds --------------------------------------------------------------------------------------------------
 
     @property
-    def drafts(self) -> list[AssignmentState]:
+    def drafts(self) -> list[StepState]:
         """The drafts so far, in order."""
         return in_order(self.state, draft_key)
 
@@ -198,13 +198,13 @@ def _claims_of(text: str) -> Sequence[Claim]:
     return tuple(claims_of(text))
 
 
-def in_order(state: RunState, key: Callable[[int], str]) -> list[AssignmentState]:
-    """Return the assignments with numbered keys, from 1 up to the first number that has none."""
-    found = (state.assignments.get(key(number)) for number in count(1))
+def in_order(state: RunState, key: Callable[[int], str]) -> list[StepState]:
+    """Return the steps with numbered keys, from 1 up to the first number that has none."""
+    found = (state.steps.get(key(number)) for number in count(1))
     return list(iter(lambda: next(found), None))
 
 
-# --- names of assignments --------------------------------------------------------------------------------------------
+# --- names of steps --------------------------------------------------------------------------------------------
 
 
 def draft_key(number: int) -> str:
@@ -221,33 +221,33 @@ def review_key(number: int) -> str:
 
 
 def stage_key(stage: Stage, number: int = 0) -> str:
-    """Return the assignment of a stage that is carried out by one: of a round, with the number of its draft."""
+    """Return the step of a stage that is carried out by one: of a round, with the number of its draft."""
     if stage.is_built_in:
         name = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "review"}[stage.name]
         return f"{name}-{number}" if number else name
     return f"{stage.name}.{number}" if number else stage.name
 
 
-def revises(draft: AssignmentState) -> str:
+def revises(draft: StepState) -> str:
     """Return the draft that a draft revises; "" for one that does not revise one."""
-    return text_of(draft.assignment.input.get("revises"))
+    return text_of(draft.step.input.get("revises"))
 
 
-def used_research(draft: AssignmentState) -> tuple[str, ...]:
-    """Return the assignments whose findings a draft uses."""
-    return tuple(draft.assignment.input.get("research", ()))
+def used_research(draft: StepState) -> tuple[str, ...]:
+    """Return the steps whose findings a draft uses."""
+    return tuple(draft.step.input.get("research", ()))
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def updates(assignment: AssignmentState) -> dict[str, Any]:
+def updates(step: StepState) -> dict[str, Any]:
     """Return the fields of the task that a stage of code gives."""
-    return object_of(object_of(assignment.value).get("updates"))
+    return object_of(object_of(step.value).get("updates"))
 
 
-def _text(assignment: AssignmentState) -> str:
-    return assignment.data.summary if assignment.data is not None else ""
+def _text(step: StepState) -> str:
+    return step.data.summary if step.data is not None else ""
 
 
 def _outline(value: Any) -> Outline | None:
@@ -257,12 +257,12 @@ def _outline(value: Any) -> Outline | None:
         return None
 
 
-def _evidence(assignment: AssignmentState) -> dict[str, Any]:
+def _evidence(step: StepState) -> dict[str, Any]:
     """Return what a researcher found; of a result that a person supplied, its text as the only passage."""
-    if assignment.value is not None or not assignment.by:
-        return object_of(assignment.value)
-    text, by = _text(assignment), f"supplied by {assignment.by}"
-    passage = {"id": f"{assignment.key}.1", "text": text, "title": by, "source": assignment.key}
+    if step.value is not None or not step.by:
+        return object_of(step.value)
+    text, by = _text(step), f"supplied by {step.by}"
+    passage = {"id": f"{step.key}.1", "text": text, "title": by, "source": step.key}
     return {"summary": text, "findings": [{"statement": text, "passages": [passage["id"]]}], "passages": [passage]}
 
 

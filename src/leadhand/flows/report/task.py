@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 
 from .final import final_report
 from .judging import Judged, judged
@@ -44,24 +44,24 @@ def _research(report: Report) -> list[dict[str, Any]]:
         found[key] = [*items]
     lines: list[dict[str, Any]] = []
     for key, item in ((key, item) for key, items in found.items() for item in items):
-        assignment = report.state.assignments[key]
-        given = assignment.assignment.input
+        step = report.state.steps[key]
+        given = step.step.input
         lines.append(
             {
                 "key": key,
                 "heading": given.get("heading", key) if item is None else item.heading,
                 "question": given.get("question", "") if item is None else item.question,
-                "status": assignment.status.value,
+                "status": step.status.value,
                 "summary": "" if item is None else item.summary,
                 "findings": [] if item is None else [each.model_dump(mode="json") for each in item.findings],
                 "passages": [] if item is None else [each.id for each in item.passages],
-                "error": assignment.failure.message if assignment.failure is not None else None,
+                "error": step.failure.message if step.failure is not None else None,
             }
         )
     return lines
 
 
-def _draft(report: Report, number: int, draft: AssignmentState) -> dict[str, Any]:
+def _draft(report: Report, number: int, draft: StepState) -> dict[str, Any]:
     verdict = judged(report, number)
     return {
         "key": draft.key,
@@ -115,14 +115,14 @@ def _claims(report: Report, number: int) -> list[dict[str, Any]]:
 
 
 def _stages(report: Report) -> list[dict[str, Any]]:
-    """Return the stages in order with the state of their latest assignments."""
+    """Return the stages in order with the state of their latest steps."""
     found: list[dict[str, Any]] = []
     for stage in report.run.options.stages:
-        of_stage = [each for each in report.state.assignments.values() if each.assignment.role == stage.name]
+        of_stage = [each for each in report.state.steps.values() if each.step.role == stage.name]
         status = "pending"
         if any(not each.closed for each in of_stage):
             status = "running"
         elif of_stage:
             status = of_stage[-1].status.value
-        found.append({"name": stage.name, "status": status, "assignments": [each.key for each in of_stage]})
+        found.append({"name": stage.name, "status": status, "steps": [each.key for each in of_stage]})
     return found

@@ -11,7 +11,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve.calls import CHILD_FAILED
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.flows.report.final import failure_gap
 from leadhand.flows.report.rendering import Numbered, body, numbered
 
@@ -38,7 +38,7 @@ def outcome(research: Research) -> Outcome:
 
 
 def _keys(research: Research) -> list[str]:
-    """The assignments that the answer rests on; of one that rests on no source, the one that wrote it."""
+    """The steps that the answer rests on; of one that rests on no source, the one that wrote it."""
     keys = [key for key, found in research.found.items() if found.passages]
     keys += [LEAD] if research.files else []
     if keys:
@@ -47,7 +47,7 @@ def _keys(research: Research) -> list[str]:
 
 
 def _finder(research: Research, source: Numbered) -> str:
-    """Return the assignment that found a source."""
+    """Return the step that found a source."""
     found = (key for key, each in research.found.items() for at in each.passages if (at.title, at.url) == source[:2])
     return next(found, LEAD)
 
@@ -72,12 +72,12 @@ def _gaps(research: Research) -> Iterator[Gap]:
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
     for each in research.answers.values():
         if each.closed and not each.ok:
-            revises = "revises" in each.assignment.input
+            revises = "revises" in each.step.input
             instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
             yield failure_gap(state, "the revision" if revises else "the answer", each, instead)
 
 
-def _ended_early(research: Research, lead: AssignmentState) -> Gap:
+def _ended_early(research: Research, lead: StepState) -> Gap:
     failure = lead.failure or Failure.of("it gave no answer", "no_answer", FailureClass.INVALID)
     more = "; the answer is written from what was found until then" if research.last is not None else ""
     found = failure_gap(research.state, "the research", lead, more)

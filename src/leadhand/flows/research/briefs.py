@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.value import compact_json
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
@@ -19,11 +19,11 @@ MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
 
 
-def brief(research: Research, assignment: AssignmentState) -> dict[str, Any]:
-    """Return what the worker of an assignment receives."""
-    given, state = assignment.assignment.input, research.state
+def brief(research: Research, step: StepState) -> dict[str, Any]:
+    """Return what the worker of a step receives."""
+    given, state = step.step.input, research.state
     asked = {"question": research.run.request, **today(state)}
-    match assignment.assignment.role:
+    match step.step.role:
         case role if role == LEAD:
             return {**asked, "max_subagents": research.run.options.max_subagents, **_earlier(research)}
         case role if role == SUBAGENT:
@@ -57,9 +57,9 @@ def _writing(research: Research, given: Any) -> dict[str, Any]:
             findings = _findings(research, with_details=False)
         facts = {"findings": findings}
         failed = [(each, each.failure.message) for each in research.unanswered if each.failure is not None]
-        if missing := [each.assignment.name for each, _ in failed if found_nothing(each)]:
+        if missing := [each.step.name for each, _ in failed if found_nothing(each)]:
             facts["missing"] = missing
-        stopped = [{"task": each.assignment.name, "reason": why} for each, why in failed if not found_nothing(each)]
+        stopped = [{"task": each.step.name, "reason": why} for each, why in failed if not found_nothing(each)]
         if stopped:
             facts["unfinished"] = stopped
     found = in_turns(research.passages, [each.passages for each in research.found.values()])
@@ -69,7 +69,7 @@ def _writing(research: Research, given: Any) -> dict[str, Any]:
 def _findings(research: Research, *, with_details: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for key, each in research.found.items():
-        facts = {"task": research.state.assignments[key].assignment.name}
+        facts = {"task": research.state.steps[key].step.name}
         facts["summary"] = renumbered(each.summary, research.names)
         if with_details and each.detail is not None:
             detail = each.detail if isinstance(each.detail, str) else compact_json(each.detail)

@@ -19,12 +19,12 @@ from leadhand.core.commands import Assign, Command, Finish, Outcome
 from leadhand.core.errors import UsageError
 from leadhand.core.passages import message_of, passages_in
 from leadhand.core.run import Role
-from leadhand.core.state import AssignmentState
+from leadhand.core.state import StepState
 from leadhand.core.tool import ToolResult
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
-from leadhand.flows.run_view import AssignmentView, RunView
+from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
 from leadhand.verify.roles import JUDGE
@@ -61,24 +61,24 @@ class ResearchFlow(Flow):
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         return _next(Research(run))
 
-    def brief(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any]:
-        return brief(Research(run), assignment)
+    def brief(self, run: RunView[Options], step: StepState) -> dict[str, Any]:
+        return brief(Research(run), step)
 
-    def problems(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> list[str]:
-        return _subagent_problems(result) if assignment.role == SUBAGENT else []
+    def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
+        return _subagent_problems(result) if step.role == SUBAGENT else []
 
-    def accepted(self, run: RunView[Options], assignment: AssignmentView, result: Result) -> Json:
-        if assignment.role == SUBAGENT:
+    def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
+        if step.role == SUBAGENT:
             return _with_passages(result)
-        if assignment.role == LEAD:
+        if step.role == LEAD:
             return _with_files(result)
-        if assignment.role == JUDGE:
-            claims = Research(run).judging(assignment.input["of"]).claims
-            return judge_reply(run.state, assignment.input, claims, result.value, result.brief)
+        if step.role == JUDGE:
+            claims = Research(run).judging(step.input["of"]).claims
+            return judge_reply(run.state, step.input, claims, result.value, result.brief)
         return result.value
 
-    def schema(self, run: RunView[Options], assignment: AssignmentState) -> dict[str, Any] | None:
-        given = assignment.assignment
+    def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
+        given = step.step
         return reply_schema(given.input["claims"]) if given.role == JUDGE else None
 
     def material(self, run: RunView[Options]) -> Material | None:

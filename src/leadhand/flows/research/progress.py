@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from leadhand.core.citations import citations_in
 from leadhand.core.passages import Passage, digest_of
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.report.progress import in_order
@@ -34,27 +34,27 @@ class Research:
         self.run = run
         self.state: RunState = run.state
 
-    def of(self, key: str) -> AssignmentState | None:
-        return self.state.assignments.get(key)
+    def of(self, key: str) -> StepState | None:
+        return self.state.steps.get(key)
 
     @property
-    def lead(self) -> AssignmentState | None:
+    def lead(self) -> StepState | None:
         return self.of(LEAD)
 
     # --- what was found ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def subagents(self) -> Sequence[AssignmentState]:
+    def subagents(self) -> Sequence[StepState]:
         """The subagents so far, in the order in which they were started."""
-        return [each for each in self.state.assignments.values() if each.assignment.role == SUBAGENT]
+        return [each for each in self.state.steps.values() if each.step.role == SUBAGENT]
 
     @cached_property
     def found(self) -> Mapping[str, Found]:
-        """The results of the subagents, by assignment."""
+        """The results of the subagents, by step."""
         return {each.key: _found(each) for each in self.subagents if each.ok}
 
     @property
-    def unanswered(self) -> list[AssignmentState]:
+    def unanswered(self) -> list[StepState]:
         """The subagents that failed, and whose task no later one carried out."""
         return [
             each
@@ -94,12 +94,12 @@ class Research:
     # --- answers -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def written(self) -> Sequence[AssignmentState]:
+    def written(self) -> Sequence[StepState]:
         """All answers of the writer so far, in order."""
         return in_order(self.state, answer_key)
 
     @cached_property
-    def answers(self) -> Mapping[int, AssignmentState]:
+    def answers(self) -> Mapping[int, StepState]:
         """The answers of the writer that count, by number.
 
         Left out are those that were written before the lead continued with higher limits, and those that failed before
@@ -119,10 +119,7 @@ class Research:
         :data:`LISTED` is what the subagents found, as a list: for a run in which no model could write an answer.
         """
         if number == LISTED:
-            parts = [
-                f"## {self.state.assignments[key].assignment.name}\n\n{each.summary}"
-                for key, each in self.found.items()
-            ]
+            parts = [f"## {self.state.steps[key].step.name}\n\n{each.summary}" for key, each in self.found.items()]
             return renumbered("\n\n".join(parts), self.names)
         answer = self.of(answer_key(number))
         if answer is None or not answer.ok or answer.data is None:
@@ -137,7 +134,7 @@ class Research:
     @property
     def revisions(self) -> int:
         """How often an answer was written again."""
-        return sum(1 for each in self.answers.values() if "revises" in each.assignment.input)
+        return sum(1 for each in self.answers.values() if "revises" in each.step.input)
 
     @property
     def direct(self) -> bool:
@@ -147,19 +144,19 @@ class Research:
     def judging(self, number: int) -> DraftJudging:
         """Return what a judge says of the claims of an answer, and of the one that it revises."""
         answer = self.of(answer_key(number))
-        before = None if answer is None else answer.assignment.input.get("revises")
+        before = None if answer is None else answer.step.input.get("revises")
         texts = [(each, self.text(each)) for each in (before, number) if each is not None]
         return DraftJudging(self.state, texts, self.passages)
 
 
-def found_nothing(subagent: AssignmentState) -> bool:
+def found_nothing(subagent: StepState) -> bool:
     """Whether a subagent failed because it found no answer, and neither a limit nor an error stopped it."""
     return subagent.failure is not None and subagent.failure.type == GAVE_UP
 
 
-def _given_again(failed: AssignmentState, later: AssignmentState) -> bool:
+def _given_again(failed: StepState, later: StepState) -> bool:
     """Whether a later subagent had the task of one that failed: its name or its prompt."""
-    one, other = failed.assignment, later.assignment
+    one, other = failed.step, later.step
     if one.title.strip().casefold() == other.title.strip().casefold():
         return True
     prompts = [same_task(text_of(each.input.get("prompt"))) for each in (one, other)]
@@ -177,7 +174,7 @@ def answer_key(number: int) -> str:
     return LEAD if number == 0 else f"answer-{number}"
 
 
-def _found(subagent: AssignmentState) -> Found:
+def _found(subagent: StepState) -> Found:
     """Return the result of a subagent; of one that a person supplied, its text as the only passage."""
     try:
         return Found.model_validate(subagent.value)

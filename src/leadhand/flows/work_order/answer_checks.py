@@ -12,12 +12,12 @@ from pydantic_core import to_json
 from leadhand.core.commands import ProposedCall
 from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import page_id
-from leadhand.core.lifecycle import AssignmentStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import plan_number
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of
-from leadhand.core.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
+from leadhand.core.work_order import Plan, ProposedSubtask, Step, issue, order_problems, references
 from leadhand.core.work_result import Review, VerdictKind
 
 from .results import is_exact, subtasks, without_verdict
@@ -26,23 +26,23 @@ from .roles import RoleName
 _V = TypeVar("_V", bound=Value)
 
 
-def output_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+def output_problems(state: RunState, step: Step, value: Json) -> list[str]:
     """Return the problems of the structured answer of a plan or review, one sentence each; empty if it can be used."""
-    match assignment.role:
+    match step.role:
         case RoleName.PLAN:
-            return _plan_problems(state, assignment, value)
+            return _plan_problems(state, step, value)
         case RoleName.REVIEW:
-            return _review_problems(state, assignment, value)
+            return _review_problems(state, step, value)
         case _:
             return []
 
 
-def proposed_calls(state: RunState, assignment: Assignment, value: Json) -> Iterator[ProposedCall]:
+def proposed_calls(state: RunState, step: Step, value: Json) -> Iterator[ProposedCall]:
     """Return the tool calls that a plan or a review proposes."""
     proposed: Sequence[ProposedSubtask] = ()
-    if assignment.role == RoleName.PLAN:
+    if step.role == RoleName.PLAN:
         proposed = Plan.model_validate({"goal": "-", **object_of(value)}).subtasks  # or one element of a plan
-    elif assignment.role == RoleName.REVIEW:
+    elif step.role == RoleName.REVIEW:
         review = Review.model_validate(value)
         replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
         proposed = (*replacements, *review.missing)
@@ -56,14 +56,14 @@ def proposed_calls(state: RunState, assignment: Assignment, value: Json) -> Iter
             yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given)
 
 
-def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | None:
+def draft(state: RunState, step: Step) -> Callable[[Json], bool] | None:
     """Return what decides whether the text of ``answer`` is a draft of the run's answer, from what stands before it.
 
     A plan that answers the request has nothing else. A review has accepted everything, and nothing is missing.
     """
-    if assignment.role == RoleName.PLAN and not assignment.input.get("first"):
+    if step.role == RoleName.PLAN and not step.input.get("first"):
         return lambda before: not any(object_of(before).values())
-    if assignment.role != RoleName.REVIEW or not assignment.input.get("compose"):
+    if step.role != RoleName.REVIEW or not step.input.get("compose"):
         return None
 
     def accepted(before: Json) -> bool:
@@ -73,7 +73,7 @@ def draft(state: RunState, assignment: Assignment) -> Callable[[Json], bool] | N
             return False
         if not all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts):
             return False
-        return not _review_problems(state, assignment, value, strict=True)
+        return not _review_problems(state, step, value, strict=True)
 
     return accepted
 
@@ -93,17 +93,17 @@ def planned(state: RunState) -> list[ProposedSubtask]:
     """Return the subtasks of the finished pages of the plan, in order."""
     found: list[ProposedSubtask] = []
     number, plan = 1, plan_number(state)
-    while (page := state.assignments.get(page_id(number, plan))) is not None and page.ok:
+    while (page := state.steps.get(page_id(number, plan))) is not None and page.ok:
         found += Plan.model_validate(page.value).subtasks
         number += 1
     return found
 
 
-def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+def _plan_problems(state: RunState, step: Step, value: Json) -> list[str]:
     page, found = parse(Plan, value)
     if page is None:
         return found
-    before = planned(state) if assignment.input.get("first") else []
+    before = planned(state) if step.input.get("first") else []
     if page.answer or page.question:
         return _direct_problems(page, further=bool(before))
     if not page.subtasks:
@@ -134,7 +134,7 @@ def _call(subtask: ProposedSubtask) -> str:
     return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
 
 
-def _review_problems(state: RunState, assignment: Assignment, value: Json, *, strict: bool = False) -> list[str]:
+def _review_problems(state: RunState, step: Step, value: Json, *, strict: bool = False) -> list[str]:
     """Return the problems of a review. Unless ``strict``, it may leave out verdicts: another review is asked for them.
 
     If none of those that are needed is there, or something else has to be corrected, the missing ones are problems too.
@@ -142,16 +142,16 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json, *, st
     review, found = parse(Review, value)
     if review is None:
         return found
-    covers: tuple[str, ...] = tuple(assignment.input.get("covers", ()))
+    covers: tuple[str, ...] = tuple(step.input.get("covers", ()))
     judged = [verdict.subtask for verdict in review.verdicts]
     left_out = [f"no verdict for {key}" for key in without_verdict(state, covers, judged)]
     found = [f"{key} is not among the subtasks to review" for key in judged if key not in covers]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
     for verdict in review.verdicts:
-        subtask = state.assignments.get(verdict.subtask)
+        subtask = state.steps.get(verdict.subtask)
         if subtask is None:
             continue
-        if verdict.verdict is VerdictKind.ACCEPT and subtask.status is not AssignmentStatus.COMPLETED:
+        if verdict.verdict is VerdictKind.ACCEPT and subtask.status is not StepStatus.COMPLETED:
             found.append(f"{verdict.subtask} is {subtask.status} and cannot be accepted")
         if verdict.verdict is VerdictKind.REPLAN:
             if verdict.replacement is None:
@@ -160,13 +160,13 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json, *, st
                 found.append(f"{verdict.subtask}: its replacement cannot need the subtask it replaces")
             else:
                 found += _order_problems(state, (verdict.replacement,))
-    whole = assignment.input.get("whole", True)
+    whole = step.input.get("whole", True)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
-    useful = any(key in covers and not is_exact(state.assignments[key]) for key in judged)
+    useful = any(key in covers and not is_exact(state.steps[key]) for key in judged)
     return [*left_out, *found] if found or strict or not useful else []
 
 

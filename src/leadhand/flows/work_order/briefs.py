@@ -11,10 +11,10 @@ from leadhand.core.evidence import approval_note
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
 from leadhand.core.run import Gap
-from leadhand.core.state import AssignmentState, MadeCall, RunState
+from leadhand.core.state import MadeCall, RunState, StepState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
-from leadhand.core.work_order import Assignment, Subtask, result_reference
+from leadhand.core.work_order import Step, Subtask, result_reference
 from leadhand.core.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import earlier_facts, today
@@ -64,7 +64,7 @@ def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
     return {"request": request, **({"answered": answered} if answered else {})}
 
 
-def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
+def plan(state: RunState, step: Step) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
     facts: dict[str, Any] = {
@@ -76,7 +76,7 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
         **denied_facts(state),
         "page": page,
     }
-    first = assignment.input.get("first", 0)
+    first = step.input.get("first", 0)
     if first:
         latest = [
             {"index": first - back, "name": subtask.name, "tool": subtask.tool, "args": subtask.args}
@@ -97,9 +97,9 @@ def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Jso
     return facts
 
 
-def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
+def work(state: RunState, step: Step) -> dict[str, Any]:
     """Return the brief of one subtask: the subtask and the results that it needs."""
-    given = state.assignments[assignment.assignment_id].subtask
+    given = state.steps[step.step_id].subtask
     references = {name: found for name, value in given.args.items() if (found := result_reference(value)) is not None}
     whole = {name: subtask for name, (subtask, path) in references.items() if path is None}
     stated = {name: value for name, value in given.args.items() if name not in whole}
@@ -109,8 +109,8 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)
     if given.needs:
-        facts["needs"] = {key: result_facts(state.assignments[key]) for key in given.needs}
-    repaired = state.assignments.get(given.repairs_subtask or "")
+        facts["needs"] = {key: result_facts(state.steps[key]) for key in given.needs}
+    repaired = state.steps.get(given.repairs_subtask or "")
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
         reason = reason or (repaired.failure and repaired.failure.message)
@@ -118,45 +118,45 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     return facts
 
 
-def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """Return the brief of a child assignment: its input is the task, and the calling tool defines what to return."""
-    tool = state.tools.get(assignment.title)
-    facts = _task(state, assignment.name, None, assignment.input, tool.description if tool is not None else None)
+def child(state: RunState, step: Step) -> dict[str, Any]:
+    """Return the brief of a child step: its input is the task, and the calling tool defines what to return."""
+    tool = state.tools.get(step.title)
+    facts = _task(state, step.name, None, step.input, tool.description if tool is not None else None)
     return {**{name: value for name, value in facts.items() if name != "goal"}, **today(state)}
 
 
 def is_last_order(state: RunState) -> bool:
     """Whether no order can follow the latest one."""
     order = state.order
-    return state.steps >= state.definition.limits.max_steps or (order is not None and ran_out(state, order))
+    return state.orders_of_lead >= state.definition.limits.max_steps or (order is not None and ran_out(state, order))
 
 
-def review_tools(state: RunState, assignment: Assignment) -> list[ToolSpec]:
+def review_tools(state: RunState, step: Step) -> list[ToolSpec]:
     """Return the tools that a review may order again: its own, or all, where something can be missing or replaced."""
     if is_last_order(state):
         return []
-    reviewed = [state.assignments[key] for key in assignment.input.get("covers", ())]
-    if assignment.input.get("whole", True) or not all(map(is_exact, reviewed)):
+    reviewed = [state.steps[key] for key in step.input.get("covers", ())]
+    if step.input.get("whole", True) or not all(map(is_exact, reviewed)):
         return list(state.definition.tools)
     names = {subtask.subtask.tool for subtask in reviewed}
     return [tool for tool in state.definition.tools if tool.name in names]
 
 
-def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
+def review(state: RunState, step: Step) -> dict[str, Any]:
     """Return the brief of a review: the subtasks of one shard with their results or errors.
 
     A result of exactly the ordered call is one line, and one of a tool that its worker chose a short list; only the
     others are shown in full.
     """
-    order = state.orders[assignment.input["work_order_id"]]
-    covers: list[str] = list(assignment.input.get("covers", ()))
-    reviewed = [state.assignments[key] for key in covers]
-    composing = bool(assignment.input.get("compose"))
-    whole, last = bool(assignment.input.get("whole", True)), is_last_order(state)
+    order = state.orders[step.input["work_order_id"]]
+    covers: list[str] = list(step.input.get("covers", ()))
+    reviewed = [state.steps[key] for key in covers]
+    composing = bool(step.input.get("compose"))
+    whole, last = bool(step.input.get("whole", True)), is_last_order(state)
     numbers = source_numbers(answer_sources(state, covers)) if composing else None
     lists = {each.key: found for each in reviewed if (found := listed(each, numbers)) is not None}
     facts: dict[str, Any] = {
-        "tools": shown_tools(review_tools(state, assignment)),
+        "tools": shown_tools(review_tools(state, step)),
         **({} if last else _workers(state)),
         **({**today(state), **earlier_facts(state)} if composing else {}),
         **asked(state, None if whole else CONTEXT),
@@ -179,7 +179,7 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     }
     covered = set(covers)
     keys = order.order.subtask_keys() if whole else ()
-    others = [state.assignments[key].subtask for key in keys if key not in covered]
+    others = [state.steps[key].subtask for key in keys if key not in covered]
     if others:
         _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
     if numbers is not None:
@@ -207,10 +207,10 @@ def compose(state: RunState) -> dict[str, Any]:
     return {**_composing(state), **{name: fact for name, fact in shown.items() if fact or name == "results"}}
 
 
-def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
+def section(state: RunState, step: Step) -> dict[str, Any]:
     """Return the brief of one section of a long answer: the results that it covers."""
-    numbers = section_numbers(state, assignment)
-    results = [result(state.assignments[key], numbers) for key in assignment.input["covers"]]
+    numbers = section_numbers(state, step)
+    results = [result(state.steps[key], numbers) for key in step.input["covers"]]
     return {**_composing(state, CONTEXT), "part": "section", "results": results, "sources": _sources(numbers)}
 
 
@@ -234,7 +234,7 @@ def _composing(state: RunState, most: int | None = None) -> dict[str, Any]:
     return {"task": "compose", **today(state), **earlier_facts(state), **asked(state, most)}
 
 
-def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, presumed: bool = False) -> dict[str, Any]:
+def result(subtask: StepState, numbers: dict[tuple[str, str], int], *, presumed: bool = False) -> dict[str, Any]:
     """Return a result as the composer sees it; ``presumed``: a running review may accept it."""
     data = subtask.data
     assert data is not None
@@ -249,7 +249,7 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, pre
     return {name: value for name, value in shown.items() if value}
 
 
-def in_a_line(subtask: AssignmentState) -> str:
+def in_a_line(subtask: StepState) -> str:
     """Return a result as one line: its name and the beginning of its text."""
     assert subtask.data is not None
     args, text = _unnamed_args(subtask), subtask.data.summary
@@ -258,7 +258,7 @@ def in_a_line(subtask: AssignmentState) -> str:
     return f"{named}: {text}{' (sample data)' if subtask.data.sample else ''}"
 
 
-def listed(subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None = None) -> list[Any] | None:
+def listed(subtask: StepState, numbers: dict[tuple[str, str], int] | None = None) -> list[Any] | None:
     """Return a result whose calls its worker chose as a list: name, calls, what they returned, text, and what is left.
 
     None if that would cut something: the result is then shown in full.
@@ -286,7 +286,7 @@ def chosen_results(brief: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[st
         yield key, text_of(name), {"summary": text, "raw": raw, **object_of(next(iter(more), None))}
 
 
-def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
+def _unnamed_args(subtask: StepState) -> dict[str, Any]:
     """Return the arguments of the call, or the calls that a worker chose, unless the result names all their values."""
     text, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
     chosen = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else None
@@ -307,15 +307,13 @@ def _has(text: str, value: str) -> bool:
     return False
 
 
-def shown(state: RunState, subtask: AssignmentState) -> Json:
+def shown(state: RunState, subtask: StepState) -> Json:
     """Return a subtask as a review that does not compose shows it: as one line, as a list, or in full."""
     short = in_a_line(subtask) if is_exact(subtask) else listed(subtask)
     return judged(state, subtask) if short is None else [subtask.key, short]
 
 
-def judged(
-    state: RunState, subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None = None
-) -> dict[str, Any]:
+def judged(state: RunState, subtask: StepState, numbers: dict[tuple[str, str], int] | None = None) -> dict[str, Any]:
     """Return a subtask in full as a reviewer sees it; with the ``numbers`` of its sources for an answer."""
     failure, error, data, given = subtask.failure, None, subtask.data, subtask.subtask
     if failure is not None:

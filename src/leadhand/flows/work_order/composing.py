@@ -15,7 +15,7 @@ from leadhand.core import commands as do
 from leadhand.core.advice import next_action
 from leadhand.core.outcome import own_sources, source_numbers
 from leadhand.core.run import Gap
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 
 from . import briefs
@@ -32,8 +32,8 @@ def compose(state: RunState) -> list[do.Command]:
     if not any(answerable_results(state)):
         return [do.Finish()]
     name = _name(state)
-    whole = state.assignments.get(name)
-    if whole is None and _section(state, 0, 0) not in state.assignments:
+    whole = state.steps.get(name)
+    if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
             return [do.Assign(id=name, role=RoleName.COMPOSE, answers=True)]
         return _sections(state)
@@ -41,13 +41,13 @@ def compose(state: RunState) -> list[do.Command]:
         return []
     if whole is not None and (whole.ok or not is_too_large(whole.failure)):
         return [do.Finish(failure=whole.failure)]
-    return _tree(state) if _section(state, 0, 0) in state.assignments else _sections(state)
+    return _tree(state) if _section(state, 0, 0) in state.steps else _sections(state)
 
 
 def composed(state: RunState) -> str:
     """Return the composed answer; "" if none was composed."""
     name = _name(state)
-    whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
+    whole, opening = state.steps.get(name), state.steps.get(f"{name}-whole")
     if whole is not None and whole.ok:
         return own_text(whole) or ""
     said = own_text(opening) if opening is not None else None
@@ -56,7 +56,7 @@ def composed(state: RunState) -> str:
 
 def composition_gaps(state: RunState) -> list[Gap]:
     """The gap of an answer that no model wrote, so that the results are listed instead."""
-    whole = state.assignments.get(f"{_name(state)}-whole") or state.assignments.get(_name(state))
+    whole = state.steps.get(f"{_name(state)}-whole") or state.steps.get(_name(state))
     if whole is None or whole.failure is None or composed(state) or not any(answerable_results(state)):
         return []
     reason = f"it could not be written, so the results are listed: {whole.failure.message}"
@@ -91,7 +91,7 @@ def _sections(state: RunState) -> list[do.Command]:
                 "covers": keys,
                 "part": number + 1,
                 "of": len(groups),
-                "numbers": [numbers[source] for source in own_sources(state.assignments[key] for key in keys)],
+                "numbers": [numbers[source] for source in own_sources(state.steps[key] for key in keys)],
             },
         )
         for number, keys in enumerate(groups)
@@ -105,7 +105,7 @@ def _tree(state: RunState) -> list[do.Command]:
     if not all(node.closed for node in level):
         return []
     whole = f"{_name(state)}-whole"
-    opening = state.assignments.get(whole)
+    opening = state.steps.get(whole)
     if opening is None:
         both = with_role(state, RoleName.COMPOSE, instructions("section"))
         texts = [(node.key, tokens(composed_text(state, node))) for node in level]
@@ -137,8 +137,8 @@ def _section(state: RunState, level: int, number: int) -> str:
     return f"{_name(state)}-{level}-{number}"
 
 
-def _level(state: RunState, level: int) -> Iterator[AssignmentState]:
+def _level(state: RunState, level: int) -> Iterator[StepState]:
     number = 0
-    while (node := state.assignments.get(_section(state, level, number))) is not None:
+    while (node := state.steps.get(_section(state, level, number))) is not None:
         yield node
         number += 1

@@ -17,13 +17,13 @@ from leadhand.core.commands import Outcome, ProposedCall
 from leadhand.core.ids import page_id
 from leadhand.core.plan_approval import plan_number
 from leadhand.core.run import Role
-from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
 from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
-from leadhand.flows.run_view import AssignmentView, RunView
+from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas
 from .repair import repair_order, retry_order
@@ -52,7 +52,7 @@ class WorkOrderFlow(Flow):
             return reviewing.review(state, order)
         if state.retries_wanted:
             return _as_asked(state, order)
-        may_order = state.steps < state.definition.limits.max_steps and not results.ran_out(state, order)
+        may_order = state.orders_of_lead < state.definition.limits.max_steps and not results.ran_out(state, order)
         following = _issued(state, repair_order(state, order)) if may_order else None
         if following is None:
             following = missing_parts.commands(state, order)
@@ -62,33 +62,31 @@ class WorkOrderFlow(Flow):
             following = [do.Finish()] if _released(order) else composing.compose(state)
         return [*_note_gaps(state, order.review), *following]
 
-    def problems(self, run: RunView[Flow.Options], assignment: AssignmentView, result: Result) -> list[str]:
-        given = run.state.assignments[assignment.id].assignment
+    def problems(self, run: RunView[Flow.Options], step: StepView, result: Result) -> list[str]:
+        given = run.state.steps[step.id].step
         return answer_checks.output_problems(run.state, given, result.value)
 
-    def proposed_calls(
-        self, run: RunView[Flow.Options], assignment: AssignmentState, value: Json
-    ) -> Sequence[ProposedCall]:
-        return list(answer_checks.proposed_calls(run.state, assignment.assignment, value))
+    def proposed_calls(self, run: RunView[Flow.Options], step: StepState, value: Json) -> Sequence[ProposedCall]:
+        return list(answer_checks.proposed_calls(run.state, step.step, value))
 
-    def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
-        state, given = run.state, assignment.assignment
+    def brief(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
+        state, given = run.state, step.step
         match given.role:
             case RoleName.PLAN:
                 return briefs.plan(state, given)
-            case RoleName.REVIEW if given.assignment_id == missing_parts.MISSING:
+            case RoleName.REVIEW if given.step_id == missing_parts.MISSING:
                 return missing_parts.brief(state)
             case RoleName.REVIEW:
                 return briefs.review(state, given)
             case RoleName.COMPOSE:
-                return _compose_brief(state, assignment)
+                return _compose_brief(state, step)
             case _ if given.subtask is None:
                 return briefs.child(state, given)
             case _:
                 return briefs.work(state, given)
 
-    def schema(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any] | None:
-        given = assignment.assignment
+    def schema(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any] | None:
+        given = step.step
         if given.role not in (RoleName.PLAN, RoleName.REVIEW):
             return None
         role, built_in = run.state.role(given.role), next(each for each in roles() if each.name == given.role)
@@ -97,8 +95,8 @@ class WorkOrderFlow(Flow):
         make = schemas.plan_schema if given.role == RoleName.PLAN else schemas.review_schema
         return make(run.state, given)
 
-    def draft(self, run: RunView[Flow.Options], assignment: AssignmentState) -> Callable[[Json], bool] | None:
-        return answer_checks.draft(run.state, assignment.assignment)
+    def draft(self, run: RunView[Flow.Options], step: StepState) -> Callable[[Json], bool] | None:
+        return answer_checks.draft(run.state, step.step)
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:
         state = run.state
@@ -129,7 +127,7 @@ def _issued(state: RunState, order: WorkOrder | None) -> Sequence[do.Command] | 
     """Return what issues an order, or asks a person about it; None for none, and for one that a person denied."""
     if order is None or plan_gate.is_denied(state, order):
         return None
-    gate = plan_gate.repair_held(state, order, state.assignments[page_id(1, plan_number(state))])
+    gate = plan_gate.repair_held(state, order, state.steps[page_id(1, plan_number(state))])
     return [do.IssueOrder(order=order)] if gate is None else gate
 
 
@@ -153,12 +151,12 @@ def _released(order: OrderState | None) -> str:
     return ""
 
 
-def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+def _compose_brief(state: RunState, step: StepState) -> dict[str, Any]:
     """Return all results and gaps; for a part of the tree, its own results or the texts below it."""
-    given = assignment.assignment.input
+    given = step.step.input
     if "covers" in given:
-        return briefs.section(state, assignment.assignment)
+        return briefs.section(state, step.step)
     if "over" not in given:
         return briefs.compose(state)
-    texts = [results.composed_text(state, state.assignments[node]) for node in given["over"]]
+    texts = [results.composed_text(state, state.steps[node]) for node in given["over"]]
     return briefs.compose_over(state, texts, digest=bool(given.get("part")))

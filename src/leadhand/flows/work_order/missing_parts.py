@@ -18,7 +18,7 @@ from .results import answerable_results, not_ordered
 from .roles import RoleName, instructions
 
 MISSING = "review-missing"
-"""The id of the assignment that confirms what is missing."""
+"""The id of the step that confirms what is missing."""
 
 
 def commands(state: RunState, order: OrderState) -> list[do.Command] | None:
@@ -26,7 +26,7 @@ def commands(state: RunState, order: OrderState) -> list[do.Command] | None:
     nothing can do; None once that is done, or if nothing is missing."""
     if state.definition.check != "judge":
         return None
-    confirmed = state.assignments.get(MISSING)
+    confirmed = state.steps.get(MISSING)
     if confirmed is None:
         if not _named(state):
             return None
@@ -57,16 +57,16 @@ def gaps(state: RunState) -> list[Gap]:
 
 def _confirmed(state: RunState) -> Review | None:
     """Return what the lead said about the missing parts of the answer to the latest order, None if it said nothing."""
-    confirmed, order = state.assignments.get(MISSING), state.order
+    confirmed, order = state.steps.get(MISSING), state.order
     if confirmed is None or not confirmed.ok or order is None:
         return None
-    if confirmed.assignment.input["work_order_id"] != order.order.work_order_id:
+    if confirmed.step.input["work_order_id"] != order.order.work_order_id:
         return None  # an order followed
     return Review.model_validate(confirmed.value)
 
 
 def brief(state: RunState) -> dict[str, Any]:
-    """Return the brief of the assignment that confirms what is missing."""
+    """Return the brief of the step that confirms what is missing."""
     order = state.order
     written = order.review.answer if order is not None and order.review is not None else None
     tools = [] if briefs.is_last_order(state) else briefs.shown_tools(state.definition.tools)

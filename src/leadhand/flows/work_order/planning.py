@@ -10,7 +10,7 @@ from leadhand.core.ids import order_id, page_id, subtask_key
 from leadhand.core.plan_approval import denied_plans, plan_number, plan_refused, shown_order
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
-from leadhand.core.state import AssignmentState, RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
 from leadhand.core.work_order import Plan, ProposedSubtask, Unsupported, issue
 from leadhand.flows.plan_gate import DENIED, held
@@ -37,8 +37,8 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     refused, number = plan_refused(state), plan_number(state)
     if refused is not None:
         return [do.Finish(failure=refused)]
-    pages: list[AssignmentState] = []
-    while (page := state.assignments.get(page_id(len(pages) + 1, number))) is not None:
+    pages: list[StepState] = []
+    while (page := state.steps.get(page_id(len(pages) + 1, number))) is not None:
         pages.append(page)
     if pages and not pages[-1].closed:
         return _begin(state, pages[-1])
@@ -58,18 +58,18 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     return _whole(plans, f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else "")
 
 
-def _subtasks(page: AssignmentState) -> list[Json]:
+def _subtasks(page: StepState) -> list[Json]:
     return list_of(object_of(page.value).get("subtasks"))
 
 
-def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
+def _begin(state: RunState, page: StepState) -> list[do.Command]:
     """Begin the subtasks of a page that is being written, if they may begin before the plan is complete."""
-    first, batch = page.assignment.input.get("first", 0), state.definition.limits.batch_size
+    first, batch = page.step.input.get("first", 0), state.definition.limits.batch_size
     commands: list[do.Command] = []
     waits: dict[str, bool] = {}  # by tool: of most elements, no more than this has to be read
     for index, value in page.attempt.written if page.attempt is not None else ():
         position = first + index
-        if subtask_key(order_id(1), position) in state.assignments or len(commands) == batch:
+        if subtask_key(order_id(1), position) in state.steps or len(commands) == batch:
             continue
         name = text_of(object_of(value).get("tool"))
         if name not in waits:
@@ -99,7 +99,7 @@ def asking(state: RunState) -> list[do.Command] | None:
 
 
 def _first_page(state: RunState) -> Plan | None:
-    first = state.assignments.get(page_id(1, plan_number(state)))
+    first = state.steps.get(page_id(1, plan_number(state)))
     return Plan.model_validate(first.value) if first is not None and first.ok else None
 
 
@@ -120,7 +120,7 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
             moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}
             subtasks = tuple(moved_needs(subtask, moved) for subtask in order.subtasks)
             order = order.evolve(work_order_id=new_id, subtasks=subtasks)
-        planner = state.assignments[page_id(1, plan_number(state))]
+        planner = state.steps[page_id(1, plan_number(state))]
         cannot = [part.model_dump(mode="json") for part in whole.cannot]
         gate = held(state, shown_order(order, cannot=cannot), planner)
         if gate is not None:

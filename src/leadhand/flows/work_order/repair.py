@@ -8,8 +8,8 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.evolve.attempts import blocked_by
 from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import split_key, subtask_key
-from leadhand.core.lifecycle import AssignmentStatus
-from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.lifecycle import StepStatus
+from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
 from leadhand.core.work_result import Review, VerdictKind
@@ -31,9 +31,9 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     if review is None:
         return None
     new_id, workers = next_order_id(state), state.definition.workers
-    again: list[tuple[AssignmentState, Subtask]] = []
+    again: list[tuple[StepState, Subtask]] = []
     for verdict in review.verdicts:
-        before = state.assignments[verdict.subtask]
+        before = state.steps[verdict.subtask]
         if verdict.verdict is VerdictKind.REPLAN and verdict.replacement is not None:
             proposed = issue((verdict.replacement,), new_id, order.order.goal, workers=workers).subtasks[0]
             again.append((before, proposed))
@@ -61,9 +61,9 @@ def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
     """The order that retries the subtasks that people requested, and those they had blocked; None if impossible."""
     new_id = next_order_id(state)
     retries = state.retries_wanted
-    again: list[tuple[AssignmentState, Subtask]] = []
+    again: list[tuple[StepState, Subtask]] = []
     for key in sorted({*retries, *blocked_by(state, set(retries))}, key=split_key):
-        before, retry = state.assignments[key], retries.get(key)
+        before, retry = state.steps[key], retries.get(key)
         subtask = before.subtask
         if retry is not None and retry.data is not None:
             subtask = Subtask(name=subtask.name)  # nothing to do: it has its result
@@ -87,7 +87,7 @@ def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:
     return tuple(needed for needed in subtask.needs if needed in referred or needed not in before)
 
 
-def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new_id: str) -> list[Subtask]:
+def _repaired(state: RunState, again: list[tuple[StepState, Subtask]], new_id: str) -> list[Subtask]:
     """Return the subtasks of the new order, with needs that refer to the new keys.
 
     Subtasks are omitted that need a failed subtask which is not repeated, or that replacements have put into a cycle.
@@ -104,7 +104,7 @@ def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new
         again = [pair for pair in again if moved[pair[0].key] not in tied]
 
 
-def _worth_it(state: RunState, before: AssignmentState, subtask: Subtask) -> bool:
+def _worth_it(state: RunState, before: StepState, subtask: Subtask) -> bool:
     """Whether a repetition can end differently: it makes another call, or the failure was temporary."""
     tool = state.tools.get(subtask.tool or "")
     may_act = tool is None or tool.effect is Effect.ONCE
@@ -122,19 +122,14 @@ def _does(subtask: Subtask) -> tuple[str | None, str | None, dict[str, Any]]:
     return subtask.tool, subtask.worker, subtask.args
 
 
-def _without_dead_ends(
-    state: RunState, again: list[tuple[AssignmentState, Subtask]]
-) -> list[tuple[AssignmentState, Subtask]]:
+def _without_dead_ends(state: RunState, again: list[tuple[StepState, Subtask]]) -> list[tuple[StepState, Subtask]]:
     """Omit subtasks that need a failed subtask which is not repeated; iterate, since that can block others."""
     while True:
         moved = {before.key for before, _ in again}
         kept = [
             (before, subtask)
             for before, subtask in again
-            if all(
-                needed in moved or state.assignments[needed].status is AssignmentStatus.COMPLETED
-                for needed in subtask.needs
-            )
+            if all(needed in moved or state.steps[needed].status is StepStatus.COMPLETED for needed in subtask.needs)
         ]
         if len(kept) == len(again):
             return kept
@@ -166,5 +161,5 @@ def is_new(state: RunState, subtask: Subtask) -> bool:
     )
 
 
-def _over(earlier: AssignmentState) -> bool:
+def _over(earlier: StepState) -> bool:
     return earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON)

@@ -13,8 +13,8 @@ from leadhand.core.ids import page_id
 from leadhand.core.outcome import gap, own_sources, sources_of, used_up
 from leadhand.core.plan_approval import plan_number
 from leadhand.core.run import CitedSource, Gap
-from leadhand.core.state import AssignmentState, OrderState, RunState
-from leadhand.core.work_order import Assignment
+from leadhand.core.state import OrderState, RunState, StepState
+from leadhand.core.work_order import Step
 
 from .roles import RoleName
 
@@ -23,16 +23,16 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 """What a person can do about a part that no tool can do."""
 
 
-def subtasks(state: RunState) -> Iterator[AssignmentState]:
+def subtasks(state: RunState) -> Iterator[StepState]:
     """Return the subtasks of all orders, in the order they were planned; without an order, those that have begun."""
     if not state.orders:
         yield from begun(state)
     for order in state.orders.values():
         for key in order.order.subtask_keys():
-            yield state.assignments[key]
+            yield state.steps[key]
 
 
-def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Iterator[AssignmentState]:
+def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Iterator[StepState]:
     """Return the subtasks whose results the answer may use, in the order they were planned.
 
     These are the accepted ones, and those that could not be evaluated, which are also gaps.
@@ -44,7 +44,7 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
             yield subtask
 
 
-def is_exact(subtask: AssignmentState) -> bool:
+def is_exact(subtask: StepState) -> bool:
     """Whether exactly the ordered call was made, and succeeded.
 
     Irreversible calls, and what was expected in words, need a verdict.
@@ -55,7 +55,7 @@ def is_exact(subtask: AssignmentState) -> bool:
     return len(made) == 1 and made[0].args is None and made[0].tool == given.tool
 
 
-def is_free(subtask: AssignmentState) -> bool:
+def is_free(subtask: StepState) -> bool:
     """Whether a result of a subtask that names no tool can be judged by its text, its calls and what they returned.
 
     Its calls succeeded and did nothing irreversible, and no object was expected.
@@ -69,17 +69,17 @@ def is_free(subtask: AssignmentState) -> bool:
 
 def without_verdict(state: RunState, covers: Iterable[str], judged: Collection[str]) -> list[str]:
     """Return the subtasks that a review covers, and that need a verdict, but are not among those it ``judged``."""
-    return [key for key in covers if key not in judged and not is_exact(state.assignments[key])]
+    return [key for key in covers if key not in judged and not is_exact(state.steps[key])]
 
 
-def not_evaluated(subtask: AssignmentState) -> bool:
+def not_evaluated(subtask: StepState) -> bool:
     """Whether there is a result that no evaluation has judged."""
     return subtask.ok and subtask.verdict is None
 
 
 def ran_out(state: RunState, order: OrderState) -> bool:
     """Whether time or allowance was used up while an order was carried out: what is left is for the answer."""
-    every = state.assignments
+    every = state.steps
     return any(
         failure.type in RAN_OUT for key in order.order.subtask_keys() if (failure := every[key].failure) is not None
     )
@@ -90,30 +90,30 @@ def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[Cite
     return sources_of(answerable_results(state, presumed))
 
 
-def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str], int]:
+def section_numbers(state: RunState, section: Step) -> dict[tuple[str, str], int]:
     """Return the numbers of the sources of a section, as they were when the section was assigned."""
-    own = own_sources(state.assignments[key] for key in section.input["covers"])
+    own = own_sources(state.steps[key] for key in section.input["covers"])
     return dict(zip(own, section.input["numbers"], strict=True))
 
 
-def composed_text(state: RunState, node: AssignmentState) -> str:
+def composed_text(state: RunState, node: StepState) -> str:
     """Return the text of a node of the tree; if its model failed, the results unchanged, one per line."""
     written = own_text(node)
     if written is not None:
         return written
-    covers: list[str] = list(node.assignment.input.get("covers", ()))
+    covers: list[str] = list(node.step.input.get("covers", ()))
     if not covers:
-        return "\n\n".join(composed_text(state, state.assignments[below]) for below in node.assignment.input["over"])
-    numbers = section_numbers(state, node.assignment)
+        return "\n\n".join(composed_text(state, state.steps[below]) for below in node.step.input["over"])
+    numbers = section_numbers(state, node.step)
     lines: list[str] = []
-    for subtask in (state.assignments[key] for key in covers):
+    for subtask in (state.steps[key] for key in covers):
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
             lines.append(f"- {subtask.data.summary}{cited}")
     return "\n".join(lines)
 
 
-def own_text(node: AssignmentState) -> str | None:
+def own_text(node: StepState) -> str | None:
     """Return what a model wrote as a composition; None if it failed."""
     return node.data.summary if node.ok and node.data is not None else None
 
@@ -144,18 +144,18 @@ def own_gaps(state: RunState) -> list[Gap]:
 
 def not_ordered(state: RunState, name: str) -> Gap:
     """Return the gap of a part that is missing, and that no order could include, or that was ordered before."""
-    used_up = state.steps >= state.definition.limits.max_steps
+    used_up = state.orders_of_lead >= state.definition.limits.max_steps
     reason = "no further work order was allowed" if used_up else "what was ordered before gave nothing more"
     return _part(name, f"it is missing, and {reason}", more_steps(state))
 
 
 def planning_failure(state: RunState) -> Failure | None:
     """Return why the request could not be planned; None for any other run."""
-    first = state.assignments.get(page_id(1, plan_number(state)))
+    first = state.steps.get(page_id(1, plan_number(state)))
     return None if first is None or not first.closed or first.ok else why_failed(first)
 
 
-def why_failed(page: AssignmentState) -> Failure:
+def why_failed(page: StepState) -> Failure:
     """Return why a page of the plan failed."""
     return page.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
 
@@ -175,17 +175,17 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
     A failure that names subtasks tells the model what to correct; it is not the reason for every subtask.
     """
     found: dict[str, Failure] = {}
-    for assignment in state.assignments.values():
-        failure = assignment.failure
-        if assignment.assignment.role == RoleName.REVIEW and failure is not None:
-            covers: list[str] = assignment.assignment.input.get("covers", [])
+    for step in state.steps.values():
+        failure = step.failure
+        if step.step.role == RoleName.REVIEW and failure is not None:
+            covers: list[str] = step.step.input.get("covers", [])
             if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in covers):
                 failure = failure.evolve(message=NO_VERDICT)
             found |= dict.fromkeys(covers, failure)
     return found
 
 
-def _unreviewed(state: RunState, subtask: AssignmentState, review: Failure | None) -> Gap:
+def _unreviewed(state: RunState, subtask: StepState, review: Failure | None) -> Gap:
     """Return the gap of a finished subtask that was not evaluated."""
     if state.cancel_by is not None:
         reason = f"the run was cancelled by {state.cancel_by} before the result was evaluated"

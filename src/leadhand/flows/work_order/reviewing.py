@@ -8,7 +8,7 @@ from itertools import count
 
 from leadhand.core import commands as do
 from leadhand.core.ids import event_number
-from leadhand.core.state import AssignmentState, OrderState, RunState
+from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json, is_object, list_of, object_of, text_of
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import (
@@ -42,7 +42,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
         return []  # many workers still run: reviews would only compete with them
     reviews_ = [review_ for review_ in _assigned(state, name) if not _is_outdated(state, review_)]
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
-    wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]
+    wanted: list[do.Command] = [half for half in halves if half.id not in state.steps]
     wanted = wanted or list(_shards(state, order, reviews_))
     if wanted or order.open or not all(review_.closed for review_ in reviews_):
         return wanted
@@ -50,19 +50,19 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     return [do.Judge(work_order_id=name, review=_merged(state, judged))]
 
 
-def _is_outdated(state: RunState, review_: AssignmentState) -> bool:
+def _is_outdated(state: RunState, review_: StepState) -> bool:
     """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
-    changes = (state.assignments[key].event_ids for key in _covers(review_))
+    changes = (state.steps[key].event_ids for key in _covers(review_))
     return any(event_number(each[-1]) > review_.scheduled for each in changes if each)
 
 
-def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState]) -> list[do.Assign]:
+def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.Assign]:
     """Return the reviews of what is done and not under review; those that are full, while others still run."""
     space = context_budget(state, RoleName.REVIEW)
     asked = Counter(key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_))
     left_out = {key for review_ in reviews_ if review_.ok for key in _left_out(state, review_)}
     reviewed = {key for key, times in asked.items() if times > 1 or key not in left_out}
-    found = [state.assignments[key] for key in order.order.subtask_keys() if key not in reviewed]
+    found = [state.steps[key] for key in order.order.subtask_keys() if key not in reviewed]
     if ran_out(state, order):  # nothing is repaired any more: only what was done needs a verdict
         found = [each for each in found if each.ok]
     subtasks = {each.key: each for each in found if each.closed}
@@ -77,10 +77,10 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
     groups = grouped(shares, most, LINES)
     around = request + sum(tokens(subtask.name) for subtask in order.order.subtasks)
     alone = len(groups) == 1 and not reviews_
-    whole = not order.open and not any(review_.assignment.input.get("whole") for review_ in reviews_)
+    whole = not order.open and not any(review_.step.input.get("whole") for review_ in reviews_)
     apart = whole and not alone and around + sum(sizes[key] for key in groups[0]) > space
     composing = whole and alone and _is_short(state, order)
-    first = next(n for n in count() if f"review-{order.order.work_order_id}-{n}" not in state.assignments)
+    first = next(n for n in count() if f"review-{order.order.work_order_id}-{n}" not in state.steps)
     shards = [
         _shard(state, order, str(number), tuple(keys), compose=composing, whole=whole and number == first and not apart)
         for number, keys in enumerate(groups[:-1] if order.open else groups, start=first)
@@ -88,7 +88,7 @@ def _shards(state: RunState, order: OrderState, reviews_: list[AssignmentState])
     return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
 
 
-def _most_like(state: RunState, subtask: AssignmentState, shown: Json) -> int:
+def _most_like(state: RunState, subtask: StepState, shown: Json) -> int:
     """Return how many subtasks that are shown like this one a review judges at most: those in full are objects."""
     if is_object(shown):
         return SHARD
@@ -97,7 +97,7 @@ def _most_like(state: RunState, subtask: AssignmentState, shown: Json) -> int:
 
 def _is_short(state: RunState, order: OrderState) -> bool:
     """Whether all succeeded, and their results fit into one answer beside the verdicts and those of earlier orders."""
-    done = [state.assignments[key] for key in order.order.subtask_keys()]
+    done = [state.steps[key] for key in order.order.subtask_keys()]
     length = sum(tokens(each.data.summary) for each in answerable_results(state) if each.data is not None)
     verdicts = TOKENS_PER_SUBTASK * sum(not is_exact(each) for each in done)
     return all(each.ok for each in done) and (
@@ -125,47 +125,47 @@ def _shard(
     )
 
 
-def _assigned(state: RunState, order: str) -> Iterator[AssignmentState]:
+def _assigned(state: RunState, order: str) -> Iterator[StepState]:
     """Return the assigned reviews of an order; halves follow their shard."""
     number = 0
-    while (review_ := state.assignments.get(f"review-{order}-{number}")) is not None:
+    while (review_ := state.steps.get(f"review-{order}-{number}")) is not None:
         yield from _with_halves(state, review_)
         number += 1
-    whole = state.assignments.get(f"review-{order}-whole")
+    whole = state.steps.get(f"review-{order}-whole")
     if whole is not None:
         yield whole
 
 
-def _with_halves(state: RunState, review_: AssignmentState) -> Iterator[AssignmentState]:
+def _with_halves(state: RunState, review_: StepState) -> Iterator[StepState]:
     yield review_
     for half in _halves(review_):
-        found = state.assignments.get(half.id)
+        found = state.steps.get(half.id)
         if found is not None:
             yield from _with_halves(state, found)
 
 
-def _too_large(review_: AssignmentState) -> bool:
+def _too_large(review_: StepState) -> bool:
     return review_.closed and not review_.ok and is_too_large(review_.failure) and len(_covers(review_)) > 1
 
 
-def _covers(review: AssignmentState) -> list[str]:
-    return list(review.assignment.input.get("covers", ()))
+def _covers(review: StepState) -> list[str]:
+    return list(review.step.input.get("covers", ()))
 
 
-def _left_out(state: RunState, review_: AssignmentState) -> list[str]:
+def _left_out(state: RunState, review_: StepState) -> list[str]:
     """Return the subtasks on which a finished review should have given a verdict, and did not."""
     verdicts = list_of(object_of(review_.value).get("verdicts"))
     return without_verdict(state, _covers(review_), {text_of(object_of(each).get("subtask")) for each in verdicts})
 
 
-def _halves(shard: AssignmentState) -> list[do.Assign]:
-    covers, given = _covers(shard), shard.assignment.input
+def _halves(shard: StepState) -> list[do.Assign]:
+    covers, given = _covers(shard), shard.step.input
     middle = len(covers) // 2
     return [
         do.Assign(
             id=f"{shard.key}{letter}",
             role=RoleName.REVIEW,
-            judges=shard.assignment.judges,
+            judges=shard.step.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )
         for letter, half in (("a", covers[:middle]), ("b", covers[middle:]))
@@ -173,10 +173,10 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
     ]
 
 
-def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
+def _merged(state: RunState, reviews_: list[StepState]) -> Review:
     """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
-    whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
+    whole = next((review for review_, review in reviews if review_.step.input.get("whole")), None)
     verdicts = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
     covered = dict.fromkeys(key for review_, _ in reviews for key in _covers(review_))
     left_out = without_verdict(state, covered, verdicts)
@@ -191,6 +191,6 @@ def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
     )
 
 
-def _answer(review_: AssignmentState, review: Review) -> str | None:
+def _answer(review_: StepState, review: Review) -> str | None:
     """Return the answer that was written with a review; it is used if nothing is missing."""
-    return review.answer if review_.assignment.input.get("compose") and review.complete else None
+    return review.answer if review_.step.input.get("compose") and review.complete else None

@@ -13,7 +13,7 @@ from leadhand.core.run import Role
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import is_list, is_object, lean_schema, object_of, text_of
-from leadhand.core.work_order import Assignment
+from leadhand.core.work_order import Step
 from leadhand.flows.context_budget import page_size
 
 from .briefs import is_last_order, review_tools
@@ -28,9 +28,9 @@ _TASK: Schema = {"type": "object", "properties": {"task": {"type": "string"}}, "
 _EXPECTED: Schema = {"anyOf": [_SENTENCE, {"type": "object"}]}
 
 
-def plan_schema(state: RunState, assignment: Assignment) -> Schema:
+def plan_schema(state: RunState, step: Step) -> Schema:
     """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
-    first, most = assignment.input.get("first", 0), page_size(state)
+    first, most = step.input.get("first", 0), page_size(state)
     index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
     defs, subtask = _subtask(state.definition.tools, index, state.definition.workers)
     defs["cannot"] = _unsupported()
@@ -45,14 +45,14 @@ def plan_schema(state: RunState, assignment: Assignment) -> Schema:
     return {"type": "object", "anyOf": [whole, *others], "$defs": defs}
 
 
-def review_schema(state: RunState, assignment: Assignment) -> Schema:
+def review_schema(state: RunState, step: Step) -> Schema:
     """Return the schema of a review: verdicts on its subtasks; of the whole order, also what is missing."""
-    covers: list[str] = list(assignment.input.get("covers", ()))
-    whole, again = bool(assignment.input.get("whole", True)), not is_last_order(state)
+    covers: list[str] = list(step.input.get("covers", ()))
+    whole, again = bool(step.input.get("whole", True)), not is_last_order(state)
     key: Schema = {"$ref": "#/$defs/key"}
     workers = state.definition.workers
-    defs, subtask = _subtask(review_tools(state, assignment), key, workers) if again else ({}, {})
-    open_, done = [[key for key in covers if state.assignments[key].ok is ok] for ok in (False, True)]
+    defs, subtask = _subtask(review_tools(state, step), key, workers) if again else ({}, {})
+    open_, done = [[key for key in covers if state.steps[key].ok is ok] for ok in (False, True)]
     kinds = ["drop", "retry"] if again else ["drop"]
     branches = [
         _verdict(key if keys == covers else {"enum": keys}, verdicts)
@@ -69,7 +69,7 @@ def review_schema(state: RunState, assignment: Assignment) -> Schema:
         if again:
             review["missing"] = {"type": "array", "items": subtask}
         review["cannot"] = _unsupported()
-    if assignment.input.get("compose"):
+    if step.input.get("compose"):
         review["answer"] = {"type": "string"}
     known: Schema = {"enum": covers} if covers else {"type": "string"}
     return {**_object(review, "verdicts", *(["complete"] if whole else [])), "$defs": {**defs, "key": known}}

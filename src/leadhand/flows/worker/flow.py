@@ -13,7 +13,7 @@ from leadhand.flows.flow import Flow
 from leadhand.flows.run_view import RunView
 
 WORK = "work"
-"""The id of the assignment that answers."""
+"""The id of the step that answers."""
 MOST_SHOWN = 5
 
 
@@ -33,14 +33,14 @@ class WorkerFlow(Flow):
         return []  # the run records the workers of the project
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
-        if not run.assignments:
+        if not run.steps:
             name = run.options.worker
             return [Assign(id=WORK, role=name, title=name, input={"request": run.request}, answers=True)]
-        return [] if run.open else [Finish(failure=run.state.assignments[WORK].failure)]
+        return [] if run.open else [Finish(failure=run.state.steps[WORK].failure)]
 
     def outcome(self, run: RunView[Options]) -> Outcome:
-        work = run.assignments.get(WORK)
+        work = run.steps.get(WORK)
         if work is None or not work.ok:
             return Outcome(answer="")
-        value = run.state.assignments[WORK].value
+        value = run.state.steps[WORK].value
         return Outcome(answer=work.text if value is None else compact_json(value), uses=[WORK], value=value)

@@ -167,8 +167,8 @@ async def _load(service: Service, run_id: str, *subtasks: str) -> RunState:
     """Return the state of a run that has these subtasks. Raises Problem (422)."""
     state = await service.runtime.load(run_id)
     for key in subtasks:
-        if key not in state.assignments:
-            raise invalid(f"the run has no subtask {key!r}", f"See its assignments: GET /api/runs/{run_id}")
+        if key not in state.steps:
+            raise invalid(f"the run has no subtask {key!r}", f"See its steps: GET /api/runs/{run_id}")
     return state
 
 
@@ -182,12 +182,12 @@ def _check_policy(service: Service, state: RunState, principal: Principal) -> No
 def _check_taken_back(state: RunState, asked: RetryBody) -> None:
     """Raise Problem (409, unconfirmed) if a subtask made, or may have made, an irreversible call."""
     named = asked.subtasks or retriable(state, confirmed=True)
-    acted = [key for key in named if key in state.assignments and state.assignments[key].acted]
+    acted = [key for key in named if key in state.steps and state.steps[key].acted]
     if acted and (asked.subtasks or not retriable(state)):
         raise unconfirmed(
             f"{acted[0]} {ACTED}",
             'Send "confirmed": true to do it anyway.',
-            done=[{"subtask": key, "tool": state.assignments[key].subtask.tool} for key in acted],
+            done=[{"subtask": key, "tool": state.steps[key].subtask.tool} for key in acted],
         )
 
 

@@ -214,7 +214,7 @@ def _refers(event: AnyEvent, digest: str) -> bool:
                     "schema": {"type": "string"},
                     "example": 'retry: 2000\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
                     'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"attempt_settled",'
-                    '"words":{"title":"Completed"},"patch":{"assignments":{"wo-001.0":{"status":"completed"}}}}\n\n'
+                    '"words":{"title":"Completed"},"patch":{"steps":{"wo-001.0":{"status":"completed"}}}}\n\n'
                     'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',
                 }
             },

@@ -38,15 +38,17 @@ class NewKey(Body):
     budget_per_day: Dollars = Field(None, description="Spending limit of all its runs on one day (UTC).")
     budget_total: Dollars = Field(None, description="Spending limit of all its runs together.")
     max_runs: int | None = Field(None, ge=1, description="Maximum number of its runs at once.")
-    max_workers: int | None = Field(None, ge=1, description="Maximum assignments of one run that run at once.")
-    max_assignments: int | None = Field(
-        None, ge=1, le=10_000, description="Maximum assignments of all its runs that run at once, on all hosts."
+    max_workers: int | None = Field(None, ge=1, description="Maximum steps of one run that run at once.")
+    max_running_steps: int | None = Field(
+        None, ge=1, le=10_000, description="Maximum steps of all its runs that run at once, on all hosts."
     )
 
     def ceilings(self, principal: Principal) -> KeyCeilings:
         """Return the limits of the key, at most those of the principal. Raises Problem (403)."""
         own = principal.ceilings
-        if any(each is not None for each in (own.daily_nanousd, own.total_nanousd, own.max_runs, own.max_assignments)):
+        if any(
+            each is not None for each in (own.daily_nanousd, own.total_nanousd, own.max_runs, own.max_running_steps)
+        ):
             what = f"the key {principal.name} has a limit for all its runs together, which a new key would not share"
             raise _forbidden(what, "Create the key with another one, or on the server: leadhand keys create NAME")
         wanted = KeyCeilings(
@@ -55,7 +57,7 @@ class NewKey(Body):
             total_nanousd=money(self.budget_total, "budget_total"),
             max_runs=self.max_runs,
             max_workers=self.max_workers,
-            max_assignments=self.max_assignments,
+            max_running_steps=self.max_running_steps,
         )
         if not any(allows((scope,), Scope.RUN) for scope in self.scopes):
             return wanted

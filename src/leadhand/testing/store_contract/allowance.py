@@ -192,7 +192,7 @@ class AllowanceContract(Contract):
     async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         scopes = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
-        with pytest.raises(AllowanceRefused, match=r"the assignment wo-001\.0/sub/1 has 30 left") as refused:
+        with pytest.raises(AllowanceRefused, match=r"the step wo-001\.0/sub/1 has 30 left") as refused:
             await store.append("run-1", [began("c1", tokens(40), within=scopes)])
         assert refused.value.scope == "wo-001.0/sub/1"
         with pytest.raises(AllowanceRefused, match="tokens, and the run has 100 left") as refused:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure
-from leadhand.core.ids import assignment_of
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
@@ -20,15 +20,15 @@ class RunEnded(NamedTuple):
     status: RunStatus
 
 
-class AssignmentSettled(NamedTuple):
-    """An assignment that counts was settled. ``blocked``: a need failed. ``by``: the person who settled it."""
+class StepSettled(NamedTuple):
+    """A step that counts was settled. ``blocked``: a need failed. ``by``: the person who settled it."""
 
-    assignment: str
+    step: str
     outcome: Literal["completed", "failed", "blocked", "supplied", "skipped"]
     by: str = ""
 
 
-class AttemptStep(NamedTuple):
+class AttemptHappened(NamedTuple):
     """An attempt started (``running``), returned, or ended; ``ok`` and ``failed`` are the controller's verdict."""
 
     attempt: str
@@ -38,7 +38,7 @@ class AttemptStep(NamedTuple):
     open_calls: tuple[OpenCall, ...] = ()
 
 
-class CallStep(NamedTuple):
+class CallHappened(NamedTuple):
     """A call of a model or a tool that started, or that ``returned``, with its details."""
 
     attempt: str
@@ -58,43 +58,45 @@ class CallStep(NamedTuple):
     """The tool was not called: the result is that of an earlier call."""
 
 
-Step = RunEnded | AssignmentSettled | AttemptStep | CallStep
+Happening = RunEnded | StepSettled | AttemptHappened | CallHappened
 
 
-def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
+def happenings(event: ev.AnyEvent) -> tuple[Happening, ...]:
     """Return the steps of an event, in order; most events have one or none."""
     match event.type:
         case "model_call_began":
-            return (CallStep(event.attempt, event.call_id, "model", event.model),)
+            return (CallHappened(event.attempt, event.call_id, "model", event.model),)
         case "model_call_returned":
-            call = CallStep(event.attempt, event.call_id, "model", event.model, returned=True, failure=event.failure)
+            call = CallHappened(
+                event.attempt, event.call_id, "model", event.model, returned=True, failure=event.failure
+            )
             return (call._replace(duration_ms=event.duration_ms, usage=event.usage, finish_reason=event.finish_reason),)
         case "tool_call_began":
-            return (CallStep(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
+            return (CallHappened(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
         case "tool_call_returned":
-            call = CallStep(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
+            call = CallHappened(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
             call = call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample)
             return (call._replace(cached=event.cached is not None),)
         case "attempt_started":
-            return (AttemptStep(event.attempt, "running", host=event.host),)
+            return (AttemptHappened(event.attempt, "running", host=event.host),)
         case "attempt_returned":
-            return (AttemptStep(event.attempt, "returned", event.result.error),)
+            return (AttemptHappened(event.attempt, "returned", event.result.error),)
         case "attempt_lost":
-            return (AttemptStep(event.attempt, "lost", event.failure),)
+            return (AttemptHappened(event.attempt, "lost", event.failure),)
         case "attempt_parked" | "effect_questioned":
-            return (AttemptStep(event.attempt, "parked", open_calls=event.open_calls),)
+            return (AttemptHappened(event.attempt, "parked", open_calls=event.open_calls),)
         case "attempt_settled":
-            judged = AttemptStep(event.attempt, "ok" if event.ok else "failed", event.failure)
+            judged = AttemptHappened(event.attempt, "ok" if event.ok else "failed", event.failure)
             if not (event.final and event.counts):
                 return (judged,)
-            key = assignment_of(event.attempt)
-            return judged, AssignmentSettled(key, "completed" if event.ok else "failed")
+            key = step_of(event.attempt)
+            return judged, StepSettled(key, "completed" if event.ok else "failed")
         case "subtask_blocked":
-            return (AssignmentSettled(event.subtask, "blocked"),)
+            return (StepSettled(event.subtask, "blocked"),)
         case "subtask_reused":
-            return (AssignmentSettled(event.subtask, "completed"),)
+            return (StepSettled(event.subtask, "completed"),)
         case "subtask_resolved":
-            return (AssignmentSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
+            return (StepSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
         case "run_finished":
             return (RunEnded(event.status),)
         case _:
