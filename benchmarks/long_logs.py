@@ -28,7 +28,7 @@ from leadhand.core.events import (
     RunStarted,
     ToolCallBegan,
     ToolCallReturned,
-    WorkOrderIssued,
+    OrderIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -93,7 +93,7 @@ async def write(home: Path) -> None:
     await store.create(RUN, RunStarted(definition=definition))
     subtasks = tuple(Subtask(name=f"piece_{n}", tool="piece", args={"n": n}) for n in range(COUNT))
     order = WorkOrder(work_order_id="wo-001", goal="benchmark", subtasks=subtasks)
-    await store.append(RUN, [WorkOrderIssued(order=order)])
+    await store.append(RUN, [OrderIssued(order=order)])
     for first in range(0, COUNT, 500):
         await store.append(RUN, [event for n in range(first, min(first + 500, COUNT)) for event in happened(n)])
     await store.aclose()

@@ -20,7 +20,7 @@ from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide import due
-from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.decide.requests import OperatorRequest
 from leadhand.core.errors import RunOwned, UsageError
 from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus

@@ -155,7 +155,7 @@ async def test_a_fork_goes_on_from_the_event(home: Path, lead_of: Any) -> None:
     shop = Shop(1)
     async with Leadhand(models=lead_of("shop", [{"n": 1}, {"n": 2}]), tools=[shop.tool], home=home) as lead:
         run = await lead.start("both")
-        (ordered,) = [entry.seq async for entry in run if entry.event.type == "work_order_issued"]
+        (ordered,) = [entry.seq async for entry in run if entry.event.type == "order_issued"]
         shop.works.add(2)
         fork = await lead.fork(run.run_id, ordered)
         answer = await fork.answer()

@@ -279,7 +279,7 @@ REACHED = {
         "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Role Entry Answer"
         " RunListing BeforeModel AfterModel BeforeTool AfterTool BeforeAnswer ToolContext Caller Run Settings"
     ),
-    "own_flow": "RunView StepView Result ToolResult Options ToolContext CodeDesk",
+    "own_flow": "RunView StepView Result CallState Options ToolContext CodeDesk",
     "report": "Task TaskEvent RunState Answer",
 }
 

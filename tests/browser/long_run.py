@@ -15,13 +15,13 @@ from leadhand.core.events import (
     AttemptStarted,
     ModelCallBegan,
     ModelCallReturned,
+    OrderIssued,
     RunFinished,
     RunPaused,
     RunStarted,
     StepIssued,
     ToolCallBegan,
     ToolCallReturned,
-    WorkOrderIssued,
 )
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
@@ -55,7 +55,7 @@ async def write_long_run(home: Path, *, workers: int = WORKERS, ended: bool = Fa
         Subtask(name=f"crossing_{n}", tool="measure", args={"place": f"crossing {n}"}) for n in range(workers)
     )
     order = WorkOrder(work_order_id="wo-001", goal="the noise everywhere", subtasks=subtasks)
-    events: list[AnyEvent] = [WorkOrderIssued(order=order)]
+    events: list[AnyEvent] = [OrderIssued(order=order)]
     events += [event for n in range(workers) for event in events_of(n)]
     if not ended:
         events = events[: EVENTS - 2]  # the last workers are running

@@ -112,7 +112,7 @@ async def test_a_finished_run_forks_at_the_selected_event_or_before_its_end(
 ) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
-    planned, end = [(await served.event(run_id, type_))["seq"] for type_ in ("work_order_issued", "run_finished")]
+    planned, end = [(await served.event(run_id, type_))["seq"] for type_ in ("order_issued", "run_finished")]
     page = await shown(ann, run_id, f"?seq={planned}" * selected)
     await page.get_by_role("button", name="Fork…").click()
     dialog = page.get_by_role("dialog", name="Fork this run")
@@ -129,7 +129,7 @@ async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
 ) -> None:
     run_id = await served.started("pay Ann", approve="auto")
     await served.finished(run_id)
-    planned = (await served.event(run_id, "work_order_issued"))["seq"]
+    planned = (await served.event(run_id, "order_issued"))["seq"]
     page = await shown(ann, run_id, f"?seq={planned}")
     ann.watch.allow(r"\b409\b")
     await page.get_by_role("button", name="Fork…").click()

@@ -301,7 +301,7 @@ ASSIGNED = ev.StepIssued(
         input={"topic": "noise"},
     )
 )
-ORDERED = ev.WorkOrderIssued(
+ORDERED = ev.OrderIssued(
     order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find", args={"town": "Rome"}),))
 )
 

@@ -21,9 +21,9 @@ from leadhand.core.events import (
     Entry,
     ModelCallBegan,
     ModelCallReturned,
+    OrderIssued,
     RunStarted,
     StepIssued,
-    WorkOrderIssued,
 )
 from leadhand.core.limits import Usage
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -165,7 +165,7 @@ def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
         subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
     )
     lanes = LiveView(Console(width=columns, height=40, file=StringIO()))
-    seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
+    seen = [RunStarted(definition=definition), OrderIssued(order=order), *events]
     for seq, event in enumerate(seen, start=1):
         lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
     return lanes

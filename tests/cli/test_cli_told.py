@@ -17,12 +17,12 @@ from leadhand.core.events import (
     AttemptSettled,
     AttemptStarted,
     Entry,
+    OrderIssued,
     RunClaimed,
     RunResumed,
     RunStarted,
     RunWaiting,
     StepIssued,
-    WorkOrderIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -155,7 +155,7 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
     limits = Limits(max_workers=workers)
     definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"), limits=limits)
     order = WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="one"), Subtask(name="two")))
-    given = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
+    given = [RunStarted(definition=definition), OrderIssued(order=order), *events]
     return [Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(given, start=1)]
 
 

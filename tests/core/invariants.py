@@ -13,14 +13,13 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
-from leadhand.core.evolve.attempts import parent_of
-from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Amount
 from leadhand.core.listing import listing_change
 from leadhand.core.question import Question
+from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -66,7 +65,7 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
         settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
         assert completed == shown["completed"], f"after {some[-1].event.type}"
         assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
-        if state.finished is not None or not any(begun(state)):
+        if state.finished is not None or not any(early(state)):
             assert subtasks == shown["total"], f"after {some[-1].event.type}"
         elif not state.reopened:
             assert subtasks == 0, "how many there are is not known until the plan is complete"

@@ -54,7 +54,7 @@ def current(history: History, key: str) -> AttemptState:
 
 def assigned(history: History, key: str, role: str, **more: Any) -> AttemptState:
     """Hand out a step, and start it."""
-    assert history.command(do.Assign(id=key, role=role, **more)), history.refusal
+    assert history.command(do.IssueStep(id=key, role=role, **more)), history.refusal
     return current(history, key)
 
 

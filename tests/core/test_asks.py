@@ -13,7 +13,7 @@ from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import ALL_TOOLS, Role, RunStatus
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 
@@ -31,7 +31,7 @@ def working(*roles: Role) -> History:
     return history
 
 
-def call_of(history: History, call_id: str) -> ToolResult:
+def call_of(history: History, call_id: str) -> CallState:
     """A call as the lineage of its attempt remembers it."""
     (found,) = (call for call in history.state.steps["a"].evidence if call.call_id == call_id)
     return found

@@ -55,20 +55,20 @@ def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (do.Assign(id="b", role="looker", tools=("send",)), ("b", "send", "looker")),
-        (do.Assign(id="b", role="looker", tools=("look", "fly")), ("b", "fly")),
-        (do.Assign(id="b", role="thinker", tools=("look",)), ("b", "look")),
-        (do.Assign(id="b", role="nobody"), ("b", "'nobody'")),
-        (do.Assign(id="b", role="looker", needs=("c",)), ("b", "'c'")),
-        (do.Assign(id="b", role="looker", needs=("b",)), ("b", "'b'")),
-        (do.Assign(id="a", role="looker"), (" a ",)),
-        (do.Assign(id="", role="looker"), ("''",)),
-        (do.Assign(id="a/a1", role="looker"), ("'a/a1'",)),
-        (do.Assign(id="wo-001.0", role="looker"), ("'wo-001.0'",)),
-        (do.Assign(id="b", role="flyer"), ("flyer", "fly")),
+        (do.IssueStep(id="b", role="looker", tools=("send",)), ("b", "send", "looker")),
+        (do.IssueStep(id="b", role="looker", tools=("look", "fly")), ("b", "fly")),
+        (do.IssueStep(id="b", role="thinker", tools=("look",)), ("b", "look")),
+        (do.IssueStep(id="b", role="nobody"), ("b", "'nobody'")),
+        (do.IssueStep(id="b", role="looker", needs=("c",)), ("b", "'c'")),
+        (do.IssueStep(id="b", role="looker", needs=("b",)), ("b", "'b'")),
+        (do.IssueStep(id="a", role="looker"), (" a ",)),
+        (do.IssueStep(id="", role="looker"), ("''",)),
+        (do.IssueStep(id="a/a1", role="looker"), ("'a/a1'",)),
+        (do.IssueStep(id="wo-001.0", role="looker"), ("'wo-001.0'",)),
+        (do.IssueStep(id="b", role="flyer"), ("flyer", "fly")),
     ],
 )
-def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, named: tuple[str, ...]):
+def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
     history = history_of(ANY, LOOKER, THINKER, Role(name="flyer", tools=("fly",)))
     assigned(history, "a", "looker")
     before = len(history.log)
@@ -82,7 +82,7 @@ def test_nothing_is_handed_out_while_a_run_is_paused():
     history = history_of(ANY)
     assert history.command(do.Pause())
 
-    assert not history.command(do.Assign(id="a", role="any"))
+    assert not history.command(do.IssueStep(id="a", role="any"))
     assert "paused" in history.refusal
 
 

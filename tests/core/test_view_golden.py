@@ -21,6 +21,7 @@ from leadhand.core.events import (
     AttemptStarted,
     Entry,
     NoteEmitted,
+    OrderIssued,
     RetryGranted,
     RunFinished,
     RunStarted,
@@ -28,7 +29,6 @@ from leadhand.core.events import (
     SubtaskBlocked,
     TodosSet,
     WorkerDefined,
-    WorkOrderIssued,
 )
 from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.core.view import WORDS, Level, Projection, Tone, words
@@ -114,7 +114,7 @@ def test_words_of_an_order_count_its_subtasks() -> None:
         order = WorkOrder(
             work_order_id="wo-002", goal="both", subtasks=tuple(Subtask(name=str(n)) for n in range(number)), **about
         )
-        return words(Entry(seq=2, at=NOON, epoch=1, event=WorkOrderIssued(order=order, by="ann"))).text
+        return words(Entry(seq=2, at=NOON, epoch=1, event=OrderIssued(order=order, by="ann"))).text
 
     assert issued(1) == "1 subtask: both"
     assert all(each in issued(1_200, repairs="wo-001") for each in ("1,200", "both", "wo-001", "ann"))

@@ -14,13 +14,13 @@ from engine.worlds import World, ask, plan
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.events import (
     AttemptLost,
+    OrderIssued,
     RequestDeclined,
     ResultSupplied,
     RetryRequested,
     RunReopened,
     SkipRequested,
     ToolCallBegan,
-    WorkOrderIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -159,7 +159,7 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
     for _ in range(3):
         state = await wish(world, RetryRequested(by="me"))
     assert shop.asked == [1, 1, 1, 1]
-    assert [event.by for event in await world.events(WorkOrderIssued)] == ["", "me", "me", "me"]
+    assert [event.by for event in await world.events(OrderIssued)] == ["", "me", "me", "me"]
     assert state.finished.number == 4
 
 
@@ -217,7 +217,7 @@ async def test_a_fork_goes_on_from_the_cut_by_itself_and_leaves_the_first_run_al
     world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
     first = await world.run()
     entries = await world.entries()
-    ordered = next(entry.seq for entry in entries if isinstance(entry.event, WorkOrderIssued))
+    ordered = next(entry.seq for entry in entries if isinstance(entry.event, OrderIssued))
     shop.works.add(2)
     await fork(world.store, "run_1", ordered, "fork_1")
     state = await world.drive("fork_1")

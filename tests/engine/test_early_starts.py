@@ -103,7 +103,7 @@ async def issued(world: World) -> list[str]:
     """The orders and the subtasks that began before one, in the order of the log."""
     found: list[str] = []
     for entry in await world.entries():
-        if isinstance(entry.event, ev.WorkOrderIssued):
+        if isinstance(entry.event, ev.OrderIssued):
             found.append(entry.event.order.work_order_id)
         elif isinstance(entry.event, ev.StepIssued) and entry.event.step.subtask is not None:
             found.append(entry.event.step.step_id)

@@ -16,7 +16,7 @@ from leadhand.core.errors import Failure, FailureClass, Fenced
 from leadhand.core.events import AttemptLost, CancelRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.core.state import INDETERMINATE, RunState
+from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import ToolCalls

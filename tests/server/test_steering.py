@@ -156,7 +156,7 @@ async def test_a_fork_is_another_run_that_begins_as_the_first(api: Door, office:
     run_id = await api.started("measure Paris, measure Lyon")
     await api.over(run_id)
     before = await api.events(run_id)
-    at = (await named(api, run_id, "work_order_issued"))["seq"]
+    at = (await named(api, run_id, "order_issued"))["seq"]
 
     response = await api.post(f"/api/runs/{run_id}/fork", {"at": at}, headers=await api.key("ann", Scope.ADMIN))
 
@@ -175,7 +175,7 @@ async def test_what_cannot_be_taken_back_wants_to_be_confirmed(open_door: OpenDo
     api = await open_door(approve="auto")
     run_id = await api.started("pay Ann")
     await api.over(run_id)
-    at = (await named(api, run_id, "work_order_issued"))["seq"]
+    at = (await named(api, run_id, "order_issued"))["seq"]
 
     fork = await api.post(f"/api/runs/{run_id}/fork", {"at": at})
     assert (fork.status_code, fork.json()["code"]) == (409, "unconfirmed")

@@ -135,7 +135,7 @@ ATTEMPT = "wo-001.0/a1"
 SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
-    events.WorkOrderIssued(order=ORDER, by="me", begun=1),
+    events.OrderIssued(order=ORDER, by="me", begun=1),
     events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.StepIssued(
         step=Step(

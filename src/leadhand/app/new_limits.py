@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import held_back, held_back_s, reserves
 from leadhand.core.advice import Reached, limits_reached, next_action
-from leadhand.core.decide.operator_requests import ran_out, retriable, turns_of
+from leadhand.core.decide.requests import ran_out, retriable, turns_of
 from leadhand.core.errors import RAN_OUT, Failure, UsageError
 from leadhand.core.events import LimitsChanged
 from leadhand.core.limits import Amount, usd

@@ -19,14 +19,14 @@ from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
-from leadhand.core.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
+from leadhand.core.decide.requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.events import ResultSupplied
 from leadhand.core.evolve import fold, replay
-from leadhand.core.evolve.orders import blocked_by
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
 from leadhand.core.listing import RunListing
 from leadhand.core.plan_approval import open_plan
+from leadhand.core.relations import blocked_by
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState

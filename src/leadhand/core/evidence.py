@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from .errors import Failure, FailureClass
 from .ordered_calls import unproven_call
-from .state import INDETERMINATE, UNREADABLE, MadeCall, RunState, StepState
-from .tool import Effect, ToolResult
+from .state import RunState, StepState
+from .tool import INDETERMINATE, UNREADABLE, CallState
 from .work_order import Subtask, result_reference
 from .work_result import ResultData, WorkResult
 
@@ -53,53 +52,24 @@ def support_of(state: RunState, step: StepState) -> Failure | None:
     return unproven_call(subtask, args, evidence, approved)
 
 
-def made_calls(step: StepState) -> tuple[MadeCall, ...]:
-    """The calls of a step in short, those that began and whose end was not seen among them."""
-    subtask = step.step.subtask
-    ordered = subtask.args if subtask is not None else None
-    made = [made_call(call, ordered) for call in step.evidence]
-    unseen = [
-        MadeCall(
-            tool=call.tool,
-            args=None if call.args == ordered else call.args,
-            error="its end was not seen",
-            effect=call.effect,
-            sure=False,
-            acted=call.effect is Effect.ONCE,
-        )
-        for call in step.begun
-    ]
-    return (*step.made, *made, *unseen)
+def made_calls(step: StepState) -> tuple[CallState, ...]:
+    """Return the calls of a step without their data, those that began and whose end was not seen among them."""
+    ordered = step.step.subtask.args if step.step.subtask is not None else None
+    return (*step.made, *(call.short(ordered) for call in (*step.evidence, *step.running)))
 
 
-def made_call(call: ToolResult, ordered: Mapping[str, Any] | None = None) -> MadeCall:
-    """Return a finished call in short; ``ordered`` are the arguments that its subtask orders."""
-    failure = call.failure
-    return MadeCall(
-        tool=call.tool,
-        args=None if call.args == ordered else call.args,
-        error=failure.message if failure is not None else "",
-        effect=call.effect,
-        said=failure.message if failure is not None and failure.type == UNREADABLE else call.summary or "",
-        sure=failure is None or failure.type != INDETERMINATE,
-        acted=call.effect is Effect.ONCE and (failure is None or failure.type in (INDETERMINATE, UNREADABLE)),
-    )
-
-
-def approval_note(state: RunState, call: MadeCall, subtask: Subtask | None) -> str:
+def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:
     """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
-    ordered = subtask.args if subtask is not None else None
-    args = ordered if call.args is None else call.args
     asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
-    approval = next((each for each in asked if each.tool == call.tool and each.args == args), None)
-    changed = call.args is not None and ordered is not None
+    approval = next((each for each in asked if each.tool == call.tool and each.args == call.args), None)
+    changed = subtask is not None and call.args != subtask.args
     if approval is None or not (changed or approval.reason):
         return ""
     said = " with these arguments in place of the ordered ones" if changed else ""
     return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
 
 
-def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[ToolResult]) -> ResultData:
+def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:
     """Return a result with its data from the log: ``raw`` is what its calls returned, not what the worker claims.
 
     The data of one call is used as it is; the data of several calls becomes an object by call id. A result without

@@ -95,7 +95,7 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
                 status = RunStatus.WAITING
             case ev.RunFinished():
                 status = event.status
-            case ev.WorkOrderIssued():
+            case ev.OrderIssued():
                 subtasks += len(event.order.subtasks)
             case ev.SubtaskBlocked():
                 failed += 1
@@ -117,7 +117,7 @@ def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) 
                 unpriced = True
             case _:
                 pass
-        if isinstance(event, ev.WorkOrderIssued | ev.ResultsJudged | ev.RunFinished) and event.listed is not None:
+        if isinstance(event, ev.OrderIssued | ev.ResultsJudged | ev.RunFinished) and event.listed is not None:
             subtasks, completed, failed = event.listed.subtasks, event.listed.completed, event.listed.failed
     return ListingChange((subtasks, completed, failed), status, labels, unpriced)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Container, Iterable, Mapping
 
 from .errors import Failure, FailureClass
-from .tool import ToolResult
+from .tool import CallState
 from .value import Json
 from .work_order import Subtask, result_reference
 
@@ -15,7 +15,7 @@ _NESTING = (Mapping, list)
 
 
 def unproven_call(
-    subtask: Subtask, args: Mapping[str, Json], calls: Iterable[ToolResult], approved: Container[str] = ()
+    subtask: Subtask, args: Mapping[str, Json], calls: Iterable[CallState], approved: Container[str] = ()
 ) -> Failure | None:
     """Compare ``calls`` with the one that a subtask orders: its tool with the arguments ``args``.
 
@@ -48,7 +48,7 @@ def same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> boo
     return all(name in made and _same(value, made[name]) for name, value in ordered.items())
 
 
-def written(call: ToolResult) -> str:
+def written(call: CallState) -> str:
     """A call as people read it: ``pay(amount=30)``."""
     return written_call(call.tool, call.args)
 

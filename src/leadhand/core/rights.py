@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .approval import policy_of
-from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance
+from .relations import ancestors, call_of, parent_of
 from .run import ALL_TOOLS, OWN_TOOLS, Role, RunDefinition
 from .state import RunState, StepState
 from .tool import ApprovalPolicy, Effect, ToolSpec
@@ -98,12 +98,6 @@ def is_by_hand(state: RunState, step: Step) -> bool:
         before = each.step.needs if parent is None else (*each.step.needs, parent)
         found += [name for name in before if name not in found]
     return False
-
-
-def call_of(step_id: str) -> str:
-    """Return the id of the call that asked for a child step. Ids of further children of a call have a suffix."""
-    head, dot, number = step_id.rpartition(".")
-    return head if dot and number.isdigit() and "/c" in head.rpartition("/t")[2] else step_id
 
 
 def stages_after(run: RunDefinition, given: Step, role: Role) -> int:

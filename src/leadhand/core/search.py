@@ -79,7 +79,7 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
     match event:
         case ev.RunStarted():
             yield event.definition.request
-        case ev.WorkOrderIssued():
+        case ev.OrderIssued():
             yield event.order.goal
             for subtask in event.order.subtasks:
                 yield subtask.name
@@ -114,7 +114,7 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
 
 SEARCHED = (
     ev.RunStarted,
-    ev.WorkOrderIssued,
+    ev.OrderIssued,
     ev.GapsNoted,
     ev.StepIssued,
     ev.ToolCallBegan,

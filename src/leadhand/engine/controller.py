@@ -15,7 +15,7 @@ from leadhand.core import commands as do
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
-from leadhand.core.errors import Failure, FailureClass, Fenced
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, ended_by
 from leadhand.core.events import (
     AnyEvent,
     AttemptScheduled,
@@ -24,7 +24,6 @@ from leadhand.core.events import (
     StepIssued,
 )
 from leadhand.core.evolve import fold
-from leadhand.core.evolve.attempts import INTERRUPTED, ended_by
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import RunStatus
@@ -180,7 +179,7 @@ class Controller:
         later: list[do.Command] = []
         reason, issued = "", set[str]()
         for command in commands:
-            name = command.id if isinstance(command, do.Assign) else ""
+            name = command.id if isinstance(command, do.IssueStep) else ""
             if isinstance(command, do.Finish) and events:
                 later.append(command)
                 break
@@ -191,7 +190,7 @@ class Controller:
                 issued |= {name} - {""}
             except do.Refused as refusal:
                 reason = str(refusal)
-                if isinstance(command, do.Assign) and (postponed or name not in state.steps):
+                if isinstance(command, do.IssueStep) and (postponed or name not in state.steps):
                     later.append(command)
         return events, later, reason
 

@@ -31,7 +31,7 @@ from leadhand.core.evolve.calls import result_of
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import BegunCall
-from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, object_of
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.code_attempt import asked_messages
@@ -205,7 +205,7 @@ class _RecordedTools(ToolCalls):
 
     async def call(
         self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], **_: Any
-    ) -> ToolResult:
+    ) -> CallState:
         event = self._returned.get(call_id)
         if event is None:
             raise NotRebuilt(CHANGED)

@@ -16,7 +16,7 @@ from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.ordered_calls import written_call
 from leadhand.core.rights import stages_after
-from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Frozen, Json, lean_schema
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
@@ -309,7 +309,7 @@ class Turns:
             return False
         call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "args": args, "effect": tool.effect}
         await self._log.append(ToolCallBlocked(attempt=work.attempt.attempt, failure=failure, **call))
-        turn.done[position] = ToolResult(**call, failure=failure)
+        turn.done[position] = CallState(**call, failure=failure)
         return True
 
     def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:

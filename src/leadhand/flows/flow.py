@@ -14,7 +14,7 @@ from leadhand.core.commands import Command, Outcome, ProposedCall
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Role
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value
 
 from .desk import Code
@@ -36,7 +36,7 @@ class Result(NamedTuple):
 
     text: str
     value: Json = None
-    calls: tuple[ToolResult, ...] = ()
+    calls: tuple[CallState, ...] = ()
     brief: Mapping[str, Any] = MappingProxyType({})
 
 

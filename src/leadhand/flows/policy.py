@@ -10,7 +10,7 @@ from leadhand.core.commands import Command, Finish, FlowError, Outcome, Proposed
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import Gap, RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
 from .desk import Code
@@ -130,7 +130,7 @@ class FlowPolicy:
             return self.flow.schema(self.view(state), step)
 
     def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
     ) -> list[str]:
         if (closing := self._closing_of(step)) is not None:
             return closing.problems(step, value)
@@ -154,7 +154,7 @@ class FlowPolicy:
         step: StepState,
         value: Json,
         text: str,
-        calls: Sequence[ToolResult] = (),
+        calls: Sequence[CallState] = (),
         brief: Mapping[str, Any] = MappingProxyType({}),
     ) -> Json:
         if (closing := self._closing_of(step)) is not None:

@@ -22,7 +22,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
-from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.decide.requests import OperatorRequest
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import CancelRequested, Entry, PauseRequested
 from leadhand.core.listing import RunListing

@@ -33,7 +33,7 @@ from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
-from leadhand.core.decide.operator_requests import OperatorRequest
+from leadhand.core.decide.requests import OperatorRequest
 from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import CancelRequested, PauseRequested
 from leadhand.core.run import ENDED, RunStatus

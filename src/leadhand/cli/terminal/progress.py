@@ -73,7 +73,7 @@ class Progress:
             return None
         for key in change.patch.get("steps", {}):
             self._sort_in(key)
-        if change.type == "work_order_issued":
+        if change.type == "order_issued":
             self.recent.clear()
         if (
             isinstance(entry.event, NoteEmitted)

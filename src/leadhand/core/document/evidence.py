@@ -7,7 +7,7 @@ from pydantic import Field
 
 from leadhand.core.advice import next_action
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.decide.operator_requests import retriable
+from leadhand.core.decide.requests import retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.evidence import made_calls
 from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement

@@ -15,7 +15,6 @@ from leadhand.core.events import (
     SubtaskReused,
 )
 from leadhand.core.evidence import needs_failed, skipped
-from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.hosts import NO_WAIT, HostWait
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import Judgement
@@ -23,6 +22,7 @@ from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
 from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
+from leadhand.core.relations import parent_of
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState, StepState
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core import events as ev
-from leadhand.core.evolve.attempts import parent_of
-from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import parent_of
 from leadhand.core.run import ENDED
 from leadhand.core.state import StepState
 from leadhand.core.work_order import Step

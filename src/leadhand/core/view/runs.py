@@ -8,8 +8,8 @@ from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evolve.attempts import descendants
 from leadhand.core.ids import step_of
+from leadhand.core.relations import descendants
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_result import VerdictKind
 
@@ -53,7 +53,7 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
         case "gaps_noted":
             parts = [{"what": cut(part.what), "reason": cut(part.reason)} for part in state.unsupported]
             draft.set("run", {"unsupported": parts})
-        case "work_order_issued":
+        case "order_issued":
             _order_issued(draft, event)
         case "results_judged":
             _judged(draft, event)
@@ -160,7 +160,7 @@ def _stop_waiting(draft: Draft, event: ev.AnyEvent) -> None:
 # --- orders ----------------------------------------------------------------------------------------------------------
 
 
-def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
+def _order_issued(draft: Draft, event: ev.OrderIssued) -> None:
     order = event.order
     keys = order.subtask_keys()
     part: dict[str, Any] = {"goal": cut(order.goal), "seq": draft.seq, "at": draft.at}

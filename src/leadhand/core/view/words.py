@@ -65,7 +65,7 @@ WORDS: dict[type, Words] = {
     ev.RunLabelled: Words("Name and tags changed", topics=_PEOPLE),
     ev.RunReopened: Words("Run reopened", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunFinished: Words("Run finished", level=_PHASE),
-    ev.WorkOrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
+    ev.OrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
     ev.GapsNoted: Words("Not supported", tone=_PROBLEM, level=_PHASE),
     ev.ResultsJudged: Words("Results reviewed", tone=_PROBLEM, level=_PHASE, topics=_WORK),
     ev.SubtaskBlocked: Words("Blocked", tone=_PROBLEM, level=_PHASE, topics=_WORK),
@@ -184,7 +184,7 @@ def words(entry: ev.Entry) -> Words:
             text = _why(event.failure)
             title, tone = _ENDINGS.get(event.status, (said.title, said.tone))
             said = said._replace(title=title, tone=tone)
-        case "work_order_issued":
+        case "order_issued":
             number, order = len(event.order.subtasks), event.order
             text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {order.goal}"
             if order.repairs:
@@ -356,7 +356,7 @@ def _subject(event: ev.AnyEvent) -> str:
             return _caller(event.call_id)
         case "skip_requested" | "result_supplied":
             return event.subtask
-        case "work_order_issued" | "results_judged" | "step_issued" | "subtask_blocked":
+        case "order_issued" | "results_judged" | "step_issued" | "subtask_blocked":
             return event.subject
         case "subtask_resolved" | "subtask_reused":
             return event.subject

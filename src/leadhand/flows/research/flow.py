@@ -20,7 +20,7 @@ from leadhand.core.errors import UsageError
 from leadhand.core.passages import message_of, passages_in
 from leadhand.core.run import Role
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
@@ -170,7 +170,7 @@ def _returned(result: Result) -> dict[str, Any]:
     return {passage.id: passage for call in result.calls for passage in passages_in(call)}
 
 
-def _written(calls: Sequence[ToolResult]) -> list[tuple[str, str]]:
+def _written(calls: Sequence[CallState]) -> list[tuple[str, str]]:
     """Return the files that a subagent wrote, each with its content."""
     return [
         (_path(text_of(call.args.get("path"))), text_of(call.args.get("content")))

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from leadhand.core.commands import ProposedCall
-from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import page_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import plan_number
+from leadhand.core.relations import next_order_id
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of

@@ -8,10 +8,10 @@ from leadhand.core import outcome
 from leadhand.core.advice import ASK_AGAIN, more_steps, next_action
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import page_id
 from leadhand.core.outcome import gap, own_sources, sources_of, used_up
 from leadhand.core.plan_approval import plan_number
+from leadhand.core.relations import early
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.work_order import Step
@@ -26,7 +26,7 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 def subtasks(state: RunState) -> Iterator[StepState]:
     """Return the subtasks of all orders, in the order they were planned; without an order, those that have begun."""
     if not state.orders:
-        yield from begun(state)
+        yield from early(state)
     for order in state.orders.values():
         for key in order.order.subtask_keys():
             yield state.steps[key]

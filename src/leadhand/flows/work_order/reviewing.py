@@ -56,7 +56,7 @@ def _is_outdated(state: RunState, review_: StepState) -> bool:
     return any(event_number(each[-1]) > review_.scheduled for each in changes if each)
 
 
-def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.Assign]:
+def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.IssueStep]:
     """Return the reviews of what is done and not under review; those that are full, while others still run."""
     space = context_budget(state, RoleName.REVIEW)
     asked = Counter(key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_))
@@ -113,10 +113,10 @@ def _shard(
     *,
     compose: bool = False,
     whole: bool = False,
-) -> do.Assign:
+) -> do.IssueStep:
     work_order = order.order.work_order_id
     composer = state.role(RoleName.COMPOSE) if compose else None
-    return do.Assign(
+    return do.IssueStep(
         id=f"review-{work_order}-{name}",
         role=RoleName.REVIEW,
         judges=work_order,
@@ -158,11 +158,11 @@ def _left_out(state: RunState, review_: StepState) -> list[str]:
     return without_verdict(state, _covers(review_), {text_of(object_of(each).get("subtask")) for each in verdicts})
 
 
-def _halves(shard: StepState) -> list[do.Assign]:
+def _halves(shard: StepState) -> list[do.IssueStep]:
     covers, given = _covers(shard), shard.step.input
     middle = len(covers) // 2
     return [
-        do.Assign(
+        do.IssueStep(
             id=f"{shard.key}{letter}",
             role=RoleName.REVIEW,
             judges=shard.step.judges,

@@ -13,7 +13,7 @@ from leadhand.app import operator, questions
 from leadhand.app.arguments import limits
 from leadhand.app.follow_ups import load_earlier
 from leadhand.core.access import Scope, allows
-from leadhand.core.decide.operator_requests import ACTED, asks_people, retriable
+from leadhand.core.decide.requests import ACTED, asks_people, retriable
 from leadhand.core.document.shapes import RunDocument
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.plan_approval import is_gated

@@ -63,7 +63,7 @@ class RunsContract(Contract):
     async def test_a_listing_follows_its_run(self, store: ContextStore) -> None:
         await store.create("run-1", started("x" * 300, detached=True))
         order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=tuple(Subtask(name=f"s{n}") for n in range(3)))
-        await store.append("run-1", [ev.WorkOrderIssued(order=order)])
+        await store.append("run-1", [ev.OrderIssued(order=order)])
         await store.append(
             "run-1",
             [

@@ -37,7 +37,7 @@ class SearchContract(Contract):
         for number in range(1, 6):
             await store.create(f"run-{number}", started("x" * 300 + " Bicycles"))
         order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=(Subtask(name="pack", args={"to": ["Tromsø"]}),))
-        await _finish(store, "run-1", "Rain in Paris, 12.5 °C", ev.WorkOrderIssued(order=order))
+        await _finish(store, "run-1", "Rain in Paris, 12.5 °C", ev.OrderIssued(order=order))
         await _finish(store, "run-2", "", _called(item="SKU-0042", options={"note": "fragile vase"}))
         lost = ev.AttemptLost(attempt="wo-001.0/a1", failure=DENIED)
         gap = Gap(name="Oslo", class_=FailureClass.INVALID, reason="unknown harbour")

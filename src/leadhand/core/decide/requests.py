@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
-
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
-from leadhand.core.evolve.attempts import blocked_by, descendants
-from leadhand.core.evolve.begun import begun
+from leadhand.core.evidence import skipped
 from leadhand.core.ids import split_key, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
+from leadhand.core.relations import descendants, early
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.work_result import ResultData
 
-OperatorRequest = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
 
+def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
+    """Decide the oldest pending request of a person. Raises Refused when no request is pending.
 
-def decide_request(state: RunState) -> list[ev.AnyEvent]:
-    """Decide the oldest pending request of a person. Raises Refused when no request is pending."""
+    ``declined`` is why retries that were granted are not possible after all.
+    """
+    if declined:
+        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined=declined)]
     if not state.pending_requests:
         raise do.Refused("no request is pending")
     request = state.pending_requests[0]
+    what, by = request.what, request.by or "somebody"
     reason = why_refused(state, request)
     if reason:
-        return [ev.RequestDeclined(request=request.type, reason=reason)]
-    reopened: list[ev.AnyEvent] = [ev.RunReopened(by=_by(request))] if state.finished is not None else []
-    match request:
-        case ev.RetryRequested():
-            keys = request.subtasks or [*retriable(state, confirmed=request.confirmed), *_done_again(state)]
-            granted = ev.RetryGranted(
-                subtasks=tuple(keys), args=request.args, by=_by(request), reopened=_reopened(state, keys)
-            )
-            return [*reopened, granted]
-        case ev.SkipRequested():
-            counted = _counted(state.steps[request.subtask])
-            skipped = ev.SubtaskResolved(
-                subtask=request.subtask, by=_by(request), reason=request.reason, counted=counted
-            )
-            return [*reopened, skipped]
-        case ev.ResultSupplied():
-            step = state.steps[request.subtask]
-            given = step.step.subtask
-            value = request.raw if given is not None and given.output_schema else None
-            data = ResultData(summary=request.summary, raw=request.raw, value=value)
-            judged = bool(step.order) and (state.orders[step.order].review is not None or state.finished is not None)
-            if not judged:
-                supplied = ev.SubtaskResolved(
-                    subtask=request.subtask, data=data, by=_by(request), counted=_counted(step)
-                )
-                return [*reopened, supplied]
-            # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
-            return [*reopened, ev.RetryGranted(subtasks=(request.subtask,), data=data, by=_by(request))]
+        return [ev.RequestDecided(what=what, by=by, declined=reason)]
+    events: list[ev.AnyEvent] = []
+    if state.finished is not None:
+        events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
+    if what == "retry":
+        keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
+        return [*events, ev.RequestDecided(what=what, by=by, steps=keys, args=request.args)]
+    step = state.steps[request.steps[0]]
+    if what == "skip":
+        doubted = step.indeterminate_calls
+        failure = skipped(by, request.reason, doubted[0].tool if doubted else "")
+        return [*events, ev.StepSettled(step=step.key, ok=False, failure=failure, by=by)]
+    given = step.step.subtask
+    value = request.raw if given is not None and given.output_schema else None
+    data = ResultData(summary=request.summary, raw=request.raw, value=value)
+    if step.order and (state.orders[step.order].review is not None or state.finished is not None):
+        # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
+        return [*events, ev.RequestDecided(what=what, by=by, steps=(step.key,), data=data)]
+    return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
 
 
 def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
@@ -116,36 +107,42 @@ def turns_of(step: StepState) -> int:
     return sum(isinstance(call, ModelTurn) for call in step.calls)
 
 
-def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = False) -> str:
+def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> str:
     """Return why a request cannot be granted, in one sentence, or "" if it can.
 
     ``resting``: no process drives the run, so nothing is really running.
     """
-    if isinstance(request, ev.RetryRequested):
-        if not request.subtasks and not retriable(state, confirmed=request.confirmed):
-            acted, out = retriable(state, confirmed=True), ran_out(state)
-            if not out:
-                return f"{acted[0]} {ACTED}" if acted else _nothing_left(state)
-            reasons = [used_up(state, each) for each in out]
-            return reasons[0] if all(reasons) else ""
-        if request.args is not None and len(request.subtasks) != 1:
-            return "new arguments apply to one subtask: name it"
-        if request.args is not None and any(each.key in request.subtasks for each in begun(state)):
-            return "the plan is not complete: give it other arguments once it belongs to an order"
-        said = (_not_again(state, key, confirmed=request.confirmed) for key in request.subtasks)
-        return next((each for each in said if each), "")
-    missing = _missing(state, request.subtask)
+    if request.what == "retry":
+        return _retry_refused(state, request)
+    if len(request.steps) != 1:
+        return "it concerns one step: name it"
+    key = request.steps[0]
+    missing = _missing(state, key)
     if missing:
         return missing
-    subtask = state.steps[request.subtask]
-    if not resting and _under_way(state, request.subtask):
-        return f"{request.subtask} is running: pause the run first, or wait"
-    if isinstance(request, ev.SkipRequested):
-        settled = subtask.by or subtask.ok
-        return f"{request.subtask} is {subtask.status} and cannot be skipped" if settled else ""
-    if not request.may_approve and asks_people(state, request.subtask):
-        return f"{request.subtask} {ASKING}"
-    return f"{request.subtask} is already {subtask.status}" if subtask.ok else ""
+    step = state.steps[key]
+    if not resting and _under_way(state, key):
+        return f"{key} is running: pause the run first, or wait"
+    if request.what == "skip":
+        return f"{key} is {step.status} and cannot be skipped" if step.by or step.ok else ""
+    if not request.may_approve and asks_people(state, key):
+        return f"{key} {ASKING}"
+    return f"{key} is already {step.status}" if step.ok else ""
+
+
+def _retry_refused(state: RunState, request: ev.StepRequested) -> str:
+    if not request.steps and not retriable(state, confirmed=request.confirmed):
+        acted, out = retriable(state, confirmed=True), ran_out(state)
+        if not out:
+            return f"{acted[0]} {ACTED}" if acted else _nothing_left(state)
+        reasons = [used_up(state, each) for each in out]
+        return reasons[0] if all(reasons) else ""
+    if request.args is not None and len(request.steps) != 1:
+        return "new arguments apply to one subtask: name it"
+    if request.args is not None and any(each.key in request.steps for each in early(state)):
+        return "the plan is not complete: give it other arguments once it belongs to an order"
+    said = (_not_again(state, key, confirmed=request.confirmed) for key in request.steps)
+    return next((each for each in said if each), "")
 
 
 def _nothing_left(state: RunState) -> str:
@@ -156,26 +153,10 @@ def _nothing_left(state: RunState) -> str:
 def asks_people(state: RunState, key: str) -> bool:
     """Whether an approval request of a step, or of one below it, is open."""
     below = {key, *descendants(state, key)}
-    return any(
-        approval.status is ApprovalStatus.PENDING and step_of(approval.attempt) in below
-        for approval in state.approvals.values()
-    )
+    return any(step_of(state.approvals[each].attempt) in below for each in state.asking)
 
 
 ASKING = "waits for approval: only someone who may approve can settle it"
-
-
-def _reopened(state: RunState, keys: Iterable[str]) -> int:
-    """Return how many failed steps a retry restarts: those outside of work orders, and those blocked by them."""
-    again = {key for key in keys if not state.steps[key].order}
-    return sum(state.steps[key].counts for key in again.union(blocked_by(state, again)))
-
-
-def _counted(subtask: StepState) -> Literal["open", "completed", "failed"]:
-    """Return how lists count a subtask."""
-    if subtask.ok:
-        return "completed"
-    return "failed" if subtask.status in UNSUCCESSFUL else "open"
 
 
 ACTED = "made, or may have made, an irreversible call: confirm that you want to repeat it"
@@ -213,7 +194,3 @@ def _missing(state: RunState, key: str) -> str:
     if not counting:
         return "the run has no subtasks"
     return f"no subtask {key}; the run has {len(counting)}"
-
-
-def _by(request: OperatorRequest) -> str:
-    return request.by or "somebody"

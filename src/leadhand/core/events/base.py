@@ -1,0 +1,48 @@
+"""The base of all events."""
+
+import operator
+from enum import StrEnum
+from functools import partial
+from typing import ClassVar
+
+from leadhand.core.value import Value
+
+is_none = partial(operator.is_, None)
+
+
+class Kind(StrEnum):
+    DECISION = "decision"
+    OBSERVATION = "observation"
+    REQUEST = "request"
+
+
+class EventBase(Value):
+    """The base of all events: ``kind``, the ``version`` of the stored shape, and the id of the subject.
+
+    Each event adds its own ``type``, a literal: the discriminator of the union.
+    """
+
+    kind: ClassVar[Kind] = Kind.DECISION
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = ""
+    """The path of the field with the id of the event's subject; empty for the run as a whole."""
+
+    @property
+    def subject(self) -> str:
+        """The id of the event's subject: an attempt, a step or an order; "" for the run."""
+        return operator.attrgetter(self.about)(self) if self.about else ""
+
+
+class Observation(EventBase):
+    """Something that a host observed on behalf of an attempt."""
+
+    kind: ClassVar[Kind] = Kind.OBSERVATION
+    about: ClassVar[str] = "attempt"
+    attempt: str
+
+
+class Request(EventBase):
+    """A request of a person about a run; ``by`` names the person."""
+
+    kind: ClassVar[Kind] = Kind.REQUEST
+    by: str = ""
