@@ -13,7 +13,7 @@ from typing import Any
 from leadhand import Leadhand
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import AttemptReturned, AttemptSettled, ModelCallReturned
+from leadhand.core.events import (AttemptReturned, StepSettled, ModelCallReturned)
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
 from leadhand.core.state import StepState
@@ -181,7 +181,7 @@ async def ask(
                         if verifier is not None:
                             key = step_of(returned.attempt)
                             open_[key] = Reply(value=returned.result.value, requests=1, nanousd=None)
-                    case AttemptSettled(final=True) as settled:
+                    case StepSettled(final=True) as settled:
                         key = step_of(settled.attempt)
                         reply = open_.pop(key, Reply())
                         garbage = settled.failure is not None and settled.failure.class_ is FailureClass.INVALID

@@ -153,8 +153,8 @@ class History:
 
     def _questions(self) -> list[do.Command]:
         return [
-            do.AskApproval(
-                approval=Approval(
+            do.Ask(
+                asked=Approval(
                     approval_id=call.call_id,
                     attempt=attempt.attempt,
                     tool=call.tool,
@@ -323,7 +323,7 @@ class History:
         running = self.attempts(AttemptStatus.RUNNING)
         self.write(ev.RunClaimed(owner="host-2"), epoch=self.state.epoch + 1)
         for attempt in running:
-            self.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+            self.command(do.Lose(attempt=attempt.attempt, failure=failure("lost", "process_died")))
 
     def finish(self) -> None:
         """From here on all goes well; and then every run comes to its end."""
@@ -332,7 +332,7 @@ class History:
             if self.state.finished is not None or self.stuck:
                 return
             if self.state.status is RunStatus.PAUSED:
-                self.write(ev.ResumeRequested(by="me"))
+                self.write(ev.RunRequested(what="resume", by="me"))
             for attempt in self.attempts(AttemptStatus.PARKED):
                 self.answers_all(attempt)
             if (asked := open_question(self.state)) is not None:

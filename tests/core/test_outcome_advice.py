@@ -48,7 +48,7 @@ def finish_first(history: History) -> None:
 def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_all_that_was_not_evaluated() -> None:
     history = ordered(2)
     finish_first(history)
-    history.write(ev.CancelRequested(by="ann"))
+    history.write(ev.RunRequested(what="cancel", by="ann"))
     history.decide_all()
 
     finished = history.state.finished

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from leadhand.core.commands import FlowError
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.core.ordered_calls import unproven_call, written_call
 from leadhand.core.text import is_blank

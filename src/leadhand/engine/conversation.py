@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import FailureClass
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import CallState, Effect

@@ -21,16 +21,14 @@ from leadhand.core.events import (
     ModelCallBegan,
     ModelCallReturned,
     RunClaimed,
-    RunResumed,
+    RunStatusSet,
     StepIssued,
-    ToolCallBlocked,
     ToolCallReturned,
 )
 from leadhand.core.evolve import replay
 from leadhand.core.evolve.calls import result_of
 from leadhand.core.ids import attempt_id, step_of
-from leadhand.core.run import RunDefinition
-from leadhand.core.state import BegunCall
+from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, object_of
 from leadhand.engine.attempt import Attempt
@@ -110,7 +108,7 @@ def _when_scheduled(attempt: str, began: Entry, entries: Sequence[Entry]) -> int
                 at = entry.seq
             case AttemptScheduled(attempt=scheduled) if scheduled == attempt:
                 at = entry.seq
-            case RunClaimed() | RunResumed() if at:  # another process, or after a pause
+            case RunClaimed() | RunStatusSet(status=RunStatus.RUNNING) if at:  # another process, or after a pause
                 at = entry.seq
             case _:
                 pass
@@ -181,7 +179,11 @@ class _RecordedHooks(Hooks):
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         super().__init__()
-        self._blocked = [entry.event for entry in entries if isinstance(entry.event, ToolCallBlocked)]
+        self._blocked = [
+            entry.event
+            for entry in entries
+            if isinstance(entry.event, ToolCallReturned) and entry.event.blocked_args is not None
+        ]
 
     def has(self, definition: RunDefinition, *points: str) -> bool:
         return False
@@ -209,7 +211,7 @@ class _RecordedTools(ToolCalls):
         event = self._returned.get(call_id)
         if event is None:
             raise NotRebuilt(CHANGED)
-        result = result_of(BegunCall(call_id, tool.name, args, tool.effect), event)
+        result = result_of(CallState(call_id, tool.name, args, tool.effect), event)
         return result._replace(raw=await log.unpack(event.raw))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
+from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.ordered_calls import written_call
@@ -129,7 +129,7 @@ class Turns:
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
-        self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
+        self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
 
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
@@ -307,9 +307,9 @@ class Turns:
         if failure is None:
             rules.hooked[call_id] = decided
             return False
-        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "args": args, "effect": tool.effect}
-        await self._log.append(ToolCallBlocked(attempt=work.attempt.attempt, failure=failure, **call))
-        turn.done[position] = CallState(**call, failure=failure)
+        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "effect": tool.effect, "failure": failure}
+        await self._log.append(ToolCallReturned(attempt=work.attempt.attempt, ok=False, blocked_args=args, **call))
+        turn.done[position] = CallState(**call, args=args)
         return True
 
     def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:

@@ -71,7 +71,7 @@ class Flow:
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
     def next(self, run: RunView[Any]) -> Iterable[Command]:
-        """Return the next commands, ``Assign`` or ``Finish``; return nothing while the run has to wait.
+        """Return the next commands, ``IssueStep`` or ``Finish``; return nothing while the run has to wait.
 
         Called after every batch of events, but never for a run that is cancelled, paused or finished.
         """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.approval import Approval, ApprovalStatus
-from leadhand.core.commands import AskApproval, Command, Finish
+from leadhand.core.commands import Ask, Command, Finish
 from leadhand.core.plan_approval import (
     changed_plan,
     denied_plans,
@@ -60,8 +60,8 @@ def is_denied(state: RunState, order: WorkOrder) -> bool:
     return asked is not None and asked.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
 
-def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> AskApproval:
-    return AskApproval(approval=question(approval_id, plan, planner))
+def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> Ask:
+    return Ask(question(approval_id, plan, planner))
 
 
 def denied_facts(state: RunState) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from leadhand.core.allowance import METERED
 from leadhand.core.errors import StoreError, no_such_run
-from leadhand.core.events import AnyEvent, Entry, LimitsChanged, RunStarted
+from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
 from leadhand.core.hosts import Announcement, HostLine, QueueInfo
 from leadhand.core.listing import RunListing, StoreInfo, may_share
 from leadhand.core.run import EarlierFile
@@ -151,7 +151,7 @@ class SqlContextStore(KeptBeside):
                 jobs=jobs,
                 blobs=blobs or {},
                 metered=metered,
-                attempts={event.attempt for event in metered if not isinstance(event, LimitsChanged)},
+                attempts={event.attempt for event in metered if not isinstance(event, RunChanged)},
             )
         )
 

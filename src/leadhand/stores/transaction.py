@@ -28,7 +28,7 @@ from .job_queue import defer
 from .run_row import RUNS, RunRow
 from .webhooks import deliveries_of
 
-ENDING = frozenset({"attempt_settled", "attempt_lost"})
+ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
 
 

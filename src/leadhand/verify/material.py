@@ -112,7 +112,6 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     data, given = result.data, result.step
     if data is None:
         return {}
-    args = given.subtask.args if given.subtask is not None else {}
     delegates = {tool.name for tool in state.definition.tools if tool.delegate}
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
@@ -121,7 +120,7 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     written = data.summary if result.value is None else result.value
     facts: dict[str, Json] = {
         "name": given.name,
-        "called": [{"tool": call.tool, "args": args if call.args is None else call.args} for call in calls],
+        "called": [{"tool": call.tool, "args": call.args} for call in calls],
         "said": said,
         "given": given.input if given.parent is not None else None,
         "written": written if was_asked and data.summary not in (*said, answer) else None,
@@ -150,8 +149,7 @@ def calls_of(state: RunState) -> Iterator[Json]:
         for call in step.made:
             facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
             if not call.ok or call.effect is not Effect.PURE:
-                args = call.args if call.args is not None else given.args if given is not None else {}
-                facts = {**facts, "args": args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
+                facts = {**facts, "args": call.args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
                 facts |= {"approval": note} if (note := approval_note(state, call, given)) else {}
             yield facts
     for each in state.approvals.values():

@@ -51,7 +51,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.GiveUp():
             return attempts.give_up(state, command.step, command.failure)
         case do.Lose():
-            return attempts.lose(state, command.attempt, command.failure)
+            return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
             return asks.answer(state, command.call_id)
         case do.Judge():

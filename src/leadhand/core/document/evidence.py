@@ -89,19 +89,18 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
     What Leadhand's own tools do inside the run, such as writing its files, is not among them.
     """
     for step in state.steps.values():
-        given = step.step.subtask
         for call in made_calls(step):
             tool = state.tools.get(call.tool)
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
-                args = call.args if call.args is not None else given.args if given is not None else {}
+                args = call.args
                 event = step.event_ids[-1] if step.event_ids else None
-                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.sure, event_id=event)
+                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.seen, event_id=event)
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
     """Return how many tool calls a run made, and how many of them failed."""
     calls = [call for step in state.steps.values() for call in made_calls(step)]
-    return len(calls), sum(call.sure and not call.ok for call in calls)
+    return len(calls), sum(call.seen and not call.ok for call in calls)
 
 
 def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:

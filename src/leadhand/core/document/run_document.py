@@ -7,16 +7,9 @@ from types import MappingProxyType
 from typing import cast
 
 from leadhand.core.errors import Failure
-from leadhand.core.events import (
-    AttemptSettled,
-    Entry,
-    SubtaskBlocked,
-    SubtaskResolved,
-    SubtaskReused,
-)
-from leadhand.core.evidence import needs_failed, skipped
+from leadhand.core.events import Entry, StepSettled
 from leadhand.core.hosts import NO_WAIT, HostWait
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import event_id
 from leadhand.core.judgement import Judgement
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
@@ -164,16 +157,9 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
     attempt: str | None = None
     by: str | None = None
     match event:
-        case AttemptSettled() if state.steps[step_of(event.attempt)].counts:
-            attempt, ok, key = event.attempt, event.ok, step_of(event.attempt)
-            outcome = state.steps[key].data if ok else event.failure
-        case SubtaskBlocked():
-            ok, key, outcome = False, event.subtask, needs_failed(event.cause)
-        case SubtaskReused():
-            ok, key, outcome = True, event.subtask, state.steps[event.subtask].data
-        case SubtaskResolved():
-            by, ok, key = event.by, event.data is not None, event.subtask
-            outcome = skipped(event.by, event.reason) if event.data is None else event.data
+        case StepSettled() if state.steps[event.step].counts:
+            attempt, by, ok, key = event.attempt or None, event.by or None, event.ok, event.step
+            outcome = event.failure if not ok else event.data or state.steps[key].data
         case _:
             return None
     step = state.steps[key]

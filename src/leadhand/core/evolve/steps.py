@@ -273,8 +273,14 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
-    """Settle an attempt as the controller judged it, or a step that cannot start."""
+    """Settle an attempt as the controller judged it, or a step without one."""
     step = state.steps[event.step]
+    if event.same_as:
+        other, seen = state.steps[event.same_as], (*step.event_ids, event_id(entry.seq))
+        same = step._replace(status=other.status, event_ids=seen, data=other.data, made=other.made)
+        put(state, same._replace(verdict=other.verdict, by=other.by))
+        needs_settled(state, event.step, ok=True)
+        return
     attempt = step.attempt
     if event.attempt and (attempt is None or attempt.attempt != event.attempt):
         return

@@ -11,13 +11,12 @@ from typing import Any
 from leadhand.core.errors import LeadhandError, StaleAttempt, StoreError
 from leadhand.core.events import (
     AnyEvent,
-    AttemptLost,
     AttemptParked,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
+    StepSettled,
 )
 from leadhand.core.hosts import HostLine
 from leadhand.core.lifecycle import AttemptStatus
@@ -37,7 +36,7 @@ HOSTS_EVERY = 4
 """Looks after which the hosts are listed again."""
 TAKE_BACK_S = 1.5
 """Seconds after which an attempt that nobody has taken starts here, if there is a free slot."""
-ENDED = (AttemptReturned, AttemptParked, AttemptLost, AttemptSettled)
+ENDED = (AttemptReturned, AttemptParked, StepSettled)
 
 
 class ClusterDispatcher(LocalDispatcher):

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import page_id
 from leadhand.core.passages import passages_in
@@ -162,7 +162,7 @@ def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
     return _carried_out(report, [_assign(stage, stage_key(stage), report)])
 
 
-def _plan(report: Report, stage: Stage) -> Assign:
+def _plan(report: Report, stage: Stage) -> IssueStep:
     """Return the step of the planner; after its plan was denied, it plans again."""
     given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
     if number == 1:
@@ -177,7 +177,7 @@ def _research(report: Report) -> Sequence[Command] | None:
         return None
     tools = _reading_tools(report) if report.stages[RESEARCHER].tools is None else None
     wanted = [
-        Assign(
+        IssueStep(
             id=f"research-{number}",
             role=RESEARCHER,
             title=section.heading,
@@ -222,7 +222,7 @@ def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | 
     return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
 
 
-def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] | None:
+def _carried_out(report: Report, wanted: Sequence[IssueStep]) -> Sequence[Command] | None:
     """Return those that are not assigned yet, nothing while some are open, None once all are settled."""
     missing = [each for each in wanted if report.of(each.id) is None]
     if missing:
@@ -230,9 +230,9 @@ def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] 
     return [] if any(not found.closed for each in wanted if (found := report.of(each.id)) is not None) else None
 
 
-def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> Assign:
+def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> IssueStep:
     titles = {PLANNER: "plan", RESEARCHER: "research", REVIEWER: f"review of draft {number}"}
-    return Assign(
+    return IssueStep(
         id=key,
         role=stage.name,
         title=titles.get(stage.name, f"{stage.name}, draft {number}" if number else stage.name),
@@ -242,12 +242,12 @@ def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> Assign:
     )
 
 
-def _draft(report: Report, number: int, revised: str = "") -> Assign:
+def _draft(report: Report, number: int, revised: str = "") -> IssueStep:
     given: dict[str, Any] = {"number": number, "research": list(report.research)}
     if revised:
         given["revises"] = revised
     title = f"draft {number}" if not revised else f"draft {number}, a revision"
-    return Assign(id=draft_key(number), role=WRITER, title=title, input=given, answers=True)
+    return IssueStep(id=draft_key(number), role=WRITER, title=title, input=given, answers=True)
 
 
 def _plan_failure(report: Report) -> Failure:

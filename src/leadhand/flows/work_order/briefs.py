@@ -11,8 +11,8 @@ from leadhand.core.evidence import approval_note
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
 from leadhand.core.run import Gap
-from leadhand.core.state import MadeCall, RunState, StepState
-from leadhand.core.tool import ToolSpec
+from leadhand.core.state import RunState, StepState
+from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
 from leadhand.core.work_order import Step, Subtask, result_reference
 from leadhand.core.work_result import blob_reference
@@ -274,7 +274,7 @@ def listed(subtask: StepState, numbers: dict[tuple[str, str], int] | None = None
         "sample": data.sample,
         "sources": [numbers[source.title, source.url] for source in data.sources] if numbers else [],
     }
-    calls = [{call.tool: _args(call, given.args)} for call in subtask.made]
+    calls = [{call.tool: call.args} for call in subtask.made]
     rest = {name: value for name, value in more.items() if value}
     return [given.name, calls, returned, data.summary, *([rest] if rest else [])]
 
@@ -339,15 +339,11 @@ def judged(state: RunState, subtask: StepState, numbers: dict[tuple[str, str], i
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _made(state: RunState, call: MadeCall, given: Subtask) -> dict[str, Any]:
+def _made(state: RunState, call: CallState, given: Subtask) -> dict[str, Any]:
     """A call that was made, as a review is shown it."""
-    shown = {"tool": call.tool, "args": _args(call, given.args), "ok": call.ok}
+    shown = {"tool": call.tool, "args": call.args, "ok": call.ok}
     more = {"error": call.error, "approval": approval_note(state, call, given)}
     return {**shown, **{name: text for name, text in more.items() if text}}
-
-
-def _args(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
-    return ordered if call.args is None else call.args
 
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:

@@ -135,7 +135,7 @@ def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
     """Return the order that people requested: a retry of failed subtasks, or results that they supply."""
     wanted = retry_order(state, order)
     if wanted is None:
-        return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
+        return [do.DecideRequest(declined="it needs a subtask that failed: retry that one, too, or supply its result")]
     return [do.IssueOrder(order=wanted, by=next(iter(state.retries_wanted.values())).by)]
 
 

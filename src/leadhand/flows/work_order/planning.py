@@ -95,7 +95,7 @@ def asking(state: RunState) -> list[do.Command] | None:
     if page is None or not page.question:
         return None
     question = Question(id=f"question-{plan_number(state)}", text=page.question)
-    return [] if question.id in state.questions else [do.AskQuestion(question=question)]
+    return [] if question.id in state.questions else [do.Ask(asked=question)]
 
 
 def _first_page(state: RunState) -> Plan | None:

@@ -52,7 +52,7 @@ def is_exact(subtask: StepState) -> bool:
     given, made = subtask.subtask, subtask.made
     if not subtask.ok or subtask.acted or given.expected_output:
         return False
-    return len(made) == 1 and made[0].args is None and made[0].tool == given.tool
+    return len(made) == 1 and made[0].args == given.args and made[0].tool == given.tool
 
 
 def is_free(subtask: StepState) -> bool:
@@ -63,7 +63,7 @@ def is_free(subtask: StepState) -> bool:
     given, made = subtask.subtask, subtask.made
     if not subtask.ok or subtask.acted or given.output_schema is not None or given.tool is not None:
         return False
-    as_ordered = not given.args or all(call.args is None for call in made)
+    as_ordered = not given.args or all(call.args == given.args for call in made)
     return bool(made) and as_ordered and all(call.ok for call in made)
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 
 from leadhand.core.access import Scope
 from leadhand.core.document.event_line import event_line
-from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.view import ViewDocument, words
 from leadhand.core.work_result import blob_reference
@@ -191,7 +191,7 @@ async def get_payload(
 def _refers(event: AnyEvent, digest: str) -> bool:
     """Whether an event refers to a payload, in a field where only the engine writes references."""
     match event:
-        case ToolCallReturned() | EffectAnswered():
+        case ToolCallReturned() | ApprovalAnswered():
             return blob_reference(event.raw) == digest
         case ModelCallReturned():
             return blob_reference(event.asked) == digest
@@ -213,7 +213,7 @@ def _refers(event: AnyEvent, digest: str) -> bool:
                 STREAM: {
                     "schema": {"type": "string"},
                     "example": 'retry: 2000\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
-                    'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"attempt_settled",'
+                    'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"step_settled",'
                     '"words":{"title":"Completed"},"patch":{"steps":{"wo-001.0":{"status":"completed"}}}}\n\n'
                     'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',
                 }
