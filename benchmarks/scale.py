@@ -27,7 +27,7 @@ from world import carry_out
 
 from leadhand import Leadhand
 from leadhand.core.events import (RunRequested)
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role
+from leadhand.flows import IssueStep, Finish, Flow, Outcome, Role
 from leadhand.stores.opening import open_store
 
 SUBTASKS = 500
@@ -51,7 +51,7 @@ class Answers(Flow):
 
     def next(self, run):
         if not run.steps:
-            return [Assign(id=f"a{n}", role="clerk", input={"n": n}) for n in range(int(run.request))]
+            return [IssueStep(id=f"a{n}", role="clerk", input={"n": n}) for n in range(int(run.request))]
         return [] if run.open else [Finish()]
 
     def outcome(self, run):

@@ -18,7 +18,7 @@ from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
 from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import Assign, Finish, Flow, Role, RunView, StepView
+from leadhand.flows import IssueStep, Finish, Flow, Role, RunView, StepView
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
@@ -106,12 +106,12 @@ class Asking(Flow):
     def roles(self, options: Flow.Options) -> list[Role]:
         return [self._role]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign] | list[Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep] | list[Finish]:
         if not self.questions:
             room = context_budget(run.state, JUDGE)
             self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
         if not run.steps and (new := [key for key in self.questions if key not in self._replies]):
-            return [Assign(id=key, role=JUDGE) for key in new]
+            return [IssueStep(id=key, role=JUDGE) for key in new]
         return [] if any(each.open for each in run.steps.values()) else [Finish()]
 
     def _digest(self, question: Question) -> str:

@@ -270,7 +270,7 @@ ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK)
 
 
 DECISIONS = (
-    ([ev.EffectQuestioned(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
+    ([ev.AttemptParked(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
     (
         [
             ev.ApprovalRequested(approval=QUESTION),

@@ -80,7 +80,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
     [
         do.Settle(step="wo-009.0"),
         do.Start(step="wo-009.0"),
-        do.GiveUp(step="wo-009.0", failure=failure("needs_failed")),
+        do.GiveUp(step="wo-009.0", failure=needs_failed("wo-009.1")),
         do.Start(step="wo-009.0"),
         do.Answer(call_id="plan/t0/c0"),
         do.Answer(call_id="wo-009.0/t0/c0"),
