@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from core.histories import History, definition
 from core.invariants import check_list
 from core.moves import histories, walk
+from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.document.event_line import iso
-from leadhand.core.document.run_document import run_document, run_line
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.core.listing import RunListing, RunRecord, is_subtask, listing_change
+from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from core.invariants import check_list, check_log
 
+from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
-from leadhand.core.document.run_document import run_document
 from leadhand.core.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check

@@ -15,12 +15,11 @@ from leadhand.core.evidence import indeterminate, unsupported_claim
 from leadhand.core.evolve.attempts import INTERRUPTED, answered_value, children_of
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.limits import Limits
+from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.rights import is_work, tools_of_role
 from leadhand.core.run import WILDCARDS, RunStatus, advised
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.waits import LONGEST_WAIT_S
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 

@@ -19,7 +19,6 @@ from leadhand.core.events import (
     AttemptStarted,
     Entry,
 )
-from leadhand.core.hosts import HostLine
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import RunStatus
@@ -27,6 +26,7 @@ from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host
 from leadhand.ports import Clock, ClusterStore, Job, Work
+from leadhand.ports.hosts import HostLine
 
 from .sharing import DrivenRun, jobs_of
 

@@ -18,7 +18,7 @@ from leadhand.core.text import listed
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
 
-from .work_states import Document
+from . import Document
 
 RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
 """Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""
