@@ -21,7 +21,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.ids import page_id
 from leadhand.core.passages import passages_in
-from leadhand.core.plan_approval import is_gated, plan_number, plan_refused
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
@@ -30,7 +30,7 @@ from leadhand.core.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
-from leadhand.flows.plan_gate import DENIED, held
+from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages

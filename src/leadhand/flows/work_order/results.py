@@ -11,10 +11,10 @@ from leadhand.core.errors import RAN_OUT, Failure, FailureClass
 from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import page_id
 from leadhand.core.outcome import gap, own_sources, sources_of, used_up
-from leadhand.core.plan_approval import plan_number
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.work_order import Step
+from leadhand.flows.plan_gate import plan_number
 
 from .roles import RoleName
 
