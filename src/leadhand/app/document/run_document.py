@@ -9,7 +9,6 @@ from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.errors import Failure
 from leadhand.core.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved, SubtaskReused
-from leadhand.core.evidence import needs_failed, skipped
 from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.lifecycle import StepStatus
@@ -19,6 +18,7 @@ from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Value
+from leadhand.core.words_of_outcome import needs_failed, skipped
 from leadhand.engine import snapshots
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore

@@ -11,7 +11,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.evidence import indeterminate, unsupported_claim
+from leadhand.core.evidence import unsupported_claim
 from leadhand.core.evolve.attempts import INTERRUPTED, answered_value, children_of
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
@@ -20,6 +20,7 @@ from leadhand.core.rights import is_work, tools_of_role
 from leadhand.core.run import WILDCARDS, RunStatus, advised
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.core.words_of_outcome import indeterminate
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 

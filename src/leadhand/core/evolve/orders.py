@@ -7,10 +7,11 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evidence import made_calls, needs_failed, skipped
+from leadhand.core.evidence import made_calls
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.state import OrderState, RetryWanted, RunState, StepState
+from leadhand.core.words_of_outcome import needs_failed, skipped
 from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import Verdict, VerdictKind
 
