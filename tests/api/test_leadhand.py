@@ -225,9 +225,7 @@ async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
     async with Leadhand(offline=True, home=home) as lead:
         answer: Answer = await lead.run(QUESTION)
         runtime = await lead.runtime()
-        entries = await runtime.store.read(answer.run_id)
-        state = await runtime.load(answer.run_id)
-        shown = run_document(state, entries, owner=None)
+        shown = run_document(await runtime.load(answer.run_id), owner=None)
         assert shown.as_json() == answer.document
 
 

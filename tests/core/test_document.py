@@ -45,7 +45,7 @@ REJECTED = walk(145, 60, to_the_end=True, max_steps=1)
 
 def document(history: History) -> dict[str, Any]:
     """The document of a history, as JSON has it."""
-    return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
+    return json.loads(run_document(history.state, owner="host-1").model_dump_json())
 
 
 @pytest.mark.parametrize("status", RunStatus)

@@ -206,7 +206,7 @@ class World:
         return [entry.event for entry in await self.entries(run_id) if isinstance(entry.event, kind)]
 
     async def document(self, run_id: str = "run_1") -> dict[str, Any]:
-        return run_document(await self.state(run_id), await self.entries(run_id), owner=None).as_json()
+        return run_document(await self.state(run_id), owner=None).as_json()
 
     async def until(self, reached: Callable[[RunState], Any], run_id: str = "run_1") -> RunState:
         """The state of a run, once it is as wanted."""

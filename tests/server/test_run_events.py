@@ -36,7 +36,7 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
     document = await api.over(run_id)
 
     entries, state = await api.runtime.store.read(run_id), await api.runtime.load(run_id)
-    expected = run_document(state, entries, owner=None)
+    expected = run_document(state, owner=None)
     assert document == json.loads(json.dumps(expected.as_json()))
     assert document == await Run(api.runtime, await api.runtime.load(run_id), drive=False).document()
     assert document["gaps"][0]["name"] == "measure_1"

@@ -35,7 +35,8 @@ async def export(
     while sound and document is None:
         try:
             state = replay(run_id, sound)
-            made = run_document(state, sound, owner=listing.owner, task=runtime.flows.task, followed_by=later)
+            task = runtime.flows.task(state, sound)
+            made = run_document(state, owner=listing.owner, task=task, followed_by=later)
             document = made.as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]

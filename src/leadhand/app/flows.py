@@ -204,6 +204,13 @@ class FlowRegistry:
                 continue
         return tuple(found)
 
+    def has_task(self, state: RunState) -> bool:
+        """Whether a flow has a part of its own in the document of a run, for which it reads the log."""
+        try:
+            return type(self.of(state.definition)).task is not Flow.task
+        except (ConfigurationError, UsageError):
+            return False
+
     def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:

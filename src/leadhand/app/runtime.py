@@ -182,7 +182,7 @@ class Runtime:
         """The run document as of now. Raises NoSuchRun."""
         from leadhand.app.document.run_document import document_of  # most processes show no document
 
-        return await document_of(self.store, run_id, self._held.get(run_id), self.flows.task, self.followed_by)
+        return await document_of(self.store, await self.load(run_id), self.flows, self.followed_by)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""

@@ -16,6 +16,7 @@ from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
 from .frozen import FrozenDict
+from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Amount
 from .question import Question
@@ -136,10 +137,24 @@ class AttemptState(NamedTuple):
         return all(call.call_id in self.answers for call in self.open_calls)
 
 
+class Settlement(NamedTuple):
+    """The end of an attempt at a step, or what ended the step without one: the evidence in event ``seq``.
+
+    ``failure`` is None if it succeeded. ``attempt`` is the number of the attempt, 0 without one; ``by`` is the person
+    who settled the step, if any.
+    """
+
+    seq: int
+    at: datetime
+    failure: Failure | None = None
+    attempt: int = 0
+    by: str = ""
+
+
 class StepState(NamedTuple):
     """One step: its status, its current attempt, and the record of its lineage.
 
-    ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
+    ``order`` and ``position`` are its place in a work order ("": in none). ``settlements`` are its
     evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
     counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
     when it is settled, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation
@@ -162,7 +177,7 @@ class StepState(NamedTuple):
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     begun: tuple[BegunCall, ...] = ()
     compacted: Compacted = NOT_COMPACTED
-    event_ids: tuple[str, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
     data: ResultData | None = None
     value: Json = None
     failure: Failure | None = None
@@ -179,6 +194,11 @@ class StepState(NamedTuple):
     @property
     def key(self) -> str:
         return self.step.step_id
+
+    @property
+    def event_ids(self) -> tuple[str, ...]:
+        """The ids of the events that are its evidence."""
+        return tuple(event_id(each.seq) for each in self.settlements)
 
     @property
     def subtask(self) -> Subtask:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from leadhand.app.flows import FlowRegistry
 from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
-from leadhand.core.errors import Failure
-from leadhand.core.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved, SubtaskReused
 from leadhand.core.evolve.attempts import parent_of
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
 from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunDefinition
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState, Settlement, StepState
 from leadhand.core.value import Value
-from leadhand.core.words_of_outcome import needs_failed, skipped
-from leadhand.engine import snapshots
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
@@ -31,36 +28,31 @@ from .outcome import calls_made, done_calls, evidence_part, failure_part, outcom
 AS_DEFINED = shapes.RunDocument.model_fields.keys() & RunDefinition.model_fields.keys()
 """The fields of the document that are fields of a run's definition. Four of them have a shape of their own."""
 
-Task = Callable[[RunState, Sequence[Entry]], Value | None]
-"""Returns a flow's own part of a document."""
-
 
 async def document_of(
     store: ContextStore,
-    run_id: str,
-    held: RunState | None,
-    task: Task,
+    state: RunState,
+    flows: FlowRegistry,
     followed_by: Callable[[RunListing], Awaitable[list[str]]],
 ) -> shapes.RunDocument:
-    """Return the document of a run as of now; ``held`` is its state here, if it is driven here. Raises NoSuchRun."""
-    entries = await store.read(run_id)
-    state, listing = await snapshots.replayed(store, run_id, entries, held), await store.run(run_id)
+    """Return the document of a run. Only a flow's own part reads the log again. Raises NoSuchRun."""
+    listing = await store.run(state.run_id)
+    log = await store.read(state.run_id, limit=state.seq) if flows.has_task(state) else ()
     later, wait = await followed_by(listing), await host_wait(store, state, listing)
-    return run_document(state, entries, owner=listing.owner, task=task, followed_by=later, wait=wait)
+    return run_document(state, owner=listing.owner, task=flows.task(state, log), followed_by=later, wait=wait)
 
 
 def run_document(
     state: RunState,
-    entries: Sequence[Entry],
     *,
     owner: str | None,
-    task: Task | None = None,
+    task: Value | None = None,
     followed_by: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
 ) -> shapes.RunDocument:
     """Return the document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if no host does. ``task`` returns the flow's own part.
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is the flow's own part.
     ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
     """
     definition, finished, follows = state.definition, state.finished, state.definition.follows
@@ -94,8 +86,8 @@ def run_document(
         "work_orders": tuple(each.order for each in state.orders.values()),
         "work_states": states,
         "work_state": states[-1] if states else None,
-        "context_store": {"events": tuple(_context_events(state, entries))},
-        "task": None if task is None else task(state, entries),
+        "context_store": {"events": _context_events(state)},
+        "task": task,
         "todos": state.todos,
         "artifacts": artifact_lines(state),
         "approvals": tuple(state.approvals.values()),
@@ -150,41 +142,29 @@ def _step(state: RunState, each: StepState) -> shapes.StepLine:
     )
 
 
-def _context_events(state: RunState, entries: Iterable[Entry]) -> Iterator[shapes.ContextEvent]:
-    """Yield the evidence in a log: settled attempts, blocked subtasks, and those that a person settled."""
-    for entry in entries:
-        event = entry.event
-        attempt: str | None = None
-        by: str | None = None
-        failure: Failure | None = None
-        match event:
-            case AttemptSettled() if state.steps[step_of(event.attempt)].counts:
-                attempt, key, failure = event.attempt, step_of(event.attempt), event.failure
-            case SubtaskBlocked():
-                key, failure = event.subtask, needs_failed(event.cause)
-            case SubtaskReused():
-                key = event.subtask
-            case SubtaskResolved():
-                by, key = event.by, event.subtask
-                failure = skipped(event.by, event.reason) if event.data is None else None
-            case _:
-                continue
-        step, ok = state.steps[key], failure is None
-        given, subtask = step.step, step.step.subtask
-        agent, args = (given.role, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
-        found = {} if step.data is None else step.data.model_dump(mode="json")
-        in_order = {"work_order_id": step.order, "subtask_index": step.position}
-        yield shapes.ContextEvent(
-            event_id=event_id(entry.seq),
-            timestamp=entry.at,
-            task_name=given.name,
-            result="success" if ok else "failure",
-            agent=agent if by is None else "person",
-            content={**args, **(found if failure is None else {"error": failure.model_dump(mode="json")})},
-            refs=shapes.EventRefs.model_validate(in_order if step.order else {"step": key}),
-            attempt=attempt,
-            by=by,
-        )
+def _context_events(state: RunState) -> tuple[shapes.ContextEvent, ...]:
+    """Return the evidence of a run, in the order of its log: how attempts at steps that count ended."""
+    ends = ((end, each) for each in state.steps.values() if each.counts for end in each.settlements)
+    return tuple(_context_event(step, end) for end, step in sorted(ends, key=lambda pair: pair[0].seq))
+
+
+def _context_event(step: StepState, end: Settlement) -> shapes.ContextEvent:
+    ok, given, subtask = end.failure is None, step.step, step.step.subtask
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
+    data = step.data if end.failure is None else end.failure
+    content = {} if data is None else data.model_dump(mode="json")
+    in_order = {"work_order_id": step.order, "subtask_index": step.position}
+    return shapes.ContextEvent(
+        event_id=event_id(end.seq),
+        timestamp=end.at,
+        task_name=given.name,
+        result="success" if ok else "failure",
+        agent="person" if end.by else agent,
+        content={**args, **(content if ok else {"error": content})},
+        refs=shapes.EventRefs.model_validate(in_order if step.order else {"step": step.key}),
+        attempt=attempt_id(step.key, end.attempt) if end.attempt else None,
+        by=end.by or None,
+    )
 
 
 def artifact_lines(state: RunState) -> tuple[shapes.ArtifactLine, ...]:

@@ -9,9 +9,9 @@ from leadhand.core.approval import EFFECT
 from leadhand.core.errors import MAX_TURNS, RAN_OUT, Failure
 from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.state import NOT_COMPACTED, AttemptState, CallAnswer, ModelTurn, RunState, StepState
+from leadhand.core.state import NOT_COMPACTED, AttemptState, CallAnswer, ModelTurn, RunState, Settlement, StepState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
@@ -88,7 +88,8 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
     failures = step.failures
     if event.failure is not None and event.failure.type != INTERRUPTED:
         failures = (*failures, event.failure.class_)
-    changed = step._replace(failures=failures, failure=event.failure, event_ids=(*step.event_ids, event_id(entry.seq)))
+    end = Settlement(entry.seq, entry.at, event.failure, attempt.number)
+    changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
         state.steps[key] = changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED))
         state.retrying[key] = None

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from leadhand.core import events as ev
-from leadhand.core.ids import event_id, order_id, order_number, split_key
+from leadhand.core.ids import order_id, order_number, split_key
 from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState, Settlement, StepState
 from leadhand.core.work_order import Subtask, WorkOrder
 
 from .attempts import needs_settled, reused_settled
@@ -80,7 +80,7 @@ def reused(state: RunState, entry: ev.Entry, event: ev.SubtaskReused) -> None:
     state.reusable.pop(key, None)
     state.steps[key] = state.steps[key]._replace(
         status=StepStatus.COMPLETED,
-        event_ids=(*state.steps[key].event_ids, event_id(entry.seq)),
+        settlements=(*state.steps[key].settlements, Settlement(entry.seq, entry.at)),
         data=found.data,
         made=found.made,
         verdict=found.verdict,

@@ -8,9 +8,9 @@ from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evidence import made_calls
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
-from leadhand.core.state import OrderState, RetryWanted, RunState, StepState
+from leadhand.core.state import OrderState, RetryWanted, RunState, Settlement, StepState
 from leadhand.core.words_of_outcome import needs_failed, skipped
 from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import Verdict, VerdictKind
@@ -65,10 +65,11 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
     step = state.steps[key]
     for place in (state.blocked, state.ready, state.awaited):
         place.pop(key, None)
+    failure = needs_failed(event.cause)
     state.steps[key] = step._replace(
         status=StepStatus.FAILED,
-        event_ids=(*step.event_ids, event_id(entry.seq)),
-        failure=needs_failed(event.cause),
+        settlements=(*step.settlements, Settlement(entry.seq, entry.at, failure)),
+        failure=failure,
     )
     needs_settled(state, key, ok=False)
 
@@ -135,7 +136,7 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
         by=event.by,
         acted=step.has_acted,
         made=made_calls(step),
-        event_ids=(*step.event_ids, event_id(entry.seq)),
+        settlements=(*step.settlements, Settlement(entry.seq, entry.at, failure, by=event.by)),
     )
     if was not in SETTLED:
         needs_settled(state, key, ok=event.data is not None)
