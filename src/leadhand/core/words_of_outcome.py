@@ -48,7 +48,7 @@ LONGEST_ARGUMENT = 200
 
 
 def headline(status: RunStatus, gaps: int, *, contradicted: bool, cancelled_by: str | None) -> str:
-    """Return how a run stands in one line: its status, the number of its ``gaps``, who cancelled it."""
+    """Return the state of a run in one line: its status, the number of its ``gaps``, who cancelled it."""
     if status is RunStatus.PARTIAL and (gaps or contradicted):
         missing = [f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"] if gaps else []
         said = ", and ".join([*missing, *([CONTRADICTS] if contradicted else [])])

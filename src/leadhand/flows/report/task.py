@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
+from typing import Literal
 
 from pydantic import Field
 
@@ -22,7 +23,7 @@ from .judging import judged
 from .options import Stage
 from .progress import Item, Report, revises, stage_key, used_research
 from .rendering import link_to
-from .shapes import Finding, Outline, Verdict
+from .shapes import Finding, Outline
 
 
 class ResearchedQuestion(Value):
@@ -56,7 +57,7 @@ class ReportFinding(Value):
 class ReportFeedback(Value):
     """The verdict on a draft."""
 
-    verdict: Verdict | None
+    verdict: Literal["APPROVED", "NEEDS_REVISION"] | None
     findings: tuple[ReportFinding, ...]
     unreviewed: tuple[str, ...] = Field(description="What no reviewer judged.")
 
@@ -175,7 +176,8 @@ def _reviews(report: Report, number: int) -> Iterator[StageReview]:
 def _feedback(report: Report, number: int) -> ReportFeedback:
     verdict, remarks, unreviewed = judged(report, number)
     found = (ReportFinding(by=by, claim=n, text=claim or None, problem=problem) for by, n, claim, problem in remarks)
-    return ReportFeedback(verdict=verdict, findings=tuple(found), unreviewed=tuple(each.key for each in unreviewed))
+    decided = None if verdict is None else verdict.value
+    return ReportFeedback(verdict=decided, findings=tuple(found), unreviewed=tuple(each.key for each in unreviewed))
 
 
 def _claims(report: Report, number: int) -> tuple[ReportClaim, ...]:
