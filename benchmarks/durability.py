@@ -10,7 +10,7 @@ import time
 from world import carry_out
 
 from leadhand.app.clock import SystemClock
-from leadhand.core.events import (RunRequested)
+from leadhand.core.events import RunRequested
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore

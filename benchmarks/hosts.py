@@ -30,7 +30,7 @@ from scale import server
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
-from leadhand.flows import IssueStep, Finish, Flow, Outcome, Role
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, Role
 
 SECONDS = 5.0
 AT_ONCE = 25

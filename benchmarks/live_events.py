@@ -17,9 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from leadhand.core.run import RunStatus
-from leadhand.core.events import (AnyEvent, RunRequested, RunStatusSet, RunStarted, ToolCallBegan, ToolCallReturned)
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.events import AnyEvent, RunRequested, RunStarted, RunStatusSet, ToolCallBegan, ToolCallReturned
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.stores.opening import open_store
 
 KB = 1_024

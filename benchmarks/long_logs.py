@@ -18,9 +18,19 @@ from typing import Any
 
 from world import ScriptedLead, piece
 
-from leadhand.core.ids import step_of
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.core.events import (AnyEvent, AttemptReturned, AttemptScheduled, StepSettled, AttemptStarted, RunStarted, ToolCallBegan, ToolCallReturned, OrderIssued)
+from leadhand.core.events import (
+    AnyEvent,
+    AttemptReturned,
+    AttemptScheduled,
+    AttemptStarted,
+    OrderIssued,
+    RunStarted,
+    StepSettled,
+    ToolCallBegan,
+    ToolCallReturned,
+)
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Source

@@ -26,8 +26,8 @@ import psycopg
 from world import carry_out
 
 from leadhand import Leadhand
-from leadhand.core.events import (RunRequested)
-from leadhand.flows import IssueStep, Finish, Flow, Outcome, Role
+from leadhand.core.events import RunRequested
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, Role
 from leadhand.stores.opening import open_store
 
 SUBTASKS = 500

@@ -13,12 +13,12 @@ from typing import Any
 from leadhand import Leadhand
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import (AttemptReturned, StepSettled, ModelCallReturned)
+from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
 from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import IssueStep, Finish, Flow, Role, RunView, StepView
+from leadhand.flows import Finish, Flow, IssueStep, Role, RunView, StepView
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code

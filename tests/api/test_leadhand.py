@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.core.document.run_document import run_document
-from leadhand.flows.unjudged import judgement_of
+from leadhand.app.document.run_document import run_document
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, reviews, says, subtask
 
@@ -226,9 +225,7 @@ async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
     async with Leadhand(offline=True, home=home) as lead:
         answer: Answer = await lead.run(QUESTION)
         runtime = await lead.runtime()
-        entries = await runtime.store.read(answer.run_id)
-        state = await runtime.load(answer.run_id)
-        shown = run_document(state, entries, owner=None, judgement=judgement_of(state))
+        shown = run_document(await runtime.load(answer.run_id), owner=None)
         assert shown.as_json() == answer.document
 
 

@@ -25,12 +25,12 @@ from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Amount, Limits, Usage
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.questions import open_question
-from leadhand.core.rights import stages_after
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.engine.work import stages_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WorkOrderFlow

@@ -19,11 +19,11 @@ from leadhand.core.approval import Approval, args_hash
 from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
-from leadhand.core.evidence import needs_failed
 from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
 from leadhand.core.limits import Amount, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect
+from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.flows.policy import FlowPolicy
@@ -79,7 +79,6 @@ def test_deciding_changes_nothing_by_itself(history: History):
     "command",
     [
         do.Settle(step="wo-009.0"),
-        do.Start(step="wo-009.0"),
         do.GiveUp(step="wo-009.0", failure=needs_failed("wo-009.1")),
         do.Start(step="wo-009.0"),
         do.Answer(call_id="plan/t0/c0"),

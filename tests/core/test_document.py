@@ -12,12 +12,12 @@ from hypothesis import example, given
 from core.histories import History, definition
 from core.invariants import check_list
 from core.moves import histories, walk
+from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.document.event_line import iso
-from leadhand.core.document.run_document import run_document, run_line
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.core.listing import RunListing, is_subtask
+from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
@@ -44,7 +44,7 @@ REJECTED = walk(145, 60, to_the_end=True, max_steps=1)
 
 def document(history: History) -> dict[str, Any]:
     """The document of a history, as JSON has it."""
-    return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
+    return json.loads(run_document(history.state, owner="host-1").model_dump_json())
 
 
 @pytest.mark.parametrize("status", RunStatus)

@@ -29,9 +29,9 @@ from leadhand.core.events import (
     TodosSet,
     WorkerDefined,
 )
-from leadhand.core.evidence import needs_failed
 from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.core.view import WORDS, Level, Projection, Tone, words
+from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from core.invariants import check_list, check_log
 
+from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
-from leadhand.core.document.run_document import run_document
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check
@@ -209,7 +209,7 @@ class World:
         return [entry.event for entry in await self.entries(run_id) if isinstance(entry.event, kind)]
 
     async def document(self, run_id: str = "run_1") -> dict[str, Any]:
-        return run_document(await self.state(run_id), await self.entries(run_id), owner=None).as_json()
+        return run_document(await self.state(run_id), owner=None).as_json()
 
     async def until(self, reached: Callable[[RunState], Any], run_id: str = "run_1") -> RunState:
         """The state of a run, once it is as wanted."""

@@ -13,7 +13,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.server import feeds, service
 from leadhand.server.app import Doors
 from leadhand.server.feeds import Feeds

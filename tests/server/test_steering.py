@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 
 
 async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
 
 if TYPE_CHECKING:
-    from leadhand.core.document.shapes import ApprovalCard
+    from leadhand.app.document.shapes import ApprovalCard
 
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
@@ -62,7 +62,7 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
-        from leadhand.core.document.shapes import ApprovalCard  # most runs ask nobody
+        from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
 
         approval = self.approval
         return ApprovalCard.model_validate(

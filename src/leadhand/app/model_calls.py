@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from leadhand.app.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
 from leadhand.app.runtime import Runtime
-from leadhand.core.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
 from leadhand.core.errors import LeadhandError, UsageError
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.ids import step_of

@@ -8,7 +8,6 @@ from . import events as ev
 from .allowance import METERED, Account, Budget
 from .artifact import MEMORY
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
-from .hosts import HostLine as HostLine
 from .open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from .run import ENDED, EarlierFile, RunStatus
 from .state import ArtifactVersion

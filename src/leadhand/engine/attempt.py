@@ -12,10 +12,11 @@ from typing import Any
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.ordered_calls import unproven_call, written_call
+from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import Subtask, result_reference
 from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus
-from leadhand.core.rights import is_by_hand
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, result_reference
+from leadhand.engine.work import is_by_hand
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:

@@ -14,10 +14,9 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
-from leadhand.core.ordered_calls import written_call
-from leadhand.core.rights import stages_after
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Frozen, Json, lean_schema
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -31,6 +30,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.work import stages_after
 from leadhand.ports import ModelError, Work
 
 GIVE_UP_SPEC = ToolSpec(

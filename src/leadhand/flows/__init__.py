@@ -12,12 +12,12 @@ from .offline.rule import Call, OfflineRequest
 from .run_view import RunView, StepView
 
 __all__ = [
-    "IssueStep",
     "Call",
     "Desk",
     "Finish",
     "Flow",
     "Gap",
+    "IssueStep",
     "Judge",
     "OfflineRequest",
     "Outcome",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import Command, Outcome, ProposedCall
+from leadhand.core.events import Entry
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Role
 from leadhand.core.state import StepState
@@ -123,8 +124,8 @@ class Flow:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
 
-    def task(self, run: RunView[Any]) -> dict[str, Any] | None:
-        """Return the ``task`` of the run document: a :class:`ReportTask` as JSON, without its events."""
+    def task(self, run: RunView[Any], entries: Sequence[Entry]) -> Value | None:
+        """Return the flow's own part of the run document, its ``task``; ``entries`` are the log of the run."""
         return None
 
     def proposed_calls(self, run: RunView[Any], step: StepState, value: Json) -> Sequence[ProposedCall]:

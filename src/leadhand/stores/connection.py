@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from leadhand.core.errors import StoreError, UsageError
-from leadhand.core.hosts import Announcement
+from leadhand.ports.hosts import Announcement
 
 Row = tuple[Any, ...]
 

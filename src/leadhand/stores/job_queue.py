@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from leadhand.core.hosts import QueueInfo
 from leadhand.ports import DRIVE, Job
+from leadhand.ports.hosts import QueueInfo
 
 from .connection import Connection, TryAgain
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from leadhand.core.errors import ConfigurationError, StoreError
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Database
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now

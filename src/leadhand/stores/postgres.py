@@ -13,7 +13,7 @@ import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from leadhand.core.errors import StoreError
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
 from .heartbeat import HeartbeatHold

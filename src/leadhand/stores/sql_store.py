@@ -17,12 +17,12 @@ from typing import Any, Unpack
 from leadhand.core.allowance import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
-from leadhand.core.hosts import Announcement, HostLine, QueueInfo
 from leadhand.core.listing import RunListing, StoreInfo, may_share
 from leadhand.core.run import EarlierFile
 from leadhand.core.run_filter import RunFilter
 from leadhand.core.value import Json
 from leadhand.ports import ArtifactStore, Job, Places
+from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 
 from . import search_index, side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts

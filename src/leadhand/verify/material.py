@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evidence import approval_note
 from leadhand.core.judgement import Claim
-from leadhand.core.outcome import may_be_used, own_sources, source_numbers, sources_of
+from leadhand.core.outcome import may_be_used, source_numbers, sources_of
 from leadhand.core.passages import Passage
 from leadhand.core.rights import call_of
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import Effect
+from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import blob_reference
 
 from .exact import text_of_evidence
@@ -71,7 +71,7 @@ def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Ma
     numbers = source_numbers(sources_of(results))
     keys: dict[str, tuple[str, ...]] = {}
     for each in results:
-        for source in own_sources([each]):
+        for source in source_numbers(sources_of([each])):
             at = str(numbers[source])
             keys[at] = (*keys.get(at, ()), *([each.key] if each.key in evidence else []))
     addresses = frozenset(url for _, url in numbers)
@@ -169,3 +169,14 @@ def calls_shown(calls: Iterable[Json], most: int, size: Callable[[Json], int]) -
         else:
             times[call["tool"], call["effect"], call["ok"]] += 1
     return [*shown, *({"tool": t, "effect": e, "ok": ok, "times": n} for (t, e, ok), n in times.items())]
+
+
+def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:
+    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
+    asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
+    approval = next((each for each in asked if each.tool == call.tool and each.args == call.args), None)
+    changed = subtask is not None and call.args != subtask.args
+    if approval is None or not (changed or approval.reason):
+        return ""
+    said = " with these arguments in place of the ordered ones" if changed else ""
+    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from leadhand.app.document.model_call import ModelCallDocument, WrittenCall
 from leadhand.app.formatting import count, duration, money
-from leadhand.core.document.model_call import ModelCallDocument, WrittenCall
 
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:

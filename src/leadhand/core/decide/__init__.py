@@ -12,7 +12,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evidence import needs_failed
 from leadhand.core.evolve import fold
 from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
@@ -21,6 +20,7 @@ from leadhand.core.questions import open_question
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words_of_outcome import needs_failed
 
 from . import asks, attempts, orders
 from .attempts import failure_of, under_way

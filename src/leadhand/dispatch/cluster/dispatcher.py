@@ -18,7 +18,6 @@ from leadhand.core.events import (
     Entry,
     StepSettled,
 )
-from leadhand.core.hosts import HostLine
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import RunStatus
@@ -26,6 +25,7 @@ from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host
 from leadhand.ports import Clock, ClusterStore, Job, Work
+from leadhand.ports.hosts import HostLine
 
 from .sharing import DrivenRun, jobs_of
 

@@ -18,9 +18,10 @@ from pydantic import ValidationError
 
 from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import Entry
 from leadhand.core.ids import page_id
 from leadhand.core.passages import passages_in
-from leadhand.core.plan_approval import is_gated, plan_number, plan_refused
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
@@ -29,7 +30,7 @@ from leadhand.core.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
-from leadhand.flows.plan_gate import DENIED, held
+from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
@@ -44,7 +45,7 @@ from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .progress import Report, draft_key, stage_key, used_research
 from .roles import roles
 from .shapes import Evidence, Findings, Verdict
-from .task import task
+from .task import ReportTask, report_task
 
 MOST_PASSAGES = 24
 """Passages that one researcher can name."""
@@ -115,8 +116,8 @@ class ReportFlow(Flow):
         report = Report(run)
         return of_passages(run.state, report.passages(report.research))
 
-    def task(self, run: RunView[Options]) -> dict[str, Any]:
-        return task(Report(run))
+    def task(self, run: RunView[Options], entries: Sequence[Entry]) -> ReportTask:
+        return report_task(Report(run), entries)
 
 
 # --- what happens next -----------------------------------------------------------------------------------------------

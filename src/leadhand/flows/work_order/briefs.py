@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.core.advice import next_action
-from leadhand.core.evidence import approval_note
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
 from leadhand.core.run import Gap
@@ -20,6 +19,7 @@ from leadhand.flows.context_budget import context_budget, fitting, page_size, to
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import result_facts
 from leadhand.flows.plan_gate import denied_facts
+from leadhand.verify.material import approval_note
 
 from .answer_checks import planned
 from .results import (

@@ -15,7 +15,6 @@ from typing import Any
 from leadhand.core import commands as do
 from leadhand.core.commands import Outcome, ProposedCall
 from leadhand.core.ids import page_id
-from leadhand.core.plan_approval import plan_number
 from leadhand.core.run import Role
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
@@ -23,6 +22,7 @@ from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
+from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from leadhand.core.access import Scope
-from leadhand.core.document.event_line import event_line
+from leadhand.app.document.event_line import event_line
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.view import ViewDocument, words
 from leadhand.core.work_result import blob_reference
+from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument

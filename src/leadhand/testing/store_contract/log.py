@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.ids import step_of
 from leadhand.core import events as ev
 from leadhand.core.errors import Fenced, NoSuchRun, UsageError
 from leadhand.core.events import StepRequested
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
@@ -78,7 +78,7 @@ class LogContract(Contract):
         for value in values:
             await store.append("run-1", [StepRequested(what="supply", steps=("wo-001.0",), summary="x", raw=value)])
         read = [entry.event for entry in await store.read("run-1", after=1)]
-        assert [event.raw for event in read if isinstance(event, ResultSupplied)] == values
+        assert [event.raw for event in read if isinstance(event, StepRequested)] == values
 
     async def test_the_order_of_calls_is_the_order_of_the_log(self, store: ContextStore) -> None:
         await store.create("run-1", started())

@@ -9,11 +9,11 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.hosts import HostLine
 from leadhand.core.limits import Usage
 from leadhand.core.run import Follows, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
+from leadhand.ports.hosts import HostLine
 
 from .samples import Contract, began, pauses, returned, started, tokens
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.run import RunStatus
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.work_result import WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 

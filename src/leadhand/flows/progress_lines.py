@@ -7,10 +7,9 @@ from itertools import takewhile
 
 from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
 from leadhand.core.ids import step_of
+from leadhand.core.moment import iso
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
-
-from .event_line import iso
 
 
 def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from leadhand.core.conversation import AssistantMessage, Message, ModelRequest, ToolMessage
 from leadhand.core.errors import Failure
+from leadhand.core.moment import Moment
 from leadhand.core.value import Json, unset
 
-from .event_line import Moment
-from .work_states import Document
+from . import Document
 
 
 class WrittenCall(Document):
