@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.attempts import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
@@ -17,7 +18,7 @@ from leadhand.core.text import is_blank
 from leadhand.core.tool import Source, ToolResult
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result

@@ -248,7 +248,6 @@ def _decoded(
         raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
 
 
-# Upcasters and conversions raise these for a body that no release has written.
 UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.core.access import Scope
+from leadhand.core.blob import blob_of
 from leadhand.core.document.event_line import event_line
 from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.view import ViewDocument, words
-from leadhand.core.work_result import blob_reference
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument
@@ -192,11 +192,12 @@ def _refers(event: AnyEvent, digest: str) -> bool:
     """Whether an event refers to a payload, in a field where only the engine writes references."""
     match event:
         case ToolCallReturned() | EffectAnswered():
-            return blob_reference(event.raw) == digest
+            payload = event.raw
         case ModelCallReturned():
-            return blob_reference(event.asked) == digest
+            payload = event.asked
         case _:
             return False
+    return (blob := blob_of(payload)) is not None and blob.digest == digest
 
 
 @router.get(
