@@ -145,9 +145,7 @@ async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_wo
     state = await world.run()
 
     kept = await blobs_of(world)
-    assert len(kept) == 1
-    ((digest, body),) = kept.items()
-    assert json.loads(body) == LARGE
+    ((digest, body),) = [item for item in kept.items() if json.loads(item[1]) == LARGE]
     assert digest == f"sha256:{hashlib.sha256(body).hexdigest()}"
     for event in await world.events(ToolCallReturned):
         assert event.raw == {"$blob": digest, "bytes": len(body)}

@@ -174,9 +174,9 @@ class Attempt:
             text = text or self._work.step.role
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
-        last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
             problems = self._problems(made, logged) or [OF_A_SECRET]
+        last.objection = self._asked_again(made, turn, problems)
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
         if self._objections > self._work.definition.limits.max_repairs:

@@ -11,6 +11,7 @@ from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.frozen import FrozenDict, frozen
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.sent_requests import SentRequests
 from leadhand.ports import ContextStore, Job
 
 
@@ -21,6 +22,7 @@ class RunLog:
         self._store = store
         self._redactor = redactor
         self.run_id = run_id
+        self.requests = SentRequests(redactor)
 
     def append(
         self,
@@ -34,7 +36,7 @@ class RunLog:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
         """
-        clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
+        clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
         shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("jobs", jobs)) if value}
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 

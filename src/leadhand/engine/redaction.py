@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
@@ -140,12 +141,21 @@ class Redactor:
         return cls([*(secret for item in environment.items() for secret in _secrets_of(*item)), *more])
 
     def text(self, text: str) -> str:
-        """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
+        """``text`` with every secret in it redacted; secrets that overlap are redacted as one.
+
+        A text that is JSON has its fields with the name of a secret redacted, too.
+        """
         if len(text) < SHORTEST_SECRET and "@" not in text:
             return text
         if not self._is_marked(text, _ESCAPE.sub(_character, text) if "\\" in text else ""):
             return text
-        return self._redacted(text, *_decoded(text), len(text))[0]
+        text = self._redacted(text, *_decoded(text), len(text))[0]
+        if text[:1] in ("{", "["):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(text)
+                clean = self.payload(value)
+                return text if clean == value else compact_json(clean)
+        return text
 
     def unfinished(self, written: str) -> tuple[str, str]:
         """Return what can be shown of a text that is still being written, and what of it has to be read again.
@@ -224,9 +234,9 @@ class Redactor:
                 return True
         return bool(_SK.search(folded) or _URL_CUT.search(folded))
 
-    def value(self, value: _V) -> _V:
-        """Return the value without secrets; the same object if it contains none."""
-        if not self._may_hold_secret(value.model_dump_json()):
+    def value(self, value: _V, written: str = "") -> _V:
+        """Return the value, which is ``written`` so as JSON, without secrets; the same object if it contains none."""
+        if not self._may_hold_secret(written or value.model_dump_json()):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 

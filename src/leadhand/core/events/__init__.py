@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, PlainValidator
 
 from leadhand.core.asks import Ask
-from leadhand.core.conversation import AssistantMessage
+from leadhand.core.blob import Blob
+from leadhand.core.conversation import AssistantMessage, Message
 from leadhand.core.errors import Failure
 from leadhand.core.limits import NOTHING, Allowance, Amount, Limits, Usage
 from leadhand.core.tool import CachedFrom, Effect, Source
@@ -67,6 +68,9 @@ class ModelCallBegan(Observation):
     What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
     its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
     allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
+
+    ``request`` is what the model is sent: a blob with tools and schema, then each message, large ones as blobs. With
+    ``continues``, the request of the attempt's latest call of this id comes first, and these messages follow.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -77,12 +81,16 @@ class ModelCallBegan(Observation):
     after: int = Field(default=2, ge=0)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    request: tuple[Annotated[Blob | Message, Field(union_mode="left_to_right")], ...] = Field(
+        default=(), exclude_if=operator.not_
+    )
+    continues: str = Field(default="", exclude_if=operator.not_)
 
 
 class ModelCallReturned(Observation):
     """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full.
 
-    ``asked`` is what the code of a flow asked; the prompts of other calls follow from the log.
+    ``asked`` is what the code of a flow asked.
     """
 
     type: Literal["model_call_returned"] = "model_call_returned"

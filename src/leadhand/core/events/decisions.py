@@ -3,6 +3,7 @@
 import operator
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -24,6 +25,9 @@ class Kind(StrEnum):
     REQUEST = "request"
 
 
+_TYPE = {"type"}
+
+
 class EventBase(Value):
     """The base of all events: ``kind``, the ``version`` of the stored shape, and the id of the subject.
 
@@ -40,6 +44,11 @@ class EventBase(Value):
     def subject(self) -> str:
         """The id of the event's subject: an attempt, a step or an order; "" for the run."""
         return operator.attrgetter(self.about)(self) if self.about else ""
+
+    @cached_property
+    def body(self) -> str:
+        """The event as JSON, without its type: what is redacted, then stored."""
+        return self.model_dump_json(exclude=_TYPE, by_alias=True)
 
 
 class Observation(EventBase):

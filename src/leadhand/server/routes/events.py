@@ -11,9 +11,9 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.core.access import Scope
-from leadhand.core.blob import blob_of
+from leadhand.core.blob import Blob, blob_of
 from leadhand.core.document.event_line import event_line
-from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.view import ViewDocument, words
 from leadhand.server.access import Access, Principal
@@ -191,6 +191,8 @@ async def get_payload(
 def _refers(event: AnyEvent, digest: str) -> bool:
     """Whether an event refers to a payload, in a field where only the engine writes references."""
     match event:
+        case ModelCallBegan():
+            return any(isinstance(part, Blob) and part.digest == digest for part in event.request)
         case ToolCallReturned() | EffectAnswered():
             payload = event.raw
         case ModelCallReturned():
