@@ -84,8 +84,6 @@ async def test_the_prompt_of_the_shaping_call_can_be_looked_at(tmp_path: Path) -
             await run.answer()
             call = await model_call(await lead.runtime(), run.run_id, "shape/t1")
     (sent,) = shapings(models)
-    assert call.prompt is not None, call.prompt_missing
-    assert call.prompt.as_sent
     assert [each.text for each in call.prompt.messages] == [each.text for each in sent.messages]
 
 

@@ -536,3 +536,5 @@ def test_looking_for_marks_first_hides_no_secret_from_the_patterns(parts: list[s
     text, secrets = "".join(parts), [FROM_ENVIRONMENT, "ΟΔΟΣ-1234"]
     assert Redactor(secrets).text(text) == _Thorough(secrets).text(text)
     assert Redactor(secrets).unfinished(text) == _Thorough(secrets).unfinished(text)
+    note = NoteEmitted(attempt="w/a1", message=text)
+    assert Redactor(secrets).value(note) == _Thorough(secrets).value(note)

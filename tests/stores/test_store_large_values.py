@@ -66,11 +66,11 @@ async def test_equal_values_of_many_events_and_runs_are_stored_once(url: str, ru
 
 @pytest.mark.parametrize("size", [1, 9_000])
 async def test_data_that_look_like_a_reference_stay_what_they_are(url: str, size: int) -> None:
-    reference = {"$stored": "sha256:" + "0" * 64}
+    reference = {"$blob": "sha256:" + "0" * 64}
     events = [
         call(1, value=reference, text="x" * size),
         call(2, value=json.dumps(reference), text="y" * size),
-        call(3, value=[{"$stored": 1}, "@" * size]),
+        call(3, value=[{"$blob": 1}, reference | {"bytes": 1}, "@" * size]),
         RunStatusSet(status=RunStatus.PAUSED, reason="@" * size),
     ]
     async with aclosing(await open_store(url)) as store:

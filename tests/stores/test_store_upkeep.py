@@ -15,10 +15,10 @@ import pytest
 from refusals import refused
 from store_processes import process
 
+from leadhand.core.blob import pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
 from leadhand.core.run import EarlierFile, RunStatus
-from leadhand.engine.log import pack
 from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES

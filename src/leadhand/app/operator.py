@@ -19,6 +19,7 @@ from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
+from leadhand.core.blob import BLOB_KEY
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, replay
@@ -32,7 +33,6 @@ from leadhand.core.state import RunState
 from leadhand.core.text import listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.work_result import BLOB_KEY
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems

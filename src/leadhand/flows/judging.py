@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from leadhand.core.blob import blob_of
 from leadhand.core.commands import IssueStep
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.questions import clarified_request
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_result import blob_reference
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, judge_facts, merged
 from leadhand.verify.material import Material, calls_shown
@@ -171,8 +171,8 @@ def _size(facts: Json) -> int:
 
 
 def _referred(value: Json) -> int:
-    if blob_reference(value):
-        return int(value["bytes"])
+    if blob := blob_of(value):
+        return blob.size
     return sum(map(_referred, object_of(value).values())) + sum(map(_referred, list_of(value)))
 
 

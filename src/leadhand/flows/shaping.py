@@ -16,13 +16,13 @@ from itertools import count
 from typing import Any
 
 from leadhand.core.advice import next_action
+from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Gap, Role
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.core.work_result import BLOB_ABOVE
 
 from .context_budget import context_budget, fitting, tokens
 from .desk import Code

@@ -15,7 +15,7 @@ DEFER = (
     "::procrastinate_job_to_defer_v1)) FROM json_to_recordset(CAST(? AS JSON))"
     " AS job(queue TEXT, task TEXT, priority INTEGER, queueing_lock TEXT, args JSONB)"
 )
-"""The schema of the queue is created by a migration, and its functions are found by the search path, as our tables."""
+"""The schema of the queue is created with our tables, and its functions are found by the search path, as our tables."""
 
 WAITING = (
     "SELECT jobs.task_name, jobs.args, CAST(extract(epoch FROM clock_timestamp() - events.at) AS DOUBLE PRECISION)"

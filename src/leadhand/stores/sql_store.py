@@ -35,7 +35,7 @@ from .large_values import bytes_of
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .messages import Hear, MessageBus
 from .places import Queues, places
-from .schema import check_current
+from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .upkeep import UNNAMED_S
@@ -108,7 +108,8 @@ class SqlContextStore(KeptBeside):
         except ReadOnly as error:
             if not reading:
                 raise
-            await self._query(check_current, self._database)
+            if not await self._query(is_created, self._database):
+                raise
             args = self._database, self._hold, self._now, self._followers.publish, error, self._patience_s
             self._writer = Writer(*args)
         close_in_forked_child(self)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
+from leadhand.core.blob import blob_of
 from leadhand.core.judgement import Claim
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
 from leadhand.core.passages import Passage
@@ -16,7 +17,6 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object
 from leadhand.core.work_order import Subtask
-from leadhand.core.work_result import blob_reference
 
 from .exact import text_of_evidence
 
@@ -57,7 +57,7 @@ class Material:
 def _refers(value: Json) -> bool:
     """Whether a value is, or has, a reference to data outside of the log."""
     if is_object(value):
-        return blob_reference(value) is not None or any(map(_refers, value.values()))
+        return blob_of(value) is not None or any(map(_refers, value.values()))
     return is_list(value) and any(map(_refers, value))
 
 
@@ -135,7 +135,7 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
 def _returned(state: RunState, result: StepState) -> Json:
     """Return what the calls of a result returned, without the texts of other workers: these have their own entries."""
     raw: Json = result.data.raw if result.data is not None else None
-    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_reference(raw):
+    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_of(raw):
         return raw
     asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
     return {call_id: returned for call_id, returned in raw.items() if call_id not in asked}

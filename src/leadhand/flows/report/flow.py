@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from leadhand.core.blob import blob_of
 from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
@@ -26,7 +27,6 @@ from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, object_of, objects_of
-from leadhand.core.work_result import blob_reference
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
@@ -280,7 +280,7 @@ def _research_problems(result: Result) -> list[str]:
         fault = error.errors()[0]
         return [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"]
     known = {passage.id for call in result.calls for passage in passages_in(call)}
-    if any(blob_reference(call.raw) for call in result.calls):
+    if any(blob_of(call.raw) for call in result.calls):
         known |= {each["id"] for each in objects_of(object_of(result.value).get("passages"))}
     found = [
         f"finding {number} names the passage {name}, which no tool returned"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.core.advice import next_action
+from leadhand.core.blob import blob_of
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
 from leadhand.core.run import Gap
@@ -14,7 +15,6 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
 from leadhand.core.work_order import Step, Subtask, result_reference
-from leadhand.core.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import result_facts
@@ -267,7 +267,7 @@ def listed(subtask: StepState, numbers: dict[tuple[str, str], int] | None = None
     if data is None or facts is None or not is_free(subtask):
         return None
     returned = facts["raw"]
-    if blob_reference(returned) or max(len(data.summary), len(compact_json(returned))) > LINE:
+    if blob_of(returned) or max(len(data.summary), len(compact_json(returned))) > LINE:
         return None
     more = {
         "expected_output": given.expected_output,

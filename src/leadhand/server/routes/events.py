@@ -11,10 +11,10 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.app.document.event_line import event_line
-from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.core.blob import Blob, blob_of
+from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.view import ViewDocument, words
-from leadhand.core.work_result import blob_reference
 from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
@@ -191,12 +191,15 @@ async def get_payload(
 def _refers(event: AnyEvent, digest: str) -> bool:
     """Whether an event refers to a payload, in a field where only the engine writes references."""
     match event:
+        case ModelCallBegan():
+            return any(isinstance(part, Blob) and part.digest == digest for part in event.request)
         case ToolCallReturned() | ApprovalAnswered():
-            return blob_reference(event.raw) == digest
+            payload = event.raw
         case ModelCallReturned():
-            return blob_reference(event.asked) == digest
+            payload = event.asked
         case _:
             return False
+    return (blob := blob_of(payload)) is not None and blob.digest == digest
 
 
 @router.get(
