@@ -15,11 +15,11 @@ from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.evolve.attempts import parent_of
 from leadhand.core.evolve.begun import begun
+from leadhand.core.head import head_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Amount
-from leadhand.core.listing import listing_change
 from leadhand.core.question import Question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
@@ -54,22 +54,21 @@ def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
 
 def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
     """A list counts the subtasks of a run as its page does: those that no other has replaced."""
-    projection, counts = Projection(run_id), (0, 0, 0)
+    projection = Projection(run_id)
     stride = 1 if len(entries) <= LONG_LOG else len(entries) // 20
     for first in range(0, len(entries), stride):
         some = entries[first : first + stride]
         projection.take_all(some)
-        counts = listing_change([entry.event for entry in some], counts).counts
         state, shown = projection.state, projection.view.document["counts"]["current"]
         assert state is not None
-        subtasks, completed, failed = counts
+        head = head_of(state)
         settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
-        assert completed == shown["completed"], f"after {some[-1].event.type}"
-        assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
+        assert head.completed == shown["completed"], f"after {some[-1].event.type}"
+        assert head.failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
         if state.finished is not None or not any(begun(state)):
-            assert subtasks == shown["total"], f"after {some[-1].event.type}"
-        elif not state.reopened:
-            assert subtasks == 0, "how many there are is not known until the plan is complete"
+            assert head.subtasks == shown["total"], f"after {some[-1].event.type}"
+        else:
+            assert head.subtasks == 0, "how many there are is not known until the plan is complete"
 
 
 def check_step(before: RunState, after: RunState) -> None:

@@ -13,7 +13,7 @@ from server.teams import Office
 from leadhand.app.retention import Retention, duration
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunReopened
-from leadhand.core.listing import RunListing
+from leadhand.ports.runs import RunListing
 from leadhand.server.upkeep import Upkeep
 
 

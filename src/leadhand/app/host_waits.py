@@ -10,11 +10,11 @@ from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.host_waits import driver_wait, orphan_wait, steps_wait
 from leadhand.core.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 MOST_LISTED = 200
 REFUSED_S = 30.0

@@ -8,12 +8,14 @@ from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.document.report_task import ReportTask
 from leadhand.core.document.run_document import run_document
-from leadhand.core.document.shapes import RunDocument
-from leadhand.core.listing import RunListing
+from leadhand.core.document.shapes import RunDocument, RunLine
+from leadhand.core.limits import usd
+from leadhand.core.run import ENDED
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 
 async def document_of(
@@ -36,3 +38,11 @@ async def document_of(
         proposed=proposed_limits(state),
         judgement=judgement_of(state),
     )
+
+
+def run_line(listing: RunListing) -> RunLine:
+    """Return a run in a list; its process releases it only some time after its end."""
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
+    owner = None if listing.status in ENDED else listing.owner
+    cost_usd = None if listing.unpriced else usd(listing.nanousd)
+    return RunLine(last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same)

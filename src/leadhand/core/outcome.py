@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .advice import ASK_AGAIN, more_steps, next_action
 from .commands import Cited, Outcome
-from .counting import subtask_counts
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .judgement import ClaimVerdict, Judgement
@@ -49,7 +48,6 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         failure=failure,
         judgement=outcome.judgement,
         sample=any(each.data is not None and each.data.sample for each in results),
-        listed=subtask_counts(state),
     )
 
 

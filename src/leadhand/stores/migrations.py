@@ -71,6 +71,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
             subtasks BIGINT NOT NULL,
             completed BIGINT NOT NULL,
             failed BIGINT NOT NULL,
+            asking BIGINT NOT NULL,
             ceiling_requests BIGINT,
             ceiling_tokens BIGINT,
             ceiling_nanousd BIGINT,
@@ -92,6 +93,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         )
         """,
         "CREATE INDEX runs_newest ON runs (created_at, run_id)",
+        "CREATE INDEX runs_asking ON runs (created_at, run_id) WHERE asking > 0",
         "CREATE INDEX runs_owned ON runs (owner) WHERE owner IS NOT NULL",
         "CREATE INDEX runs_of_key ON runs (key_id, created_at, run_id) WHERE key_id <> ''",
         "CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> ''",
@@ -161,19 +163,6 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         )
         """,
         "CREATE INDEX cache_expiry ON cache (expires_at)",
-        # The fields of an approval that decide whether an event answers it; see core/open_approvals.py.
-        """
-        CREATE TABLE open_approvals (
-            run_id TEXT NOT NULL,
-            approval_id TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            tool TEXT NOT NULL,
-            attempt TEXT NOT NULL,
-            args_hash TEXT NOT NULL,
-            expires_at BIGINT,
-            PRIMARY KEY (run_id, approval_id)
-        )
-        """,
         # ``digest`` is the SHA-256 of a key, which itself is not stored; ``scopes`` are joined by commas.
         """
         CREATE TABLE api_keys (

@@ -12,7 +12,7 @@ VERSION = 1
 FIRST = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
 """Tables that a database of Leadhand has and that of another program has not."""
 TABLES = FIRST | {
-    *("open_approvals", "api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places"),
+    *("api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places"),
     "run_texts",
 }
 

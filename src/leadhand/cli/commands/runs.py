@@ -17,6 +17,7 @@ from leadhand.app.formatting import (
     short_id,
 )
 from leadhand.app.listings import definition_of
+from leadhand.app.run_documents import run_line
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.flag_values import one_of
 from leadhand.cli.foreground import Transcript, new_view, print_result, say_end
@@ -38,12 +39,10 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.core.document.run_document import run_line
 from leadhand.core.errors import UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
-from leadhand.core.run_filter import RunFilter, RunSort
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunFilter, RunListing, RunSort
 from leadhand.runs import Run
 
 POLL_S = 0.2

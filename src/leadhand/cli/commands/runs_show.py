@@ -54,12 +54,12 @@ from leadhand.core.document.work_states import work_order, work_state
 from leadhand.core.errors import UsageError
 from leadhand.core.hosts import HostWait
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
+from leadhand.ports.runs import RunListing
 
 MOST_LISTED = 12
 """Steps of an order that ``runs show`` lists, at most, unless all are asked for."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.counting import subtask_counts
-from leadhand.core.evolve import evolve
 from leadhand.core.evolve.begun import begun, next_order_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import unapproved
@@ -55,17 +51,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     adopted = sum(each.key in keys for each in begun(state))
     unused = [] if adopted else end_unused(state, order)
     issued = ev.WorkOrderIssued(order=order, by=by, begun=adopted)
-    return [*unused, _with_counts(state, issued), *(supplied if by else [])]
-
-
-_Event = TypeVar("_Event", ev.WorkOrderIssued, ev.ResultsJudged)
-
-
-def _with_counts(state: RunState, event: _Event) -> _Event:
-    """Return an event that settles or replaces subtasks, with the counts of the state that includes it."""
-    at = state.last_at or state.created_at
-    after = evolve(state, ev.Entry(seq=state.seq + 1, at=at, epoch=state.epoch, event=event))
-    return event.evolve(listed=subtask_counts(after))
+    return [*unused, issued, *(supplied if by else [])]
 
 
 def _repairable(state: RunState, key: str) -> bool:
@@ -86,7 +72,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
     covered = len(verdicts) == len(order.order.subtasks)
     answer = review.answer if sound and covered else None
     recorded = review.evolve(verdicts=tuple(verdicts), complete=sound, answer=answer)
-    return [_with_counts(state, ev.ResultsJudged(work_order_id=work_order_id, review=recorded))]
+    return [ev.ResultsJudged(work_order_id=work_order_id, review=recorded)]
 
 
 def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -> list[ev.AnyEvent]:
@@ -96,9 +82,7 @@ def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -
     verdicts = tuple(_closed(state, verdict) for verdict in given.values())
     if all(state.steps[verdict.subtask].verdict == verdict for verdict in verdicts):
         raise do.Refused("these verdicts are already recorded")
-    judged = ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))
-    settles = any(state.steps[verdict.subtask].order for verdict in verdicts)
-    return [_with_counts(state, judged) if settles else judged]
+    return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
 
 
 def _closed(state: RunState, verdict: Verdict) -> Verdict:

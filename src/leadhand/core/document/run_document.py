@@ -21,7 +21,6 @@ from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import Judgement
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState, StepState
@@ -125,16 +124,6 @@ def run_document(
         created_at=state.created_at,
         finished_at=state.finished_at,
         last_seq=state.seq,
-    )
-
-
-def run_line(listing: RunListing) -> shapes.RunLine:
-    """A run in a list; its process releases it only some time after its end."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
-    owner = None if listing.status in ENDED else listing.owner
-    cost_usd = None if listing.unpriced else usd(listing.nanousd)
-    return shapes.RunLine(
-        last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same
     )
 
 
