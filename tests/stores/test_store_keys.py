@@ -6,6 +6,7 @@ from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
+from stores.contract import api_key
 
 from leadhand.app.clock import SystemClock
 from leadhand.app.keys import find_key, key_document, key_store, make_key, named_key
@@ -14,7 +15,6 @@ from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
-from leadhand.testing.store_contract import api_key
 
 
 @pytest.fixture

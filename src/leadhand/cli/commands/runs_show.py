@@ -52,13 +52,13 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.core.errors import UsageError
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait
+from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 MOST_LISTED = 12
