@@ -104,7 +104,6 @@ def key_document(key: ApiKey) -> dict[str, Any]:
     """The JSON document of a key, without its digest."""
     return {
         **key.model_dump(mode="json", exclude={"digest"}),
-        "ceilings": key.ceilings.document(),
         "created_at": iso(key.created_at),
         "revoked_at": iso(key.revoked_at),
         "last_used_at": iso(key.last_used_at),

@@ -12,7 +12,6 @@ from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.core.limits import usd
 from leadhand.ports.access import ApiKey, KeyCeilings, Scope
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
@@ -51,10 +50,12 @@ async def keys_create(
     check_range("max_runs", max_runs)
     check_range("max_workers", max_workers)
     check_range("max_running_steps", max_running_steps)
+    for flag, amount in (("--budget", budget), ("--budget-per-day", budget_per_day), ("--budget-total", budget_total)):
+        money(amount, flag)
     ceilings = KeyCeilings(
-        budget_nanousd=money(budget, "--budget"),
-        daily_nanousd=money(budget_per_day, "--budget-per-day"),
-        total_nanousd=money(budget_total, "--budget-total"),
+        budget=budget,
+        budget_per_day=budget_per_day,
+        budget_total=budget_total,
         max_runs=max_runs,
         max_workers=max_workers,
         max_running_steps=max_running_steps,
@@ -88,8 +89,8 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
 def _limits(key: ApiKey) -> str:
     """Return the limits of a key in words: ``$1 a run, 3 runs at once``; "" if it has none."""
     ceilings = key.ceilings
-    money = {"a run": ceilings.budget_nanousd, "a day": ceilings.daily_nanousd, "in total": ceilings.total_nanousd}
-    words = [f"${usd(each):g} {when}" for when, each in money.items() if each is not None]
+    money = {"a run": ceilings.budget, "a day": ceilings.budget_per_day, "in total": ceilings.budget_total}
+    words = [f"${each:g} {when}" for when, each in money.items() if each is not None]
     words += [] if ceilings.max_runs is None else [f"{count(ceilings.max_runs, 'run')} at once"]
     words += [] if ceilings.max_workers is None else [f"{count(ceilings.max_workers, 'worker')} a run"]
     words += [] if ceilings.max_running_steps is None else [f"{count(ceilings.max_running_steps, 'step')} at once"]

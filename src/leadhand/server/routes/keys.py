@@ -8,18 +8,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from leadhand.app.arguments import money
 from leadhand.app.document import Document
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import smaller, usd
 from leadhand.core.moment import Moment
 from leadhand.ports.access import ApiKey, KeyCeilings, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
 from leadhand.server.routes.dependencies import Admin, TheService
-from leadhand.server.schemas import KeyLimits
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/keys", tags=["keys"])
@@ -47,29 +44,19 @@ class NewKey(Body):
         """Return the limits of the key, at most those of the principal. Raises Problem (403)."""
         own = principal.ceilings
         if any(
-            each is not None for each in (own.daily_nanousd, own.total_nanousd, own.max_runs, own.max_running_steps)
+            each is not None for each in (own.budget_per_day, own.budget_total, own.max_runs, own.max_running_steps)
         ):
             what = f"the key {principal.name} has a limit for all its runs together, which a new key would not share"
             raise _forbidden(what, "Create the key with another one, or on the server: leadhand keys create NAME")
-        wanted = KeyCeilings(
-            budget_nanousd=money(self.budget, "budget"),
-            daily_nanousd=money(self.budget_per_day, "budget_per_day"),
-            total_nanousd=money(self.budget_total, "budget_total"),
-            max_runs=self.max_runs,
-            max_workers=self.max_workers,
-            max_running_steps=self.max_running_steps,
-        )
+        wanted = KeyCeilings.model_validate(self.model_dump(include={*KeyCeilings.model_fields}))
         if not any(allows((scope,), Scope.RUN) for scope in self.scopes):
             return wanted
-        most = wanted.evolve(
-            budget_nanousd=smaller(wanted.budget_nanousd, own.budget_nanousd),
-            max_workers=smaller(wanted.max_workers, own.max_workers),
-        )
-        if self.budget is not None and most.budget_nanousd != wanted.budget_nanousd:
-            raise _forbidden(f"budget is above that of the key {principal.name}", f"Send {_dollars(own)} or less.")
-        if self.max_workers is not None and most.max_workers != wanted.max_workers:
-            raise _forbidden(f"max_workers is above that of the key {principal.name}", f"Send {own.max_workers}.")
-        return most
+        most = {"budget": own.budget, "max_workers": own.max_workers}
+        asked = {"budget": wanted.budget, "max_workers": wanted.max_workers}
+        for name, limit in most.items():
+            if limit is not None and (asked[name] or 0) > limit:
+                raise _forbidden(f"{name} is above that of the key {principal.name}", f"Send {limit:g} or less.")
+        return wanted.evolve(**{name: most[name] if each is None else each for name, each in asked.items()})
 
 
 class KeyDocument(Document):
@@ -79,7 +66,7 @@ class KeyDocument(Document):
     name: str
     prefix: str = Field(description="The first characters of the secret.")
     scopes: tuple[Scope, ...]
-    ceilings: KeyLimits
+    ceilings: KeyCeilings
     created_at: Moment
     revoked_at: Moment | None
     last_used_at: Moment | None
@@ -127,11 +114,7 @@ async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocumen
 
 
 def _document(key: ApiKey) -> KeyDocument:
-    return KeyDocument.model_validate({**key.model_dump(exclude={"digest"}), "ceilings": key.ceilings.document()})
-
-
-def _dollars(own: KeyCeilings) -> str:
-    return "" if own.budget_nanousd is None else f"{usd(own.budget_nanousd):g}"
+    return KeyDocument.model_validate(key.model_dump(exclude={"digest"}))
 
 
 def _forbidden(what: str, how: str) -> Problem:
