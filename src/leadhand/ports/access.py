@@ -1,13 +1,13 @@
 """Scopes, and the records of API keys that a service stores (never the keys themselves)."""
 
 from collections.abc import Collection
-from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Field
 
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, nanousd, smaller
+from leadhand.core.moment import Moment
 from leadhand.core.value import Value
 
 
@@ -78,23 +78,31 @@ class KeyCeilings(Value):
 UNBOUNDED = KeyCeilings()
 
 
-class ApiKey(Value):
-    """The stored record of an API key: everything but the key itself.
-
-    ``key_id`` identifies the key, ``prefix`` is its first characters, which its holder can recognise, ``digest`` the
-    SHA-256 (hex) of the whole key. A key with ``revoked_at`` no longer grants access. No two keys that are not revoked
-    have the same ``name``. ``ceilings`` are the most that its holder may ask for.
-    """
+class KeyDocument(Value):
+    """An API key, without the secret."""
 
     key_id: str
     name: str
-    prefix: str
-    digest: str
+    prefix: str = Field(description="The first characters of the secret.")
     scopes: tuple[Scope, ...]
     ceilings: KeyCeilings = UNBOUNDED
-    created_at: datetime
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
+    created_at: Moment
+    revoked_at: Moment | None = None
+    last_used_at: Moment | None = None
+
+
+class ApiKey(KeyDocument):
+    """The stored record of an API key: everything but the key itself, of which ``digest`` is the SHA-256 (hex).
+
+    A key with ``revoked_at`` no longer grants access. No two keys that are not revoked have the same ``name``.
+    """
+
+    digest: str
+
+    @property
+    def shown(self) -> KeyDocument:
+        """The key as people see it."""
+        return KeyDocument.model_validate(self.model_dump(exclude={"digest"}))
 
 
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from leadhand.app.arguments import money
 from leadhand.app.formatting import age, count
-from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
+from leadhand.app.keys import USUAL_SCOPES, key_store, make_key, named_key
 from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
@@ -64,7 +64,7 @@ async def keys_create(
     async with open_reader(store, creates=True) as runtime:
         key, secret = await make_key(key_store(runtime.store), name, scopes, ceilings)
     if json:
-        write_json({**key_document(key), "key": secret})
+        write_json({**key.shown.model_dump(mode="json"), "key": secret})
     else:
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
@@ -78,7 +78,7 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
     async with open_reader(store) as runtime:
         keys = await key_store(runtime.store).keys()
     if json:
-        write_json([key_document(key) for key in keys])
+        write_json([key.shown.model_dump(mode="json") for key in keys])
     elif keys:
         now = datetime.now(UTC)
         write_table(HEADINGS, [_row(key, now) for key in keys])
@@ -116,6 +116,6 @@ async def keys_revoke(
         before = await named_key(keys, key_id)
         key = await keys.revoke_key(before.key_id)
     if json:
-        write_json(key_document(key))
+        write_json(key.shown.model_dump(mode="json"))
     already = "was already revoked" if before.revoked_at is not None else "is revoked"
     say(f"The API key {key.key_id} of {key.name} {already}.")

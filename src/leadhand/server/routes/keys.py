@@ -11,8 +11,7 @@ from pydantic import Field
 from leadhand.app.document import Document
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
 from leadhand.core.errors import UsageError
-from leadhand.core.moment import Moment
-from leadhand.ports.access import ApiKey, KeyCeilings, Scope, allows
+from leadhand.ports.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
@@ -59,19 +58,6 @@ class NewKey(Body):
         return wanted.evolve(**{name: most[name] if each is None else each for name, each in asked.items()})
 
 
-class KeyDocument(Document):
-    """An API key, without the secret."""
-
-    key_id: str
-    name: str
-    prefix: str = Field(description="The first characters of the secret.")
-    scopes: tuple[Scope, ...]
-    ceilings: KeyCeilings
-    created_at: Moment
-    revoked_at: Moment | None
-    last_used_at: Moment | None
-
-
 class CreatedKey(KeyDocument):
     """A new key. The secret is shown here only."""
 
@@ -85,7 +71,7 @@ class KeysList(Document):
 @router.get("", responses=responses(401, 403, 429, 503))
 async def list_keys(service: TheService, _: Admin) -> KeysList:
     """All API keys, newest first, including revoked ones."""
-    return KeysList(keys=tuple(_document(key) for key in await key_store(service.runtime.store).keys()))
+    return KeysList(keys=tuple(key.shown for key in await key_store(service.runtime.store).keys()))
 
 
 @router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
@@ -97,7 +83,7 @@ async def create_key(body: NewKey, service: TheService, principal: Admin, respon
             raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
     key, secret = await make_key(store, body.name, body.scopes, ceilings)
     response.headers["location"] = f"/api/keys/{key.key_id}"
-    return CreatedKey.model_validate({**dict(_document(key)), "key": secret})
+    return CreatedKey.model_validate({**dict(key.shown), "key": secret})
 
 
 @router.delete("/{key_id}", responses=responses(401, 403, 404, 422, 429, 503))
@@ -110,11 +96,7 @@ async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocumen
         raise no_such(error.what, "See GET /api/keys.") from error
     if found.key_id != key_id:  # a part of an id is for people at a terminal
         raise no_such(f"there is no key {key_id}", "See GET /api/keys.")
-    return _document(await store.revoke_key(key_id))
-
-
-def _document(key: ApiKey) -> KeyDocument:
-    return KeyDocument.model_validate(key.model_dump(exclude={"digest"}))
+    return (await store.revoke_key(key_id)).shown
 
 
 def _forbidden(what: str, how: str) -> Problem:
