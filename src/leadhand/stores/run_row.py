@@ -10,7 +10,7 @@ from leadhand.core.head import RunHead, status_after
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import REQUEST_SHOWN
 
-from .codec import stored_tags
+from .codec import read_tags, stored_tags
 from .connection import Row, Table
 from .search_words import words_in
 
@@ -88,10 +88,11 @@ class RunRow:
     def enter(self, event: AnyEvent, at: int) -> None:
         """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""
         match event:
-            case RunChanged() if event.name is not None:
-                self.searched, self.label_words, self.name, self.tags = label_columns(
-                    self.fixed[2], event.name, event.tags or {}
-                )
+            case RunChanged():
+                if (event.name, event.tags) != (None, None):
+                    name = self.name if event.name is None else event.name
+                    tags = read_tags(self.tags) if event.tags is None else event.tags
+                    self.searched, self.label_words, self.name, self.tags = label_columns(self.fixed[2], name, tags)
             case ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
                 self.unpriced = 1
             case _:

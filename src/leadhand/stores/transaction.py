@@ -321,7 +321,7 @@ class LogTransaction:
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
         fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]
-        ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
+        ended = " AND type IN ('attempt_returned', 'step_settled')"  # exactly the condition of the index
         over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
         self._over.update((run_id, attempt) for run_id, attempt in over)
         started = SUBJECTS.find(connection, dialect, "run_id, subject", begun, " AND type = 'attempt_started'")

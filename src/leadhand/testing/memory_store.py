@@ -120,8 +120,9 @@ class RunRecord:
             match entry.event:
                 case StepSettled() | AttemptReturned():
                     self._over.add(entry.event.subject)
-                case RunChanged() if entry.event.name is not None:
-                    self._line |= {"name": entry.event.name, "tags": entry.event.tags}
+                case RunChanged():
+                    labels = {"name": entry.event.name, "tags": entry.event.tags}
+                    self._line |= {name: label for name, label in labels.items() if label is not None}
                 case ModelCallReturned() if entry.event.usage is not None and entry.event.usage.nanousd is None:
                     self._line["unpriced"] = True
                 case _:
