@@ -10,8 +10,8 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
+from leadhand.app.run_documents import run_line
 from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.core.document.run_document import run_line
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
