@@ -102,7 +102,7 @@ class Requests:
 
 
 def _is_allowed(request: _Request, state: RunState) -> bool:
-    """Whether a state allows a request; if not, whoever made it gets the error."""
+    """Whether a state allows a request; if not, its caller gets the error."""
     try:
         request.check(state)
     except LeadhandError as refusal:
