@@ -20,6 +20,7 @@ from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, neede
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
+from leadhand.app.work_order_file import WorkOrderFile
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
@@ -41,7 +42,6 @@ from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
-from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
@@ -286,15 +286,16 @@ class Runtime:
                 await self.cluster.join(HostKind.RUN)
             if state.status is RunStatus.RUNNING:
                 await self.learn(state)
-            state = await controller.drive()
-            file.note(state)
+            state = self._held[state.run_id] = await controller.drive()
             await keeper.rest(state)
             return state
         finally:
-            self._notify(self.on_release, self._held.pop(state.run_id))
+            last = self._held.pop(state.run_id)
+            self._notify(self.on_release, last)
             self.forget(state.run_id)
             await keeper.aclose()
-            await file.aclose()
+            if last.orders:
+                await file.write(last)
             await self.store.release(state.run_id, state.epoch)
 
     async def learn(self, state: RunState) -> None:
