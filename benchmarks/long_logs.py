@@ -23,13 +23,14 @@ from leadhand.core.events import (
     AnyEvent,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
+    OrderIssued,
     RunStarted,
+    StepSettled,
     ToolCallBegan,
     ToolCallReturned,
-    OrderIssued,
 )
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Source
@@ -75,7 +76,7 @@ def happened(n: int) -> list[AnyEvent]:
         AttemptReturned(
             attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
         ),
-        AttemptSettled(attempt=attempt, ok=True, final=True, counts=True),
+        StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True, counts=True),
     ]  # fmt: skip
 
 

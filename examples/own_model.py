@@ -8,7 +8,7 @@ from collections.abc import Callable
 from leadhand import Leadhand
 from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import IssueStep, Finish, Flow, Role, RunView
 
 
 class Mirror:
@@ -37,9 +37,9 @@ class TurnRound(Flow):
     def roles(self, options: Flow.Options) -> list[Role]:
         return [Role(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="it", role="mirror", input={"text": run.request})]
+            return [IssueStep(id="it", role="mirror", input={"text": run.request})]
         return [] if run.open else [Finish()]
 
 

@@ -20,7 +20,6 @@ from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide import due
-from leadhand.core.decide.requests import OperatorRequest
 from leadhand.core.errors import RunOwned, UsageError
 from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus
@@ -267,13 +266,13 @@ class Run(Answering, Generic[ValueT]):
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
-        await self._stop(ev.PauseRequested(by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
+        await self._stop(ev.RunRequested(what="pause", by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
 
     async def cancel(self) -> None:
         """Cancel the run: nothing new starts, and open requests are closed."""
-        await self._stop(ev.CancelRequested(by=user()), ENDED)
+        await self._stop(ev.RunRequested(what="cancel", by=user()), ENDED)
 
-    async def _stop(self, request: ev.PauseRequested | ev.CancelRequested, until: Collection[RunStatus]) -> None:
+    async def _stop(self, request: ev.RunRequested, until: Collection[RunStatus]) -> None:
         """Record a request for the process that drives the run; if none does, carry it out here."""
         listing = await self._runtime.store.run(self.run_id)
         if listing.owner is not None:
@@ -315,7 +314,7 @@ class Run(Answering, Generic[ValueT]):
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, request: OperatorRequest, limits: NewLimits | None = None) -> None:
+    async def _want(self, request: ev.StepRequested, limits: NewLimits | None = None) -> None:
         """Submit a person's request, and drive the run if no other process does."""
         state = await operator.want(self._runtime, self.run_id, request, limits)
         if state is not None:
@@ -339,9 +338,9 @@ class _Rest:
     def take(self, entry: ev.Entry) -> None:
         self._seq = entry.seq
         match entry.event:
-            case ev.RunFinished() | ev.RunPaused() | ev.RunWaiting():
+            case ev.RunFinished() | ev.RunStatusSet(status=RunStatus.PAUSED | RunStatus.WAITING):
                 self.resting, self.doubtful = True, False
-            case ev.RunResumed() | ev.RunReopened():
+            case ev.RunStatusSet():
                 self.resting = self.doubtful = False
             case ev.RunClaimed():
                 self.resting, self.doubtful = False, self.resting or self.doubtful

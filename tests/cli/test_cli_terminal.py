@@ -16,7 +16,6 @@ from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
 from leadhand.core.events import (
     AnyEvent,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
     ModelCallBegan,
@@ -24,6 +23,7 @@ from leadhand.core.events import (
     OrderIssued,
     RunStarted,
     StepIssued,
+    StepSettled,
 )
 from leadhand.core.limits import Usage
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -192,7 +192,7 @@ def failing(number: int) -> list[AnyEvent]:
     failure = {"message": "too slow", "type": "too_slow", "class": "transient"}
     later = NOON + timedelta(seconds=1.5)
     return [
-        AttemptSettled.model_validate({"attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}),
+        StepSettled.model_validate({"attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}),
         AttemptScheduled(attempt=f"{key}/a2", continues=f"{key}/a1", not_before=later),
     ]
 

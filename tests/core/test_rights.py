@@ -13,10 +13,11 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.limits import Allowance, Ceiling, nanousd
-from leadhand.core.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_role
-from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
+from leadhand.core.run import ALL_TOOLS, Role, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_order import OpenCall
+from leadhand.engine.work import scopes_of
 
 ANY = Role(name="any", tools=(ALL_TOOLS,))
 LOOKER = Role(name="looker", tools=("look",))
@@ -80,7 +81,7 @@ def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.IssueSte
 
 def test_nothing_is_handed_out_while_a_run_is_paused():
     history = history_of(ANY)
-    assert history.command(do.Pause())
+    assert history.command(do.SetStatus(RunStatus.PAUSED))
 
     assert not history.command(do.IssueStep(id="a", role="any"))
     assert "paused" in history.refusal

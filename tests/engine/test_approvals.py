@@ -16,7 +16,7 @@ from leadhand.core.events import (
     ApprovalAnswered,
     ApprovalRequested,
     AttemptParked,
-    CancelRequested,
+    RunRequested,
     ToolCallBegan,
     ToolCallReturned,
 )
@@ -262,7 +262,7 @@ async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
     bench = Bench()
     world = open_world(sending(), [bench.send()])
     await world.run()
-    await world.append("run_1", CancelRequested(by="me"))
+    await world.append("run_1", RunRequested(what="cancel", by="me"))
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.CANCELLED

@@ -15,11 +15,11 @@ from engine.worlds import World, ask, plan
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import UsageError
 from leadhand.core.events import (
-    AttemptSettled,
     Entry,
     ModelCallBegan,
     ModelCallReturned,
     RunStarted,
+    StepSettled,
     ToolCallBegan,
     ToolCallReturned,
 )
@@ -74,7 +74,7 @@ async def cut(entries: Sequence[Entry]) -> tuple[World, Bench]:
 def after_a_commit(entries: Sequence[Entry], length: int) -> int:
     """The next length at which a process can have died: that an attempt is over and tried again is one commit."""
     last = entries[length - 1].event
-    return length + 1 if isinstance(last, AttemptSettled) and not last.final else length
+    return length + 1 if isinstance(last, StepSettled) and not last.final else length
 
 
 def made(entries: Sequence[Entry]) -> tuple[Counter[str], set[str]]:
@@ -90,7 +90,7 @@ def test_the_run_that_is_cut_has_everything_in_it():
     assert WHOLE.finished is not None
     assert WHOLE.finished.answer == 'saw 1; saw 2 at last; measured {"raw":{"value":10}}'
     kinds = {entry.event.type for entry in LOG}
-    assert kinds >= {"attempt_scheduled", "attempt_settled", "tool_call_returned", "results_judged", "run_finished"}
+    assert kinds >= {"attempt_scheduled", "step_settled", "tool_call_returned", "results_judged", "run_finished"}
 
 
 @pytest.mark.parametrize("length", range(1, len(LOG)))

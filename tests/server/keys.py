@@ -8,7 +8,7 @@ import httpx2
 from server.doors import OVER, Door
 
 from leadhand.app.keys import key_store, make_key
-from leadhand.core.access import KeyCeilings, Scope
+from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.server.app import Doors
 
 LOCKED = Doors(key_needed=True)

@@ -10,9 +10,9 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office, team
 
-from leadhand.core.access import Scope
 from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.limits import NANO, Usage
+from leadhand.ports.access import Scope
 
 
 class Priced:
@@ -253,5 +253,5 @@ async def test_a_fork_within_ceilings_keeps_calls_that_reserved_more_than_they_a
     assert fork.json()["limits"]["budget_usd"] == 1 / NANO
     events = await keys.events(fork.json()["run_id"])
     assert events[0]["definition"]["limits"]["budget_nanousd"] == 1
-    changes = [event["limits"]["budget_nanousd"] for event in events if event["type"] == "limits_changed"]
+    changes = [event["limits"]["budget_nanousd"] for event in events if event["type"] == "run_changed"]
     assert changes == [100 * NANO, 1]

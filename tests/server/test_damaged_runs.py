@@ -141,7 +141,7 @@ async def test_an_event_that_contradicts_the_others_hides_no_other_run(api: Door
     bad, good = await api.started("pay Ann"), await api.started("pay Ben")
     await api.asked(bad)
     (card,) = await api.asked(good)
-    settled = next(event for event in await api.events(bad) if event["type"] == "attempt_settled")
+    settled = next(event for event in await api.events(bad) if event["type"] == "step_settled")
     damage(home, bad, settled["seq"], '{"attempt":"wo-009.0/a1","ok":true,"final":true}')
 
     assert (await api.get("/api/approvals")).json()["approvals"] == [card]

@@ -9,8 +9,8 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.keys import LOCKED, Keys, keys_of
 
-from leadhand.core.access import Scope
 from leadhand.core.limits import NANO
+from leadhand.ports.access import Scope
 
 
 @pytest.fixture

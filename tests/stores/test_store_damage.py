@@ -51,8 +51,6 @@ async def why_refused(url: str) -> StoreError:
     [
         ("DELETE FROM meta", "meta"),
         ("INSERT INTO meta SELECT * FROM meta", "meta"),
-        ("UPDATE meta SET version = 0", "meta"),
-        ("UPDATE meta SET version = -1", "meta"),
         ("DROP TABLE meta", "meta"),
         ("DROP TABLE events", "events"),
         ("DROP TABLE api_keys", "api_keys"),

@@ -9,9 +9,9 @@ import pytest
 
 from leadhand.app.clock import SystemClock
 from leadhand.app.keys import find_key, key_document, key_store, make_key, named_key
-from leadhand.core.access import Scope, allows
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
+from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import api_key

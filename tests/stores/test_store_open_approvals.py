@@ -20,15 +20,8 @@ from store_memory import memory, transact
 from leadhand.app.approvals import open_approvals
 from leadhand.app.clock import SystemClock
 from leadhand.core.approval import Approval, ApprovalStatus, args_hash
-from leadhand.core.commands import AskQuestion
-from leadhand.core.events import (
-    AnyEvent,
-    ApprovalAnswered,
-    ApprovalExpired,
-    ApprovalRequested,
-    EffectAnswered,
-    RunFinished,
-)
+from leadhand.core.commands import Ask
+from leadhand.core.events import AnyEvent, ApprovalAnswered, ApprovalRequested, RunFinished
 from leadhand.core.evolve import evolve, start
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.open_approvals import APPROVAL_EVENTS, QUESTION, OpenApproval, open_approvals_after
@@ -100,7 +93,7 @@ def ask(history: History, pick: Pick) -> None:
 
 def wonder(history: History, pick: Pick) -> None:
     """The flow asks a question: a new one, or one that was put before."""
-    history.command(AskQuestion(question=Question(id=pick(["question-1", "question-2", "question-3"]), text="where?")))
+    history.command(Ask(Question(id=pick(["question-1", "question-2", "question-3"]), text="where?")))
 
 
 def say(history: History, pick: Pick) -> None:
@@ -116,14 +109,14 @@ def say(history: History, pick: Pick) -> None:
         args=pick([None, None, {"n": 9}]),
         always=pick([False, False, True]),
     )
-    history.write(pick([answered, answered, EffectAnswered(approval_id=called, happened=pick([True, False]))]))
+    history.write(pick([answered, answered, ApprovalAnswered(approval_id=called, approve=pick([True, False]))]))
 
 
 def expire(history: History, pick: Pick) -> None:
     """The time of an open question is up."""
     asked = [name for name, each in open_in(history.state).items() if each.kind != QUESTION and pick([True, False])]
     if asked:
-        history.write(ApprovalExpired(approval_id=pick(asked)))
+        history.write(ApprovalAnswered(approval_id=pick(asked, approve=False, expired=True)))
 
 
 MOVES: dict[Callable[[History, Pick], None], int] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand.core.events import RunFinished
 from leadhand.core.run import RunStatus
-from leadhand.core.webhooks import WEBHOOK_EVENTS, Webhook
+from leadhand.ports.webhooks import WEBHOOK_EVENTS, Webhook
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import asks, started
 

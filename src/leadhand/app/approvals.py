@@ -13,7 +13,7 @@ from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
 from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
-from leadhand.core.events import ApprovalAnswered, EffectAnswered
+from leadhand.core.events import ApprovalAnswered
 from leadhand.core.evolve import fold
 from leadhand.core.ids import step_of
 from leadhand.core.listing import RunListing
@@ -25,7 +25,7 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
 
 if TYPE_CHECKING:
-    from leadhand.core.document.shapes import ApprovalCard
+    from leadhand.app.document.shapes import ApprovalCard
 
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
@@ -62,7 +62,7 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
-        from leadhand.core.document.shapes import ApprovalCard  # most runs ask nobody
+        from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
 
         approval = self.approval
         return ApprovalCard.model_validate(
@@ -204,11 +204,11 @@ async def settle_effect(
     if not happened and (summary or raw is not None):
         raise UsageError("a call that did not happen has no result", "Omit the summary and the result.")
     payload, blobs = runtime.log(asked.run_id).pack(json_value(raw, "the result", "Give a JSON value."))
-    answer = EffectAnswered(
+    answer = ApprovalAnswered(
         by=by,
         approval_id=asked.approval.approval_id,
-        happened=happened,
-        summary=text(summary, "the summary", "Give the result of the call in words."),
+        approve=happened,
+        reason=text(summary, "the summary", "Give the result of the call in words."),
         raw=payload,
     )
     await _append(runtime, await _checked(runtime, asked), asked, answer, blobs)
@@ -272,7 +272,7 @@ async def _append(
     runtime: Runtime,
     state: RunState,
     asked: OpenApproval,
-    answer: ApprovalAnswered | EffectAnswered,
+    answer: ApprovalAnswered,
     blobs: dict[str, bytes] | None = None,
 ) -> None:
     """Append the answer to the log. Raises UsageError if another answer was appended first; that one counts."""

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.settings import user
-from leadhand.core.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
-from leadhand.core.document.event_line import iso
 from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.moment import iso
 from leadhand.core.text import listed
 from leadhand.ports import ContextStore, KeyStore
+from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 
 MARK = "lh_"
 SECRET_BYTES = 32

@@ -24,7 +24,6 @@ from leadhand.core.decide import decide, due
 from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import start
-from leadhand.core.hosts import HostKind
 from leadhand.core.listing import RunListing
 from leadhand.core.run import ModelChoice, RunStatus
 from leadhand.core.state import RunState
@@ -39,6 +38,7 @@ from leadhand.flows.flow import AbsentFlow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
+from leadhand.ports.hosts import HostKind
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
@@ -46,7 +46,7 @@ from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
-    from leadhand.core.document.shapes import RunDocument
+    from leadhand.app.document.shapes import RunDocument
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -180,9 +180,9 @@ class Runtime:
 
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
-        from leadhand.app.run_documents import document_of  # most processes show no document
+        from leadhand.app.document.run_document import document_of  # most processes show no document
 
-        return await document_of(self.store, run_id, self._held.get(run_id), self.flows.task, self.followed_by)
+        return await document_of(self.store, await self.load(run_id), self.flows, self.followed_by)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""

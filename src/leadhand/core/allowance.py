@@ -12,15 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .errors import AllowanceRefused
-from .events import (
-    AnyEvent,
-    AttemptLost,
-    AttemptParked,
-    AttemptReturned,
-    LimitsChanged,
-    ModelCallBegan,
-    ModelCallReturned,
-)
+from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
 from .limits import NANO, Amount, Ceiling, Usage, smaller
 from .run import RunDefinition
 
@@ -36,8 +28,8 @@ FLAGS = ("--max-requests", "--max-tokens", "--budget")
 LARGEST = 2**53
 """The largest amount that is counted, so that sums fit a database's integer."""
 
-METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost, LimitsChanged)
-"""The events that change a budget: of an attempt, or :class:`~leadhand.core.events.LimitsChanged`."""
+METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, RunChanged)
+"""The events that change a budget: of an attempt, or :class:`~leadhand.core.events.RunChanged`."""
 
 
 def counted(amount: Amount) -> Sum:
@@ -135,11 +127,11 @@ class Budget:
                     trial.reserve(event, _kept(event, held_back))
                 case ModelCallReturned():
                     trial.settle(event.attempt, event.call_id, event.usage)
-                case AttemptReturned() | AttemptParked() | AttemptLost():
+                case AttemptReturned() | AttemptParked():
                     # Calls that are still open will never return, so their cost is unknown.
                     for call_id in list(trial.calls(event.attempt)):
                         trial.settle(event.attempt, call_id, None)
-                case LimitsChanged():
+                case RunChanged() if event.limits is not None:
                     trial.run = trial.run._replace(ceiling=ceilings(event.limits.ceiling))
                     held_back = counted(event.held_back)
                 case _:

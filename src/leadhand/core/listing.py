@@ -8,7 +8,6 @@ from . import events as ev
 from .allowance import METERED, Account, Budget
 from .artifact import MEMORY
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
-from .hosts import HostLine as HostLine
 from .open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from .run import ENDED, EarlierFile, RunStatus
 from .state import ArtifactVersion
@@ -75,50 +74,37 @@ class ListingChange(NamedTuple):
 
     counts: tuple[int, int, int]
     status: RunStatus | None = None
-    labels: ev.RunLabelled | None = None
+    labels: ev.RunChanged | None = None
     unpriced: bool = False
 
 
 def listing_change(events: Sequence[ev.AnyEvent], counts: tuple[int, int, int]) -> ListingChange:
     """Return the change that ``events`` make to the line of their run, which has these ``counts``."""
     status: RunStatus | None = None
-    labels: ev.RunLabelled | None = None
+    labels: ev.RunChanged | None = None
     unpriced = False
     subtasks, completed, failed = counts
     for event in events:
         match event:
-            case ev.RunStarted() | ev.RunResumed() | ev.RunReopened():
+            case ev.RunStarted():
                 status = RunStatus.RUNNING
-            case ev.RunPaused():
-                status = RunStatus.PAUSED
-            case ev.RunWaiting():
-                status = RunStatus.WAITING
+            case ev.RunStatusSet() if not event.slept_s:
+                status = event.status
             case ev.RunFinished():
                 status = event.status
             case ev.OrderIssued():
                 subtasks += len(event.order.subtasks)
-            case ev.SubtaskBlocked():
-                failed += 1
-            case ev.SubtaskResolved():
-                completed += (event.data is not None) - (event.counted == "completed")
-                failed += (event.data is None) - (event.counted == "failed")
-            case ev.SubtaskReused():
-                completed += 1
             case ev.StepIssued() if event.step.subtask is None:  # else it is counted with its order
                 subtasks += event.step.counts
-            case ev.RetryGranted():
-                failed -= event.reopened
-            case ev.AttemptSettled() if event.final and event.counts:
+            case ev.StepSettled() if event.final:
                 completed += event.ok
                 failed += not event.ok
-            case ev.RunLabelled():
+            case ev.RunChanged() if event.name is not None:
                 labels = event
             case ev.ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
                 unpriced = True
             case _:
                 pass
-        if isinstance(event, ev.OrderIssued | ev.ResultsJudged | ev.RunFinished) and event.listed is not None:
-            subtasks, completed, failed = event.listed.subtasks, event.listed.completed, event.listed.failed
     return ListingChange((subtasks, completed, failed), status, labels, unpriced)
 
 
@@ -277,7 +263,7 @@ class RunRecord:
             self._budget.apply(metered)
         last = entries[-1]
         self.entries += entries
-        self._over |= {event.attempt for event in events if isinstance(event, ev.AttemptSettled | ev.AttemptLost)}
+        self._over |= {event.subject for event in events if isinstance(event, ev.StepSettled | ev.AttemptReturned)}
         if any(isinstance(event, APPROVAL_EVENTS) for event in events):
             self._approvals = open_approvals_after(self._approvals, events, last.at)
         listing = self._listing
@@ -291,8 +277,8 @@ class RunRecord:
         labels = change.labels
         subtasks, completed, failed = change.counts
         self._listing = listing.evolve(
-            name=listing.name if labels is None else labels.name,
-            tags=listing.tags if labels is None else labels.tags,
+            name=listing.name if labels is None or labels.name is None else labels.name,
+            tags=listing.tags if labels is None or labels.tags is None else labels.tags,
             status=change.status or listing.status,
             finished_at=finished_at,
             epoch=last.epoch,

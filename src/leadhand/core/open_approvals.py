@@ -43,9 +43,7 @@ QUESTION = "question"
 APPROVAL_EVENTS = (
     ev.ApprovalRequested,
     ev.ApprovalAnswered,
-    ev.ApprovalExpired,
-    ev.EffectAnswered,
-    ev.SubtaskResolved,
+    ev.StepSettled,
     ev.QuestionAsked,
     ev.QuestionAnswered,
 )
@@ -78,14 +76,8 @@ def open_approvals_after(
                     del after[event.question_id]
             case ev.ApprovalAnswered():
                 _answer(after, event, at)
-            case ev.ApprovalExpired():
-                after.pop(event.approval_id, None)
-            case ev.EffectAnswered():
-                approval = after.get(event.approval_id)
-                if approval is not None and approval.kind == "effect":
-                    del after[event.approval_id]
-            case ev.SubtaskResolved():
-                within = f"{event.subtask}/"  # the subtask's own attempts, and those of its children
+            case ev.StepSettled() if event.by:
+                within = f"{event.step}/"  # the subtask's own attempts, and those of its children
                 after = {
                     name: asked for name, asked in after.items() if not f"{step_of(asked.attempt)}/".startswith(within)
                 }
@@ -97,7 +89,12 @@ def open_approvals_after(
 def _answer(approvals: dict[str, OpenApproval], event: ev.ApprovalAnswered, at: datetime) -> None:
     """Remove the approval that was answered; with ``always``, all approvals of its tool for calls that were planned."""
     answered = approvals.get(event.approval_id)
-    if answered is None or answered.kind == "effect" or answered.args_hash != event.args_hash:
+    if answered is None:
+        return
+    if event.expired or answered.kind == "effect":
+        del approvals[event.approval_id]
+        return
+    if answered.args_hash != event.args_hash:
         return
     if answered.expires_at is not None and at >= answered.expires_at:
         return

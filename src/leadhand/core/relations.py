@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from . import events as ev
 from .ids import order_id, order_number, split_key, step_of
 from .state import RunState, StepState
 from .work_order import Step, Subtask
@@ -57,6 +58,17 @@ def blocked_by(state: RunState, causes: set[str]) -> list[str]:
             found.append(key)
             causes = {*causes, key}
     return found
+
+
+def ended_by(state: RunState, event: ev.AnyEvent) -> Iterator[str]:
+    """Return the attempts of a state that end, as lost or because a person settled their step, with an event."""
+    if isinstance(event, ev.AttemptReturned) and event.lost:
+        yield event.attempt
+    elif isinstance(event, ev.StepSettled) and event.by:
+        for key in (event.step, *descendants(state, event.step)):
+            step = state.steps.get(key)
+            if step is not None and step.attempt is not None:
+                yield step.attempt.attempt
 
 
 def artifacts_of(state: RunState, key: str) -> list[str]:

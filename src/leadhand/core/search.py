@@ -97,10 +97,12 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
         case ev.ApprovalRequested():
             yield event.approval.tool
             yield from _values(event.approval.args)
-        case ev.ApprovalAnswered() | ev.RetryRequested():
+        case ev.ApprovalAnswered() | ev.StepRequested():
             yield from _values(event.args)
-        case ev.ToolCallReturned() | ev.ModelCallReturned() | ev.AttemptSettled() | ev.AttemptLost():
+        case ev.ToolCallReturned() | ev.ModelCallReturned() | ev.StepSettled():
             yield from _failure(event.failure)
+        case ev.AttemptReturned():
+            yield from _failure(event.result.error)
         case ev.RunFinished():
             yield event.answer
             yield from _values(event.value)
@@ -120,11 +122,11 @@ SEARCHED = (
     ev.ToolCallBegan,
     ev.ApprovalRequested,
     ev.ApprovalAnswered,
-    ev.RetryRequested,
+    ev.StepRequested,
     ev.ToolCallReturned,
     ev.ModelCallReturned,
-    ev.AttemptSettled,
-    ev.AttemptLost,
+    ev.StepSettled,
+    ev.AttemptReturned,
     ev.RunFinished,
 )
 """The events with texts that are searched."""

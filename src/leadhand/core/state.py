@@ -16,6 +16,7 @@ from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
 from .frozen import FrozenDict
+from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Amount
 from .question import Question
@@ -101,16 +102,30 @@ class AttemptState(NamedTuple):
         return all(call.call_id in self.answers for call in self.open_calls)
 
 
+class Settlement(NamedTuple):
+    """The end of an attempt at a step, or what ended the step without one: the evidence in event ``seq``.
+
+    ``failure`` is None if it succeeded. ``attempt`` is the number of the attempt, 0 without one; ``by`` is the person
+    who settled the step, if any.
+    """
+
+    seq: int
+    at: datetime
+    failure: Failure | None = None
+    attempt: int = 0
+    by: str = ""
+
+
 class StepState(NamedTuple):
     """One step: its status, its current attempt, and the record of its lineage.
 
-    ``order`` and ``position`` say where it stands in a work order ("": in none). ``event_ids`` are the events that are
-    its evidence. ``data`` is its result, ``value`` the structured answer if its worker has an output schema.
-    ``attempts`` counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` are its replies
-    and finished tool calls, ``running`` the tool calls that have not returned; when it is settled, ``made`` keeps the
-    tool calls without their data, so that a run of ten thousand steps stays small. ``compacted`` says how its
-    conversation is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not
-    repeated unless a person asks. ``by`` names the person who settled it, if any.
+    ``order`` and ``position`` say where it stands in a work order ("": in none). ``settlements`` are its evidence.
+    ``data`` is its result, ``value`` the structured answer if its worker has an output schema. ``attempts`` counts the
+    attempts so far, ``failures`` are the classes of the failed ones. ``calls`` are its replies and finished tool calls,
+    ``running`` the tool calls that have not returned; when it is settled, ``made`` keeps the tool calls without their
+    data, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation is shortened for the
+    model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a person asks. ``by``
+    names the person who settled it, if any.
     ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
     ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible.
     ``scheduled`` is the number of the event that scheduled its current or last attempt.
@@ -126,7 +141,7 @@ class StepState(NamedTuple):
     calls: tuple[ModelTurn | CallState, ...] = ()
     running: tuple[CallState, ...] = ()
     compacted: Compacted = NOT_COMPACTED
-    event_ids: tuple[str, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
     data: ResultData | None = None
     value: Json = None
     failure: Failure | None = None
@@ -142,6 +157,11 @@ class StepState(NamedTuple):
     @property
     def key(self) -> str:
         return self.step.step_id
+
+    @property
+    def event_ids(self) -> tuple[str, ...]:
+        """The ids of the events that are its evidence."""
+        return tuple(event_id(each.seq) for each in self.settlements)
 
     @property
     def subtask(self) -> Subtask:

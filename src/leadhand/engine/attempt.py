@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import FlowError
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.ordered_calls import unproven_call, written_call
+from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
@@ -173,9 +175,9 @@ class Attempt:
             text = text or self._work.step.role
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
-        last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
             problems = self._problems(made, logged) or [OF_A_SECRET]
+        last.objection = self._asked_again(made, turn, problems)
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
         if self._objections > self._work.definition.limits.max_repairs:

@@ -13,7 +13,6 @@ from typing import Literal
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
 from leadhand.core.errors import DENIED, EXPIRED, Failure, FailureClass
-from leadhand.core.evidence import made_call
 from leadhand.core.ids import tool_call_id
 from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
@@ -40,11 +39,11 @@ class CallRules:
         """What hooks decided on calls of this attempt, by the id of the call."""
         self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         once = (call for call in work.calls if isinstance(call, CallState) and call.effect is Effect.ONCE)
-        self._acted = {call.call_id for call in once if made_call(call).acted}
+        self._acted = {call.call_id for call in once if call.acted}
 
     def note(self, result: CallState) -> None:
         """Take into account a call that was made."""
-        if made_call(result).acted:
+        if result.acted:
             self._acted.add(result.call_id)
 
     def call_id(self, turn: Turn, position: int) -> str:

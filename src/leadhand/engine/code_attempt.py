@@ -20,7 +20,6 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
-from leadhand.core.document.progress_lines import lines_before
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
 from leadhand.core.frozen import thawed
 from leadhand.core.run import output_schema
@@ -51,6 +50,7 @@ from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
 from leadhand.engine.turns import Turns
 from leadhand.flows.desk import Code
+from leadhand.flows.progress_lines import lines_before
 from leadhand.ports import ModelError, Work
 
 _T = TypeVar("_T")

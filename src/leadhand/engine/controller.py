@@ -15,17 +15,12 @@ from leadhand.core import commands as do
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
-from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, ended_by
-from leadhand.core.events import (
-    AnyEvent,
-    AttemptScheduled,
-    Entry,
-    RunResumed,
-    StepIssued,
-)
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
+from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.answer_guard import guarded
@@ -204,12 +199,8 @@ class Controller:
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)
-            given_up = {each.step for each in ended}
-            commands = [
-                each
-                for each in commands
-                if not (isinstance(each, do.Start | do.Continue | do.DecideAsks) and each.step in given_up)
-            ]
+            over = {each.step for each in ended if isinstance(each, do.GiveUp)}
+            commands = [each for each in commands if _step_of(each) not in over]
             commands += ended
         if commands or not running:
             return commands
@@ -220,7 +211,7 @@ class Controller:
         before, self._asleep_s = self._asleep_s, self._asleep()
         slept = self._asleep_s - before
         running = self._state.finished is None and self._state.status is RunStatus.RUNNING
-        return [do.NoteSleep(seconds=slept)] if slept > 0 and running else []
+        return [do.SetStatus(slept_s=slept)] if slept > 0 and running else []
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -238,7 +229,7 @@ class Controller:
                 f"Watch it: leadhand runs watch {self._state.run_id}",
             )
         self._dispatcher.note(self._state, entries)
-        if any(isinstance(entry.event, RunResumed) for entry in entries):
+        if any(isinstance(entry.event, RunStatusSet) for entry in entries):
             self._start(self._state.live)  # what was scheduled while the run was paused
         else:
             self._start(
@@ -263,7 +254,7 @@ class Controller:
                     work = work_of(self._state, self._policy, key)
                 except FlowError as error:  # this fails only one attempt
                     LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
-                    self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
+                    self._not_started.append(do.Lose(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
 
@@ -312,7 +303,18 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
         if stopped:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
-        yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)
+        yield do.Lose(attempt=attempt.attempt, failure=failure)
+
+
+def _step_of(command: do.Command) -> str:
+    """Return the step that a command would start or continue, "" for any other."""
+    match command:
+        case do.Start():
+            return command.step
+        case do.Answer():
+            return command.call_id.rpartition("/t")[0]
+        case _:
+            return ""
 
 
 class _Batches:

@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import FailureClass
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import CallState, Effect
-from leadhand.core.tool_limits import OF_RUN
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
 from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
+from leadhand.ports.tool_limits import OF_RUN
 
 ENDING = frozenset({FailureClass.RATE_LIMITED, FailureClass.LOST})
 """Failures of a call after which the controller retries the attempt; a model could not act on them."""

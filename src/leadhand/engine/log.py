@@ -6,12 +6,12 @@ import json
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.core.artifact import digest_of
+from leadhand.core.blob import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.frozen import FrozenDict, frozen
 from leadhand.core.value import Json, compact_json
-from leadhand.core.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.sent_requests import SentRequests
 from leadhand.ports import ContextStore, Job
 
 
@@ -22,6 +22,7 @@ class RunLog:
         self._store = store
         self._redactor = redactor
         self.run_id = run_id
+        self.requests = SentRequests(redactor)
 
     def append(
         self,
@@ -35,7 +36,7 @@ class RunLog:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
         """
-        clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
+        clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
         shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("jobs", jobs)) if value}
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
@@ -63,24 +64,10 @@ class RunLog:
 
     async def unpack(self, payload: Json) -> Json:
         """Return a payload, loading its blob if necessary. Raises KeyError if the blob is missing."""
-        digest = blob_reference(payload)
-        if digest is not None:
-            return frozen(json.loads(await self._store.blob(digest)))
+        blob = blob_of(payload)
+        if blob is not None:
+            return frozen(json.loads(await self._store.blob(blob.digest)))
         if isinstance(payload, dict):  # the data of several calls, one by one
             fields = cast("dict[str, Any]", payload)
             return FrozenDict({key: await self.unpack(inner) for key, inner in fields.items()})
         return payload
-
-
-def pack(payload: Json, written: str = "") -> tuple[Json, dict[str, bytes]]:
-    """Return the payload for an event, and its blobs by digest (none for a small payload). As JSON, it is ``written``.
-
-    A payload that looks like a reference becomes a blob, too: only this function makes references.
-    """
-    if payload is None or isinstance(payload, bool | int | float):
-        return payload, {}
-    body = (written or compact_json(payload)).encode()
-    if len(body) <= BLOB_ABOVE and BLOB_KEY.encode() not in body:
-        return payload, {}
-    digest = digest_of(body)
-    return {"$blob": digest, "bytes": len(body)}, {digest: body}

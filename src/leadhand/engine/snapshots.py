@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from leadhand.core.errors import StoreError
-from leadhand.core.events import Entry
 from leadhand.core.evolve import fold, replay
 from leadhand.core.frozen import frozen
 from leadhand.core.state import RunState
@@ -45,17 +43,6 @@ async def load(store: ContextStore, run_id: str) -> RunState:
     if kept is not None:
         return fold(kept, await store.read(run_id, after=kept.seq))
     return replay(run_id, await store.read(run_id))
-
-
-async def replayed(
-    store: ContextStore, run_id: str, entries: Sequence[Entry], before: RunState | None = None
-) -> RunState:
-    """Return the state of a run after ``entries``, all of its log: from the state ``before``, if it is known."""
-    if before is None and len(entries) >= LONG:
-        before = await _kept(store, run_id)
-    if before is None or before.seq > len(entries):  # a snapshot may be newer
-        return replay(run_id, entries)
-    return fold(before, entries[before.seq :])
 
 
 async def _kept(store: ContextStore, run_id: str) -> RunState | None:

@@ -19,9 +19,9 @@ from leadhand.core.asks import Ask, WriteArtifact
 from leadhand.core.decide.attempts import retry
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
-from leadhand.core.evidence import indeterminate, unreadable
 from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
+from leadhand.core.words_of_outcome import indeterminate, unreadable
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks

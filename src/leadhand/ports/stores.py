@@ -12,11 +12,11 @@ from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 
 if TYPE_CHECKING:
-    from leadhand.core.access import ApiKey
-    from leadhand.core.hosts import HostLine
     from leadhand.core.listing import RunListing, StoreInfo
     from leadhand.core.run_filter import RunFilter
-    from leadhand.core.webhooks import Delivery, Webhook
+    from leadhand.ports.access import ApiKey
+    from leadhand.ports.hosts import HostLine
+    from leadhand.ports.webhooks import Delivery, Webhook
 
 
 class AnswerCache(Protocol):

@@ -6,16 +6,17 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from leadhand.app.document import Document
+from leadhand.app.document.outcome import EvidencePart
+from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
 from leadhand.app.workers import WorkerDocument
-from leadhand.core.access import Scope
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.evidence import EvidencePart
-from leadhand.core.document.shapes import ApprovalCard, Document, RunDocument, RunLine, unset
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.hosts import HostLine, QueueInfo
+from leadhand.core.moment import Moment
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
-from leadhand.core.value import Json
+from leadhand.core.value import Json, unset
+from leadhand.ports.access import Scope
+from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.server.event_shapes import EventDocument
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from leadhand.core.errors import no_such_run
 from leadhand.core.events import ArtifactWritten
-from leadhand.core.hosts import Announcement, HostLine
 from leadhand.core.listing import DRIVEN, RunListing, StoreInfo, earlier_file, newest_files
 from leadhand.core.run import ENDED, EarlierFile, RunStatus
 from leadhand.core.run_filter import STATUS_ORDER, RunFilter, RunSort
 from leadhand.core.value import Json, is_object
+from leadhand.ports.hosts import Announcement, HostLine
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row

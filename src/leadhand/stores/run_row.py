@@ -97,7 +97,7 @@ class RunRow:
         self.accepted = []
         self.counts, self.unpriced = change.counts, int(self.unpriced or change.unpriced)
         if change.labels is not None:
-            labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
+            labels = label_columns(self.fixed[2], change.labels.name or "", change.labels.tags or {})
             self.searched, self.label_words, self.name, self.tags = labels
         if change.status is not None:
             self.status = change.status.value

@@ -18,8 +18,8 @@ from leadhand.core.errors import AllowanceRefused, Fenced, RunOwned, StaleAttemp
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.webhooks import SENT
 from leadhand.ports import Job
+from leadhand.ports.webhooks import SENT
 
 from . import changes
 from .codec import Encoded, encode, microseconds, read_moment, stored
@@ -28,7 +28,7 @@ from .job_queue import defer
 from .run_row import RUNS, RunRow
 from .webhooks import deliveries_of
 
-ENDING = frozenset({"attempt_settled", "attempt_lost"})
+ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
 
 

@@ -35,7 +35,7 @@ SPEND = f"""
 """
 BLOBS = Table("blobs", "digest")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-REFERENCE = re.compile(r'"\$(?:blob|stored)":"(sha256:[0-9a-f]{64})"')
+REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
 AT_ONCE = 100
 """Runs deleted in one transaction, so that other processes never wait long."""
 UNNAMED_S = 3600.0

@@ -9,17 +9,17 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Unpack
 
-from leadhand.core.access import ApiKey, key_exists, no_such_key
 from leadhand.core.allowance import Account
 from leadhand.core.artifact import digest_of
 from leadhand.core.errors import UsageError, no_such_run
 from leadhand.core.events import AnyEvent, ArtifactWritten, Entry, RunStarted
-from leadhand.core.hosts import HostLine
 from leadhand.core.listing import RunListing, RunRecord, StoreInfo, earlier_file, may_share, newest_files
 from leadhand.core.run import EarlierFile
 from leadhand.core.run_filter import RunFilter, listed
 from leadhand.core.value import Json
 from leadhand.ports import Clock
+from leadhand.ports.access import ApiKey, key_exists, no_such_key
+from leadhand.ports.hosts import HostLine
 
 
 class MemoryArtifacts:

@@ -12,8 +12,8 @@ from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.core.access import ApiKey, KeyCeilings, Scope
 from leadhand.core.limits import usd
+from leadhand.ports.access import ApiKey, KeyCeilings, Scope
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
 

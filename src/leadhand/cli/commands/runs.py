@@ -10,6 +10,7 @@ from typing import Annotated
 
 from leadhand.app.arguments import check_filters, parse_tags
 from leadhand.app.config_files import unwritten
+from leadhand.app.document.run_document import run_line
 from leadhand.app.export import Format, export
 from leadhand.app.formatting import (
     age,
@@ -38,7 +39,6 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.core.document.run_document import run_line
 from leadhand.core.errors import UsageError
 from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus

@@ -7,6 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from leadhand.app.beside import MOST_CAUSES, beside, cause_lines
+from leadhand.app.document.outcome import (
+    calls_made,
+    causes_of,
+    done_calls,
+    evidence_part,
+    failure_part,
+    outcome_part,
+)
 from leadhand.app.flows import DEFAULT
 from leadhand.app.formatting import (
     clean,
@@ -27,14 +35,6 @@ from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.document.evidence import (
-    calls_made,
-    causes_of,
-    done_calls,
-    evidence_part,
-    failure_part,
-    outcome_part,
-)
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.listing import RunListing

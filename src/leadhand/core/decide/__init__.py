@@ -12,7 +12,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evidence import needs_failed
 from leadhand.core.evolve import fold
 from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
@@ -21,6 +20,7 @@ from leadhand.core.questions import open_question
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words_of_outcome import needs_failed
 
 from . import asks, attempts, orders
 from .attempts import failure_of, under_way
@@ -51,7 +51,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.GiveUp():
             return attempts.give_up(state, command.step, command.failure)
         case do.Lose():
-            return attempts.lose(state, command.attempt, command.failure)
+            return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
             return asks.answer(state, command.call_id)
         case do.Judge():

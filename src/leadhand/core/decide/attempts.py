@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import INTERRUPTED, NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.evidence import indeterminate, unsupported_claim
+from leadhand.core.evidence import unsupported_claim
 from leadhand.core.evolve.steps import answered_value
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
@@ -18,6 +18,7 @@ from leadhand.core.rights import is_work, tools_of_role
 from leadhand.core.run import WILDCARDS, RunStatus, advised
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
+from leadhand.core.words_of_outcome import indeterminate
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 
@@ -143,11 +144,11 @@ def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
 
 def give_up(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
     """End a step that is blocked, ready or under way, for the reason in ``failure``."""
+    if key not in state.blocked and key not in state.ready:
+        return end_attempt(state, key, failure)
     step = state.steps[key]
     if key in state.blocked:
         return [settled(step, "", failure)]
-    if key not in state.ready:
-        return end_attempt(state, key, failure)
     begun = _next_attempt(step)
     return [begun, _lost(key, begun.attempt, failure), settled(step, begun.attempt, failure)]
 
@@ -162,7 +163,7 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
 
 def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
     """End the attempt at a step that is running or waits, and the step with it."""
-    step, attempt = state.steps[key], under_way(state, key)
+    attempt, step = under_way(state, key), state.steps[key]
     why = unseen_effect(step) or failure
     ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
     return [*ended, settled(step, attempt.attempt, why)]

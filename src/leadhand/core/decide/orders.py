@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from leadhand.core import commands as do
@@ -52,7 +53,22 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
-    return [*_replaced(state, order), ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
+    issued = ev.OrderIssued(order=order, by=by)
+    return [*_replaced(state, order), issued, *_done_early(state, order), *(supplied if by else [])]
+
+
+def _done_early(state: RunState, order: WorkOrder) -> Iterator[ev.StepSettled]:
+    """Settle the subtasks that make the same call as one that was completed while the plan was being written."""
+    found = {each.key: each.subtask for each in early(state) if each.ok and each.key not in order.subtask_keys()}
+    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+        same = next((name for name, other in found.items() if _call(other) == _call(subtask)), None)
+        if same is not None:
+            del found[same]
+            yield ev.StepSettled(step=key, ok=True, same_as=same)
+
+
+def _call(subtask: Subtask) -> tuple[object, ...]:
+    return subtask.tool, subtask.worker, subtask.args, subtask.needs, subtask.expected_output, subtask.checks
 
 
 def _replaced(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
-from leadhand.core.evidence import skipped
 from leadhand.core.ids import split_key, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.core.relations import descendants, early
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
+from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_result import ResultData
 
 

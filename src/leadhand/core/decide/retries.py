@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core.errors import AWAY, Failure, FailureClass
-from leadhand.core.limits import Limits
+from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.tool import Effect, ToolSpec
-from leadhand.core.waits import LONGEST_WAIT_S
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0

@@ -2,7 +2,7 @@
 
 import operator
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 from leadhand.core.value import Value
@@ -14,6 +14,9 @@ class Kind(StrEnum):
     DECISION = "decision"
     OBSERVATION = "observation"
     REQUEST = "request"
+
+
+_TYPE = {"type"}
 
 
 class EventBase(Value):
@@ -31,6 +34,11 @@ class EventBase(Value):
     def subject(self) -> str:
         """The id of the event's subject: an attempt, a step or an order; "" for the run."""
         return operator.attrgetter(self.about)(self) if self.about else ""
+
+    @cached_property
+    def body(self) -> str:
+        """The event as JSON, without its type: what is redacted, then stored."""
+        return self.model_dump_json(exclude=_TYPE, by_alias=True)
 
 
 class Observation(EventBase):

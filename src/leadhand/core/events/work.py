@@ -3,12 +3,13 @@
 import operator
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from leadhand.core.asks import Ask, Todo
-from leadhand.core.conversation import AssistantMessage
+from leadhand.core.blob import Blob
+from leadhand.core.conversation import AssistantMessage, Message
 from leadhand.core.errors import Failure
 from leadhand.core.limits import NOTHING, Allowance, Amount, Usage
 from leadhand.core.run import Role
@@ -59,7 +60,7 @@ class StepSettled(EventBase):
     step with a result (``data``) or by skipping it.
 
     ``failure`` is why it does not count: the worker's own error, or what the checks found. Unless it is ``final``,
-    another attempt follows.
+    another attempt follows. ``same_as`` is a step that began early and made the same call: its result is that of both.
     """
 
     type: Literal["step_settled"] = "step_settled"
@@ -70,6 +71,7 @@ class StepSettled(EventBase):
     failure: Failure | None = None
     data: ResultData | None = Field(default=None, exclude_if=unset)
     by: str = Field(default="", exclude_if=operator.not_)
+    same_as: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def subject(self) -> str:
@@ -161,6 +163,9 @@ class ModelCallBegan(Observation):
     What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
     its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
     allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
+
+    ``request`` is what the model is sent: a blob with tools and schema, then each message, large ones as blobs. With
+    ``continues``, the request of the attempt's latest call of this id comes first, and these messages follow.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -171,6 +176,10 @@ class ModelCallBegan(Observation):
     after: int = Field(default=2, ge=0)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    request: tuple[Annotated[Blob | Message, Field(union_mode="left_to_right")], ...] = Field(
+        default=(), exclude_if=operator.not_
+    )
+    continues: str = Field(default="", exclude_if=operator.not_)
 
 
 class ModelCallReturned(Observation):

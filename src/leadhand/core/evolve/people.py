@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evidence import made_calls, skipped
+from leadhand.core.evidence import made_calls
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants
-from leadhand.core.state import ModelTurn, RetryWanted, RunState
+from leadhand.core.state import ModelTurn, RetryWanted, RunState, Settlement
+from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_result import Verdict, VerdictKind
 
 from .steps import await_needs, chosen_by_hand, needs_settled, put
@@ -110,7 +111,7 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
         by=event.by,
         acted=step.has_acted,
         made=made_calls(step),
-        event_ids=(*step.event_ids, event_id(entry.seq)),
+        settlements=(*step.settlements, Settlement(entry.seq, entry.at, event.failure, by=event.by)),
     )
     put(state, settled)
     if was not in SETTLED:

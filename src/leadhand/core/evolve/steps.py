@@ -10,7 +10,7 @@ from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
 from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import event_id, split_attempt, step_of
+from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.relations import ancestors, early, parent_of
 from leadhand.core.state import (
@@ -20,6 +20,7 @@ from leadhand.core.state import (
     ModelTurn,
     OrderState,
     RunState,
+    Settlement,
     StepState,
 )
 from leadhand.core.value import Json
@@ -273,15 +274,23 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
-    """Settle an attempt as the controller judged it, or a step that cannot start."""
+    """Settle an attempt as the controller judged it, or a step without one."""
     step = state.steps[event.step]
+    if event.same_as:
+        other = state.steps[event.same_as]
+        seen = (*step.settlements, Settlement(entry.seq, entry.at))
+        same = step._replace(status=other.status, settlements=seen, data=other.data, made=other.made)
+        put(state, same._replace(verdict=other.verdict, by=other.by))
+        needs_settled(state, event.step, ok=True)
+        return
     attempt = step.attempt
     if event.attempt and (attempt is None or attempt.attempt != event.attempt):
         return
     failures = step.failures
     if event.attempt and event.failure is not None and event.failure.type != INTERRUPTED:
         failures = (*failures, event.failure.class_)
-    changed = step._replace(failures=failures, failure=event.failure, event_ids=(*step.event_ids, event_id(entry.seq)))
+    end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
+    changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
         assert attempt is not None
         put(state, changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED)))

@@ -15,7 +15,7 @@ from typing import Any
 
 from leadhand.core.artifact import MEMORY
 from leadhand.core.citations import citations_in
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import UsageError
 from leadhand.core.passages import message_of, passages_in
 from leadhand.core.run import Role
@@ -95,7 +95,7 @@ class ResearchFlow(Flow):
 def _next(research: Research) -> Sequence[Command]:
     lead = research.lead
     if lead is None:
-        return [Assign(id=LEAD, role=LEAD, title="lead", answers=True)]
+        return [IssueStep(id=LEAD, role=LEAD, title="lead", answers=True)]
     if research.run.open:
         return []
     number = research.last
@@ -115,9 +115,9 @@ def _next(research: Research) -> Sequence[Command]:
     return again.wanted if again.wanted or again.is_open else [Finish()]
 
 
-def _answer(research: Research, title: str, given: dict[str, Any]) -> Assign:
+def _answer(research: Research, title: str, given: dict[str, Any]) -> IssueStep:
     number = len(research.written) + 1
-    return Assign(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
+    return IssueStep(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------

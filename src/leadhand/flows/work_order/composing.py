@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from leadhand.core import commands as do
 from leadhand.core.advice import next_action
-from leadhand.core.outcome import own_sources, source_numbers
+from leadhand.core.outcome import source_numbers, sources_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
@@ -91,7 +91,7 @@ def _sections(state: RunState) -> list[do.Command]:
                 "covers": keys,
                 "part": number + 1,
                 "of": len(groups),
-                "numbers": [numbers[source] for source in own_sources(state.steps[key] for key in keys)],
+                "numbers": [numbers[source] for source in source_numbers(sources_of(state.steps[key] for key in keys))],
             },
         )
         for number, keys in enumerate(groups)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import count
 
 from leadhand.core import commands as do
-from leadhand.core.ids import event_number
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json, is_object, list_of, object_of, text_of
 from leadhand.core.work_result import Review, Verdict, VerdictKind
@@ -52,8 +51,8 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
 
 def _is_outdated(state: RunState, review_: StepState) -> bool:
     """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
-    changes = (state.steps[key].event_ids for key in _covers(review_))
-    return any(event_number(each[-1]) > review_.scheduled for each in changes if each)
+    changes = (state.steps[key].settlements for key in _covers(review_))
+    return any(each[-1].seq > review_.scheduled for each in changes if each)
 
 
 def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.IssueStep]:

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.app.arguments import money
+from leadhand.app.document import Document
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
-from leadhand.core.access import ApiKey, KeyCeilings, Scope, allows
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.shapes import Document
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import smaller, usd
+from leadhand.core.moment import Moment
+from leadhand.ports.access import ApiKey, KeyCeilings, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses

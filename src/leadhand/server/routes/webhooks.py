@@ -12,11 +12,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from yarl import URL
 
-from leadhand.core.access import Scope, allows
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.shapes import Document
+from leadhand.app.document import Document
 from leadhand.core.errors import ToolError
-from leadhand.core.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
+from leadhand.core.moment import Moment
+from leadhand.ports.access import Scope, allows
+from leadhand.ports.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import invalid, no_such, responses

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, LimitsChanged
+from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, RunChanged
 from leadhand.core.limits import Amount, Ceiling, Limits, Usage
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
@@ -73,12 +73,12 @@ class AllowanceContract(Contract):
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(90))])
         more = Limits(budget_nanousd=70, max_tokens=200)
-        await store.append("run-1", [LimitsChanged(limits=more, held_back=Amount(tokens=50))])
+        await store.append("run-1", [RunChanged(limits=more, held_back=Amount(tokens=50))])
         assert await tokens_left(store, "run-1") == 60
         assert await tokens_left(store, "run-1", after=0) == 110
         assert await fits(store, "run-1", Amount(nanousd=70))
         assert not await fits(store, "run-1", Amount(nanousd=71))
-        await store.append("run-1", [LimitsChanged(limits=UNLIMITED)])
+        await store.append("run-1", [RunChanged(limits=UNLIMITED)])
         assert await fits(store, "run-1", tokens(10**9))
 
     async def test_usage_settles_a_reservation(self, store: ContextStore) -> None:

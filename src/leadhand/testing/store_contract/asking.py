@@ -47,7 +47,7 @@ class AskingContract(Contract):
         for answer in answers:
             await store.append("run-1", [answer])
             assert (await store.run("run-1")).asking == 2
-        await store.append("run-1", [ev.SubtaskResolved(subtask="wo-001.0", by="Ann")])
+        await store.append("run-1", [ev.StepSettled(step="wo-001.0", ok=False, by="Ann")])
         assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-1", 1)]
         await store.append("run-1", [ev.RunFinished(status=RunStatus.CANCELLED, answer="")])
         assert await store.runs(asking=True) == []
@@ -80,10 +80,10 @@ class AskingContract(Contract):
         [
             says(FIRST, shown={"to": "Bob", "amount": 31}),
             says(SECOND),
-            ev.EffectAnswered(approval_id=FIRST, happened=True),
-            ev.ApprovalExpired(approval_id=SECOND),
-            ev.SubtaskResolved(subtask="wo-001.1", by="Ann"),
-            ev.SubtaskResolved(subtask="wo-001", by="Ann"),
+            ev.ApprovalAnswered(approval_id=FIRST, approve=True),
+            ev.ApprovalAnswered(approval_id=SECOND, approve=False, expired=True),
+            ev.StepSettled(step="wo-001.1", ok=False, by="Ann"),
+            ev.StepSettled(step="wo-001", ok=False, by="Ann"),
         ],
         ids=lambda answer: answer.type,
     )
@@ -104,7 +104,7 @@ class AskingContract(Contract):
         await store.append("run-1", [asks(FIRST, expires_at=now - minute), asks(SECOND, expires_at=now + 60 * minute)])
         await store.append("run-1", [says(FIRST), says(SECOND)])
         assert (await store.run("run-1")).asking == 1
-        await store.append("run-1", [ev.ApprovalExpired(approval_id=FIRST)])
+        await store.append("run-1", [ev.ApprovalAnswered(approval_id=FIRST, approve=False, expired=True)])
         assert (await store.run("run-1")).asking == 0
 
     async def test_a_yes_for_always_answers_every_question_about_that_tool(self, store: ContextStore) -> None:
@@ -115,7 +115,7 @@ class AskingContract(Contract):
         assert (await store.run("run-1")).asking == 3
         await store.append("run-1", [says(SECOND, always=True)])
         assert (await store.run("run-1")).asking == 2
-        await store.append("run-1", [ev.EffectAnswered(approval_id=f"{THIRD}{EFFECT}", happened=False)])
+        await store.append("run-1", [ev.ApprovalAnswered(approval_id=f"{THIRD}{EFFECT}", approve=False)])
         assert (await store.run("run-1")).asking == 1
 
     async def test_a_yes_for_always_leaves_questions_about_what_a_person_chose_open(self, store: ContextStore) -> None:
@@ -129,7 +129,7 @@ class AskingContract(Contract):
     async def test_a_subtask_that_a_person_settles_asks_nothing_any_more(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD)])
-        await store.append("run-1", [ev.SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and its children
+        await store.append("run-1", [ev.StepSettled(step="wo-001.1", ok=False, by="Ann")])  # and its children
         assert (await store.run("run-1")).asking == 1
 
     async def test_a_run_that_is_over_asks_nothing_unless_it_is_reopened(self, store: ContextStore) -> None:
@@ -138,7 +138,7 @@ class AskingContract(Contract):
         await store.append("run-1", [ev.RunFinished(status=RunStatus.CANCELLED, answer="")])
         assert (await store.run("run-1")).asking == 0
         assert await store.runs(asking=True) == []
-        await store.append("run-1", [ev.RunReopened(by="Ann")])
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.RUNNING, by="Ann")])
         assert (await store.run("run-1")).asking == 1
         assert [run.run_id for run in await store.runs(asking=True)] == ["run-1"]
 

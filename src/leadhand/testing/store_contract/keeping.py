@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.access import ApiKey, Scope
 from leadhand.core.errors import UsageError
 from leadhand.ports import ArtifactStore, ContextStore, KeyStore
+from leadhand.ports.access import ApiKey, Scope
 
 from .samples import Contract, pauses, started
 

@@ -12,9 +12,8 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Fenced, NoSuchRun, UsageError
-from leadhand.core.events import (
-    ResultSupplied,
-)
+from leadhand.core.events import StepRequested
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
@@ -77,9 +76,9 @@ class LogContract(Contract):
         await store.create("run-1", started())
         values: list[Json] = [deep, "x" * (LARGEST // 10), 10**4_000]
         for value in values:
-            await store.append("run-1", [ResultSupplied(subtask="wo-001.0", summary="x", raw=value)])
+            await store.append("run-1", [StepRequested(what="supply", steps=("wo-001.0",), summary="x", raw=value)])
         read = [entry.event for entry in await store.read("run-1", after=1)]
-        assert [event.raw for event in read if isinstance(event, ResultSupplied)] == values
+        assert [event.raw for event in read if isinstance(event, StepRequested)] == values
 
     async def test_the_order_of_calls_is_the_order_of_the_log(self, store: ContextStore) -> None:
         await store.create("run-1", started())
@@ -166,11 +165,13 @@ class LogContract(Contract):
         await store.create("run-1", started())
         await store.release("run-1", 1)
         await store.claim("run-1")
-        (entry,) = await store.append("run-1", [ev.CancelRequested(by="a person")])
+        (entry,) = await store.append("run-1", [ev.RunRequested(what="cancel", by="a person")])
         assert entry.epoch == 2
 
     @pytest.mark.parametrize(
-        "ended", [ev.AttemptSettled(attempt=ATTEMPT, ok=True, final=True), lost()], ids=lambda e: e.type
+        "ended",
+        [ev.StepSettled(step=step_of(ATTEMPT), attempt=ATTEMPT, ok=True, final=True), lost()],
+        ids=lambda e: e.type,
     )
     async def test_a_once_call_of_an_attempt_that_is_over_does_not_begin(
         self, store: ContextStore, ended: ev.AnyEvent
@@ -248,7 +249,7 @@ class LogContract(Contract):
         following = store.follow("run-1", after=1)
         await store.append("run-1", [ev.RunFinished(status=RunStatus.SUCCEEDED, answer="42")])
         await next_of(following)
-        late = await store.append("run-1", [ev.CancelRequested()])
+        late = await store.append("run-1", [ev.RunRequested(what="cancel")])
         assert await next_of(following) == late
         await following.aclose()
 

@@ -9,11 +9,11 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.hosts import HostLine
 from leadhand.core.limits import Usage
 from leadhand.core.run import Follows, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
+from leadhand.ports.hosts import HostLine
 
 from .samples import Contract, began, pauses, returned, started, tokens
 
@@ -56,7 +56,7 @@ class RunsContract(Contract):
         with pytest.raises(UsageError, match="run-1 is finished"):
             await store.claim("run-1")
         assert await store.claim("run-1", ended=True) == 2
-        await store.append("run-1", [ev.RunReopened(by="me")], epoch=2)
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.RUNNING, by="me")], epoch=2)
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at, listing.owner) == (RunStatus.RUNNING, None, store.host)
 
@@ -67,12 +67,14 @@ class RunsContract(Contract):
         await store.append(
             "run-1",
             [
-                ev.AttemptSettled(attempt="plan/a1", ok=True, final=True),  # a thought of the lead, not a subtask
-                ev.AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False, counts=True),
-                ev.AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True, counts=True),
-                ev.AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True, counts=True),
-                ev.SubtaskBlocked(subtask="wo-001.2", cause="wo-001.1"),
-                ev.RunPaused(),
+                ev.StepSettled(
+                    step="plan", attempt="plan/a1", ok=True, final=True
+                ),  # a thought of the lead, not a subtask
+                ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=False),
+                ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a2", ok=True, final=True),
+                ev.StepSettled(step="wo-001.1", attempt="wo-001.1/a1", ok=False, final=True),
+                ev.StepSettled(step="wo-001.2", ok=False),
+                ev.RunStatusSet(status=RunStatus.PAUSED),
             ],
         )
         listing = await store.run("run-1")
@@ -80,11 +82,10 @@ class RunsContract(Contract):
         assert (listing.subtasks, listing.completed, listing.failed) == (3, 1, 2)
         assert (listing.status, listing.head_seq, listing.detached) == (RunStatus.PAUSED, 8, True)
         assert listing.finished_at is None
-        await store.append("run-1", [ev.RunResumed()])
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.RUNNING)])
         assert (await store.run("run-1")).status is RunStatus.RUNNING
-        late = ev.AttemptSettled(attempt="wo-001.3/a1", ok=True, final=True, counts=True)
-        listed = ev.SubtaskCounts(subtasks=2, completed=1, failed=1)
-        finished = ev.RunFinished(status=RunStatus.FAILED, answer="", listed=listed)
+        late = ev.StepSettled(step="wo-001.3", attempt="wo-001.3/a1", ok=True, final=True)
+        finished = ev.RunFinished(status=RunStatus.FAILED, answer="")
         _, entry = await store.append("run-1", [late, finished])
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at) == (RunStatus.FAILED, entry.at)
@@ -183,7 +184,7 @@ class RunsContract(Contract):
         assert not (await store.run("run-1")).orphan
         await store.release("run-1", 1)
         assert (await store.run("run-1")).orphan
-        await store.append("run-1", [ev.RunPaused()])
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.PAUSED)])
         assert not (await store.run("run-1")).orphan
 
     async def test_this_process_is_a_host_whether_it_drives_a_run_or_not(self, store: ContextStore) -> None:

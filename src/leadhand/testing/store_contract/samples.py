@@ -11,8 +11,10 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import step_of
 from leadhand.core.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.work_result import WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 
 PATIENCE_S = 10.0
@@ -55,12 +57,12 @@ def started(
 
 def pauses(*reasons: str) -> list[ev.AnyEvent]:
     """Return events that differ in their reasons."""
-    return [ev.RunPaused(reason=reason) for reason in reasons]
+    return [ev.RunStatusSet(status=RunStatus.PAUSED, reason=reason) for reason in reasons]
 
 
 def reasons(entries: list[ev.Entry]) -> list[str]:
     """Return the reasons of :func:`pauses`."""
-    return [entry.event.reason for entry in entries if isinstance(entry.event, ev.RunPaused)]
+    return [entry.event.reason for entry in entries if isinstance(entry.event, ev.RunStatusSet)]
 
 
 def began(
@@ -89,8 +91,9 @@ def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ev.Mo
     return ev.ModelCallReturned(attempt=attempt, call_id=call, model="offline", usage=usage)
 
 
-def lost(attempt: str = ATTEMPT) -> ev.AttemptLost:
-    return ev.AttemptLost(attempt=attempt, failure=Failure.of("", "lost", FailureClass.LOST))
+def lost(attempt: str = ATTEMPT) -> ev.AttemptReturned:
+    failure = Failure.of("", "lost", FailureClass.LOST)
+    return ev.AttemptReturned(attempt=attempt, lost=True, result=WorkResult.failed(step_of(attempt), failure))
 
 
 async def fits(

@@ -39,7 +39,7 @@ class SearchContract(Contract):
         order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=(Subtask(name="pack", args={"to": ["Tromsø"]}),))
         await _finish(store, "run-1", "Rain in Paris, 12.5 °C", ev.OrderIssued(order=order))
         await _finish(store, "run-2", "", _called(item="SKU-0042", options={"note": "fragile vase"}))
-        lost = ev.AttemptLost(attempt="wo-001.0/a1", failure=DENIED)
+        lost = ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, failure=DENIED)
         gap = Gap(name="Oslo", class_=FailureClass.INVALID, reason="unknown harbour")
         await _finish(store, "run-3", "", lost, gaps=(gap,), value={"total": 9917})
         await store.append("run-4", pauses("a"))
@@ -108,7 +108,7 @@ class SearchContract(Contract):
         await store.create("run-1", started())
         await _finish(store, "run-1", "Paris")
         assert await _found(store, "paris") == ["run-1"]
-        await store.append("run-1", [ev.RunReopened(by="me"), _called(city="Lyon")])
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.RUNNING, by="me"), _called(city="Lyon")])
         assert await _found(store, "lyon") == []
         await _finish(store, "run-1", "Nice")
         assert await _found(store, "lyon nice paris") == ["run-1"]
@@ -172,8 +172,8 @@ class SearchContract(Contract):
         await store.create("run-1", started("Weather in Paris", name="first", tags={"team": "data"}))
         await store.create("run-2", started("Weather in Oslo"))
         await _finish(store, "run-2", "")
-        await store.append("run-1", [ev.RunLabelled(by="me", name="Nightly ☾", tags={"env": "prod", "team": "ops"})])
-        await store.append("run-2", [ev.RunLabelled(by="me", tags={"env": "prod"})])
+        await store.append("run-1", [ev.RunChanged(by="me", name="Nightly ☾", tags={"env": "prod", "team": "ops"})])
+        await store.append("run-2", [ev.RunChanged(by="me", tags={"env": "prod"})])
         line = await store.run("run-1")
         assert (line.name, line.tags, line.head_seq) == ("Nightly ☾", {"env": "prod", "team": "ops"}, 2)
         assert (await store.run("run-2")).status is RunStatus.SUCCEEDED

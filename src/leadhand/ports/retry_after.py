@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-LONGEST_WAIT_S = 24 * 3_600.0
-"""The longest wait that a service may ask for, in seconds."""
+from leadhand.core.limits import LONGEST_WAIT_S
 
 
 def header(headers: Mapping[str, str], name: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 
-from leadhand.core.events import AttemptSettled, Entry, NoteEmitted, StepIssued
+from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
 from leadhand.core.ids import step_of
+from leadhand.core.moment import iso
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
-
-from .event_line import iso
 
 
 def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:
@@ -21,11 +20,10 @@ def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Itera
             case StepIssued(step=given):
                 key, message = given.step_id, f"{given.name}: started"
                 known[key] = given
-            case AttemptSettled(attempt=attempt, final=True, failure=failure):
-                key = step_of(attempt)
+            case StepSettled(step=key, attempt=attempt, final=True, failure=failure) if attempt:
                 ended = "completed" if failure is None else f"failed: {failure.message}"
                 message = f"{known[key].name if key in known else key}: {ended}"
-            case NoteEmitted(attempt=attempt, message=message):
+            case NoteEmitted(attempt=attempt, message=message, refused=False):
                 key = step_of(attempt)
             case _:
                 continue

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from .errors import UsageError
-from .limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
-from .value import Value, unset
+from leadhand.core.errors import UsageError
+from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
+from leadhand.core.value import Value, unset
 
 
 class Scope(StrEnum):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from leadhand.core import words_of_outcome as words
 from leadhand.core.advice import next_action
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import retriable
@@ -18,7 +19,7 @@ from leadhand.core.text import listed
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
 
-from .work_states import Document
+from . import Document
 
 RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
 """Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""
@@ -89,19 +90,18 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
     What Leadhand's own tools do inside the run, such as writing its files, is not among them.
     """
     for step in state.steps.values():
-        given = step.step.subtask
         for call in made_calls(step):
             tool = state.tools.get(call.tool)
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
-                args = call.args if call.args is not None else given.args if given is not None else {}
+                args = call.args
                 event = step.event_ids[-1] if step.event_ids else None
-                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.sure, event_id=event)
+                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.seen, event_id=event)
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
     """Return how many tool calls a run made, and how many of them failed."""
     calls = [call for step in state.steps.values() for call in made_calls(step)]
-    return len(calls), sum(call.sure and not call.ok for call in calls)
+    return len(calls), sum(call.seen and not call.ok for call in calls)
 
 
 def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
@@ -111,7 +111,9 @@ def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     contradicted = [each for each in judgement.doubts if each.verdict is ClaimVerdict.CONTRADICTED] if judgement else []
     causes = [each.text for each in causes_of(gaps, failure_part(state))]
     return OutcomePart(
-        headline=_headline(state, gaps, contradicted),
+        headline=waits_for(state)
+        if state.status is RunStatus.WAITING
+        else words.headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
         causes=(*causes, *(f"“{each.part}” contradicts the evidence" for each in contradicted)),
         actions=tuple(_actions(state, gaps, proposed)),
     )
@@ -158,30 +160,8 @@ def waits_for(state: RunState) -> str:
     """Return what a waiting run waits for; only what is asked before a call is an approval."""
     kinds = {each.kind for each in state.approvals.values() if each.status is ApprovalStatus.PENDING}
     if open_question(state) is not None or "effect" in kinds:
-        return "Waiting for your answer"
-    return "Waiting for approval" if kinds else "Continues as soon as a process drives it"
-
-
-def _headline(state: RunState, gaps: tuple[Gap, ...], contradicted: list[Doubt]) -> str:
-    number = len(gaps)
-    missing = f"{number:,} {'part is' if number == 1 else 'parts are'} missing"
-    match state.status:
-        case RunStatus.WAITING:
-            return waits_for(state)
-        case RunStatus.PARTIAL if contradicted:
-            return (
-                f"{missing}, and the answer contradicts its evidence" if gaps else "The answer contradicts its evidence"
-            )
-        case RunStatus.PARTIAL:
-            return missing if gaps else "There are doubts about the answer"
-        case RunStatus.FAILED:
-            return "The run failed"
-        case RunStatus.CANCELLED:
-            return f"Cancelled by {state.cancel_by}" if state.cancel_by else "Cancelled"
-        case RunStatus.SUCCEEDED:
-            return "The run succeeded"
-        case _:
-            return state.status.value.capitalize()
+        return words.FOR_ANSWER
+    return words.FOR_APPROVAL if kinds else words.FOR_PROCESS
 
 
 def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json]) -> Iterator[Action]:

@@ -11,14 +11,16 @@ from leadhand.core.errors import Failure
 from leadhand.core.judgement import JudgedClaim
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
+from leadhand.core.moment import Moment
 from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
+from leadhand.core.work_order import WorkOrder
+from leadhand.flows.report.task import ReportTask
+from leadhand.ports.work_state import WorkState
 
-from .event_line import Moment
-from .evidence import DoneCall, EvidencePart, OutcomePart
-from .report_task import ReportTask
-from .work_states import Document, IssuedOrder, WorkState
+from . import Document
+from .outcome import DoneCall, EvidencePart, OutcomePart
 
 
 class EventRefs(Document):
@@ -151,7 +153,7 @@ class RunDocument(Document):
     earlier_answers: tuple[EarlierAnswer, ...]
     failure: Failure | None
     steps: tuple[StepLine, ...] = Field(description="In the order in which they were issued.")
-    work_orders: tuple[IssuedOrder, ...]
+    work_orders: tuple[WorkOrder, ...]
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore

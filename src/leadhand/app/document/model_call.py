@@ -6,10 +6,10 @@ from pydantic import Field
 
 from leadhand.core.conversation import AssistantMessage, Message, ModelRequest, ToolMessage
 from leadhand.core.errors import Failure
+from leadhand.core.moment import Moment
 from leadhand.core.value import Json, unset
 
-from .event_line import Moment
-from .work_states import Document
+from . import Document
 
 
 class WrittenCall(Document):
@@ -40,16 +40,12 @@ class OfferedTool(Document):
 
 
 class SentPrompt(Document):
-    """What a model was sent, rebuilt from the log, with secrets redacted."""
+    """What a model was sent, with secrets redacted."""
 
     messages: tuple[SentMessage, ...]
     tools: tuple[OfferedTool, ...]
     output: dict[str, Json] | None = Field(description="The JSON schema of the structured answer that was asked for.")
     max_tokens: int = Field(description="The most tokens of the answer.")
-    as_sent: bool = Field(
-        description="Whether it is as long as what was sent, to the byte. It is not if a secret was redacted, if the"
-        " code of the flow has changed, or if the model wrote JSON in another form."
-    )
 
 
 class CallReply(Document):
@@ -83,15 +79,14 @@ class ModelCallDocument(Document):
     began_at: Moment
     ended_at: Moment | None
     duration_ms: int | None
-    prompt: SentPrompt | None
-    prompt_missing: str = Field(description="Why there is no prompt; empty if there is one.")
+    prompt: SentPrompt
     reply: CallReply | None
     finish_reason: str
     failure: Failure | None
     usage: CallUsage | None = Field(description="Null until the call ends, and if the provider did not say.")
 
 
-def sent_prompt(request: ModelRequest, *, as_sent: bool) -> SentPrompt:
+def sent_prompt(request: ModelRequest) -> SentPrompt:
     """Return what a request sends."""
     return SentPrompt(
         messages=tuple(map(_sent, request.messages)),
@@ -101,7 +96,6 @@ def sent_prompt(request: ModelRequest, *, as_sent: bool) -> SentPrompt:
         ),
         output=request.output.schema_ if request.output is not None else None,
         max_tokens=request.max_tokens,
-        as_sent=as_sent,
     )
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import ConfigDict
 
-from .value import Value
+from leadhand.core.value import Value
 
 
 class HostKind(StrEnum):

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .tool import DYNAMIC_WORKERS, Effect, ToolSpec
-from .value import Value, shown
+from leadhand.core.tool import DYNAMIC_WORKERS, Effect, ToolSpec
+from leadhand.core.value import Value, shown
 
 SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
 LIFETIMES_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

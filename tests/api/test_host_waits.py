@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from leadhand.core.host_waits import driver_wait
-from leadhand.core.hosts import Announcement, HostKind, HostLine
+from leadhand.app.host_waits import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.ports.hosts import Announcement, HostKind, HostLine
 
 RUN = RunDefinition(request="do it", flow="pieces", flow_version=2, models=ModelChoice(default="offline"))
 

@@ -7,10 +7,10 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from .document.event_line import iso
-from .events import AnyEvent, ApprovalRequested, Entry, RunFinished
-from .run import RunStatus
-from .value import Value
+from leadhand.core.events import AnyEvent, ApprovalRequested, Entry, RunFinished
+from leadhand.core.moment import iso
+from leadhand.core.run import RunStatus
+from leadhand.core.value import Value
 
 WebhookEvent = Literal["run.finished", "run.asks", "run.failed"]
 WEBHOOK_EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
