@@ -58,7 +58,7 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
     for first in range(0, len(entries), stride):
         some = entries[first : first + stride]
         projection.take_all(some)
-        state, shown = projection.state, projection.view.document["counts"]["current"]
+        state, shown = projection.state, projection.document["counts"]["current"]
         assert state is not None
         counted = {status.value: number for status, number in state.counted.items()}
         assert sum(counted.values()) == shown["total"], f"after {some[-1].event.type}"

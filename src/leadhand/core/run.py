@@ -60,8 +60,8 @@ class Role(Value):
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
     children have no tool that their parent lacks, and its steps and their children leave what is held back to
     reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; empty: the name),
-    ``input`` is the JSON schema of what a worker is given (None: text). ``code`` is where the code of a role comes from,
+    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). ``input`` is
+    the JSON schema of what a worker is given (None: text). ``code`` is where the code of a role comes from,
     ``fingerprint`` a digest of its source.
     """
 

@@ -1,4 +1,4 @@
-"""What a text looks like to a person: cut to a line, whether there is anything to read, which name was probably meant."""
+"""What a text looks like to a person: cut to a line, whether it shows anything, and which name was meant."""
 
 from __future__ import annotations
 

@@ -54,7 +54,11 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "run_status paused": ("Run paused", "{e.reason}", "attention phase"),
     "run_status waiting": ("Waiting for a person", "{e.reason}", "attention phase people"),
     "run_status reopened": ("Run reopened", "by {e.by}", "attention phase people"),
-    "run_status slept": ("Process was stopped", "{e.slept_s:,.0f} s do not count as time of the run", "attention phase"),
+    "run_status slept": (
+        "Process was stopped",
+        "{e.slept_s:,.0f} s do not count as time of the run",
+        "attention phase",
+    ),
     "run_finished succeeded": ("Run succeeded", "{more}", "good phase"),
     "run_finished partial": ("Run finished with gaps", "{more}", "attention phase"),
     "run_finished cancelled": ("Run cancelled", "{more}", "attention phase"),
@@ -94,7 +98,11 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_returned stopped": ("Stopped", "{e.result.error.message}", "work"),
     "attempt_parked": ("Waiting", "{more}", "attention phase work"),
     "attempt_parked asks": ("Waiting", "{more}", "attention work"),
-    "attempt_parked effect": ("Waiting for confirmation", "a person has to say whether this call was made: {more}", "problem phase work people"),
+    "attempt_parked effect": (
+        "Waiting for confirmation",
+        "a person has to say whether this call was made: {more}",
+        "problem phase work people",
+    ),
     "model_call_began": ("Model called", "{e.model}", "models"),
     "model_call_returned": ("Model answered", "{e.model}: {more}", "models"),
     "model_call_returned failed": ("Model call failed", "{more}", "problem models"),
@@ -122,12 +130,16 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "approval_answered always": ("Approved for the run", "{more}", "attention people"),
     "approval_answered happened": ("Call confirmed", "{more}", "attention people"),
     "approval_answered missed": ("Call was not made", "{more}", "attention people"),
-    "approval_answered expired": ("Approval expired", "nobody answered in time, so it is denied", "problem phase people"),
+    "approval_answered expired": (
+        "Approval expired",
+        "nobody answered in time, so it is denied",
+        "problem phase people",
+    ),
     "question_asked": ("Question for you", "{e.question.text}", "attention phase people"),
     "question_answered": ("Question answered", "{e.text}{more}", "good phase people"),
 }
-"""For each type of event and, after a space, each kind of it: formats of the title and the text, and then the tone (if
-not info), the level (if not detail) and the topics. The formats have the event ``e``, the ``number`` of its attempt, and
+"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if not
+info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
 ``more``."""
 
 

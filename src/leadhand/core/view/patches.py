@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-from leadhand.core.document.event_line import iso
+from leadhand.core.moment import iso
 
 Part = dict[str, Any]
 """A part of a view, or of a patch on one."""

@@ -285,7 +285,13 @@ def _order(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> 
         }
     if new:
         order = found.order
-        values |= {"goal": cut(order.goal), "seq": entry.seq, "at": at, "repairs": order.repairs, "by": found.by or None}
+        values |= {
+            "goal": cut(order.goal),
+            "seq": entry.seq,
+            "at": at,
+            "repairs": order.repairs,
+            "by": found.by or None,
+        }
         values |= {"total": len(order.subtasks), **dict.fromkeys(FINAL, 0)}
     return values
 

@@ -115,9 +115,7 @@ def _note(state: RunState, step: StepState, outcome: str, event: ev.AnyEvent) ->
     return waits_for(step.attempt.open_calls) if outcome == "parked" else ""
 
 
-def _attempts(
-    state: RunState, step: StepState, shown: Part, entry: ev.Entry, at: str, number: str, last: str
-) -> Part:
+def _attempts(state: RunState, step: StepState, shown: Part, entry: ev.Entry, at: str, number: str, last: str) -> Part:
     """Return what changes in the attempts at a step; ``number`` is the one that the entry is about, if any."""
     known: Part = shown.get("attempts", {})
     values: Part = {}
@@ -170,7 +168,10 @@ def _attempt(shown: Part, step: Part, entry: ev.Entry, at: str, *, is_last: bool
             call = {"id": event.call_id, "kind": "model", "name": event.model, "began_at": at}
             return {"calls": {str(entry.seq): call}}
         case "tool_call_began":
-            args, call = shortened(event.args), {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at}
+            args, call = (
+                shortened(event.args),
+                {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at},
+            )
             call |= {"effect": event.effect.value, "args": None if args == step["args"] else args}
             return {"calls": {str(entry.seq): call}}
         case "model_call_returned" | "tool_call_returned":
