@@ -8,7 +8,7 @@ from collections.abc import Callable
 from leadhand import Leadhand
 from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import IssueStep, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Role, RunView
 
 
 class Mirror:

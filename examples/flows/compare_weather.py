@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.flows import IssueStep, Call, Finish, Flow, OfflineRequest, Outcome, Role, RunView, StepView
+from leadhand.flows import Call, Finish, Flow, IssueStep, OfflineRequest, Outcome, Role, RunView, StepView
 
 
 def look_up(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str:

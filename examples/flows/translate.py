@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from leadhand import Leadhand
-from leadhand.flows import IssueStep, Finish, Flow, OfflineRequest, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, OfflineRequest, Outcome, Role, RunView
 
 
 class Check(BaseModel):

@@ -67,7 +67,7 @@ async def test_a_subtask_is_pending_until_an_attempt_has_begun(tmp_path: Path) -
     assert [len(order["subtasks"]) for order in issued["work_orders"]] == [len(BEGUN)]
     assert statuses(document["work_state"]) == BEGUN
     assert [each["status"] for each in document["steps"] if each["counts"]] == list(BEGUN.values())
-    lanes = view.view.document["steps"]
+    lanes = view.document["steps"]
     assert {key: lanes[f"wo-001.{key}"]["status"] for key in BEGUN} == BEGUN
 
     assert answer.work_state is not None

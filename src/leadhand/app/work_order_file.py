@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from leadhand.core.document.work_states import work_order, work_state
 from leadhand.core.state import RunState
+from leadhand.ports.work_state import WorkState
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -43,8 +43,8 @@ class WorkOrderFile:
 
     def _write(self, state: RunState) -> None:
         head = {"run_id": state.run_id, "status": state.status.value, "last_seq": state.seq}
-        orders = [work_order(order) for order in state.orders.values()]
-        states = [work_state(state, order) for order in state.orders.values()]
+        orders = [order.order for order in state.orders.values()]
+        states = [WorkState.of(state, order) for order in state.orders.values()]
         draft = self._path.with_suffix(".json.tmp")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -60,13 +60,15 @@ class Role(Value):
     in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
     children have no tool that their parent lacks, and its steps and their children leave what is held back to
     reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``input`` is the JSON schema of what a worker is given (None: text). ``code``
-    is where the code of a role comes from, ``fingerprint`` a digest of its source.
+    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). ``input`` is
+    the JSON schema of what a worker is given (None: text). ``code`` is where the code of a role comes from,
+    ``fingerprint`` a digest of its source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     description: str = Field(default="", exclude_if=operator.not_)
+    doing: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
     input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
     output: Annotated[Any, BeforeValidator(output_schema)] = None

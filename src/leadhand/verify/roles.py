@@ -41,8 +41,20 @@ def judging_roles(check: Check, others: Iterable[Role], *, verifier: bool) -> tu
             "Rename that role, or use another check than judge.",
         )
     return (
-        Role(name=JUDGE, instructions=instructions("judge"), output=REPLY, loop="code" if verifier else "reply"),
-        Role(name=CONFIRM, instructions=instructions("confirm"), output=CONFIRMATION, loop="reply"),
+        Role(
+            name=JUDGE,
+            doing="Judging the answer",
+            instructions=instructions("judge"),
+            output=REPLY,
+            loop="code" if verifier else "reply",
+        ),
+        Role(
+            name=CONFIRM,
+            doing="Checking what is missing",
+            instructions=instructions("confirm"),
+            output=CONFIRMATION,
+            loop="reply",
+        ),
     )
 
 

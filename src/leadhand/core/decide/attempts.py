@@ -52,6 +52,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         step_id=command.id,
         role=command.role,
         title=command.title,
+        doing=command.doing,
         input=dict(command.input),
         needs=tuple(dict.fromkeys(command.needs)),
         tools=None if command.tools is None else tuple(command.tools),

@@ -15,6 +15,7 @@ from .shapes import DraftReview, Findings, Outline
 
 WEB = ("web_search", "web_fetch")
 """The tools of a researcher besides those of the run."""
+DOING = {PLANNER: "Planning", RESEARCHER: "Researching", WRITER: "Writing", REVIEWER: "Reviewing"}
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: DraftReview}
 
 
@@ -34,6 +35,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
         agent = agents.get(stage.agent)
         return Role(
             name=stage.name,
+            doing=DOING.get(stage.name, ""),
             instructions=stage.instructions or "",
             model=stage.model,
             output=AgentResult,
@@ -52,6 +54,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Role:
         text += f"\n\n{instructions(f'stage-{stage.gives[0]}')}" if stage.gives else ""
     return Role(
         name=stage.name,
+        doing=DOING.get(stage.name, ""),
         instructions=text,
         model=stage.model,
         output=output,

@@ -25,6 +25,7 @@ def roles(options: Options) -> list[Role]:
     return [
         Role(
             name=LEAD,
+            doing="Deciding what to do next",
             instructions=instructions(LEAD),
             tools=LEAD_TOOLS,
             max_turns=options.max_turns,
@@ -32,5 +33,5 @@ def roles(options: Options) -> list[Role]:
             max_children=options.max_subagents,
         ),
         Role(name=SUBAGENT, instructions=instructions(SUBAGENT), tools=SUBAGENT_TOOLS, output=SubagentResult),
-        Role(name=WRITER, instructions=instructions(WRITER), loop="reply"),
+        Role(name=WRITER, doing="Writing", instructions=instructions(WRITER), loop="reply"),
     ]

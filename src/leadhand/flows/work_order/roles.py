@@ -33,8 +33,15 @@ def with_role(state: RunState, name: RoleName, more: str) -> str:
 def roles() -> tuple[Role, ...]:
     """The built-in roles."""
     return (
-        Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply", elements="subtasks"),
+        Role(
+            name=RoleName.PLAN,
+            doing="Planning",
+            instructions=instructions("plan"),
+            output=Plan,
+            loop="reply",
+            elements="subtasks",
+        ),
         Role(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),
-        Role(name=RoleName.REVIEW, instructions=instructions("review"), output=Review, loop="reply"),
-        Role(name=RoleName.COMPOSE, instructions=instructions("compose"), loop="reply"),
+        Role(name=RoleName.REVIEW, doing="Reviewing", instructions=instructions("review"), output=Review, loop="reply"),
+        Role(name=RoleName.COMPOSE, doing="Writing the answer", instructions=instructions("compose"), loop="reply"),
     )
