@@ -496,11 +496,11 @@ export interface components {
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
-      readonly role: string | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
       /** @constant */
       readonly type: "delegate";
+      readonly worker: string | null;
     };
     readonly DeliveriesList: {
       readonly deliveries: readonly components["schemas"]["DeliveryDocument"][];
@@ -921,10 +921,10 @@ export interface components {
       readonly prompt_missing: string;
       readonly reply: components["schemas"]["CallReply"] | null;
       readonly returned_seq: number | null;
-      readonly role: string;
       readonly run_id: string;
       readonly seq: number;
       readonly usage: components["schemas"]["CallUsage"] | null;
+      readonly worker: string;
     };
     readonly ModelCallReturned: {
       readonly asked?: unknown;
@@ -1078,11 +1078,11 @@ export interface components {
     readonly PhasePart: {
       readonly again?: string;
       readonly begun?: number;
-      readonly role: string;
       readonly running: number;
       readonly since: string;
       readonly step: string;
       readonly text: string;
+      readonly worker: string;
       readonly written?: number;
     };
     readonly PlannedSection: {
@@ -1090,11 +1090,12 @@ export interface components {
       readonly question: string;
     };
     readonly Preview: {
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly text: string;
       readonly title: string;
       readonly tools: readonly string[];
-      readonly toolsets: readonly string[];
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -1369,30 +1370,6 @@ export interface components {
       readonly retry: number;
       readonly seq: number;
     };
-    readonly Role: {
-      readonly budget: number | null;
-      readonly code?: string;
-      readonly continues?: boolean;
-      readonly counts: boolean;
-      readonly delegates?: readonly string[];
-      readonly description?: string;
-      readonly elements?: string;
-      readonly fingerprint?: string;
-      readonly input?: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly instructions: string;
-      /** @enum {string} */
-      readonly loop: "turns" | "reply" | "code";
-      readonly max_children?: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
-      readonly model: string | null;
-      readonly name: string;
-      readonly output: unknown;
-      readonly tools: readonly string[];
-    };
     readonly RunAnswer: {
       readonly answer: string | null;
       readonly evidence: components["schemas"]["EvidencePart"];
@@ -1433,7 +1410,7 @@ export interface components {
       readonly instructions?: {
         readonly [key: string]: string;
       };
-      readonly judging?: readonly components["schemas"]["Role"][];
+      readonly judging?: readonly components["schemas"]["Worker"][];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
@@ -1450,8 +1427,8 @@ export interface components {
       readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
-      readonly roles: readonly components["schemas"]["Role"][];
-      readonly shape?: components["schemas"]["Role"] | null;
+      readonly roles: readonly components["schemas"]["Worker"][];
+      readonly shape?: components["schemas"]["Worker"] | null;
       readonly strict?: boolean;
       readonly submission: string;
       readonly tags?: {
@@ -1460,7 +1437,7 @@ export interface components {
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
-      readonly workers?: readonly components["schemas"]["Role"][];
+      readonly workers?: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
       readonly answer: string | null;
@@ -1790,11 +1767,11 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
-      readonly role: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
+      readonly worker: string;
     };
     readonly StepIssued: {
       readonly at: string;
@@ -1811,10 +1788,10 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly id: string;
       readonly parent?: string | null;
-      readonly role: string;
       readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
       readonly title: string;
+      readonly worker: string;
     };
     readonly StepPart: {
       readonly args: {
@@ -1834,7 +1811,6 @@ export interface components {
       readonly parent?: string;
       readonly position: number;
       readonly repairs?: string;
-      readonly role: string;
       readonly seq: number;
       readonly settled_seq?: number;
       /** @enum {string} */
@@ -1850,6 +1826,7 @@ export interface components {
       readonly tool?: string;
       readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
+      readonly worker: string;
     };
     /** @enum {string} */
     readonly StepStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
@@ -2199,16 +2176,40 @@ export interface components {
     readonly WebhooksList: {
       readonly webhooks: readonly components["schemas"]["WebhookDocument"][];
     };
+    readonly Worker: {
+      readonly budget: number | null;
+      readonly code?: string;
+      readonly continues?: boolean;
+      readonly counts: boolean;
+      readonly delegates?: readonly string[];
+      readonly description?: string;
+      readonly elements?: string;
+      readonly fingerprint?: string;
+      readonly input?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly instructions: string;
+      /** @enum {string} */
+      readonly loop: "turns" | "reply" | "code";
+      readonly max_children?: number | null;
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
+      readonly name: string;
+      readonly output: unknown;
+      readonly tools: readonly string[];
+    };
     readonly WorkerDefined: {
       readonly at: string;
       readonly attempt: string;
       readonly description: string;
       readonly epoch: number;
-      readonly role: components["schemas"]["Role"];
       readonly seq: number;
       /** @constant */
       readonly type: "worker_defined";
       readonly words: components["schemas"]["EventWords"];
+      readonly worker: components["schemas"]["Worker"];
     };
     readonly WorkerDocument: {
       readonly description: string;
@@ -2216,7 +2217,9 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly instructions: string;
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly made_by: string | null;
       readonly model: string | null;
       readonly name: string;
@@ -2233,12 +2236,6 @@ export interface components {
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
       readonly version: number;
-    };
-    readonly WorkerLimits: {
-      readonly budget: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
     };
     readonly WorkerPromotion: {
       readonly diff: string;
@@ -2456,7 +2453,6 @@ export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
-export type Role = components["schemas"]["Role"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
@@ -2526,9 +2522,9 @@ export type WaitingRun = components["schemas"]["WaitingRun"];
 export type WaitPart = components["schemas"]["WaitPart"];
 export type WebhookDocument = components["schemas"]["WebhookDocument"];
 export type WebhooksList = components["schemas"]["WebhooksList"];
+export type Worker = components["schemas"]["Worker"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkerDocument = components["schemas"]["WorkerDocument"];
-export type WorkerLimits = components["schemas"]["WorkerLimits"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];

@@ -43,7 +43,7 @@ async def test_instructions_by_role_reach_that_role_alone(home: Path) -> None:
     model = model_for(what="tide")
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         await lead.run("look", instructions={"plan": "Prefer trains."})
-        assert {each.role for each in model.requests if "Prefer trains." in each.messages[0].text} == {"plan"}
+        assert {each.worker for each in model.requests if "Prefer trains." in each.messages[0].text} == {"plan"}
         with pytest.raises(UsageError, match="'planer'"):
             await lead.start("look", instructions={"planer": "x"})
 

@@ -19,7 +19,7 @@ TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
 from leadhand import ToolReturn, tool
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.flows import Assign, Call, Finish, Flow, Role
+from leadhand.flows import Assign, Call, Finish, Flow, Worker
 
 
 @tool
@@ -65,8 +65,8 @@ class Team(Flow):
         places: list[str] = []
 
     def roles(self, options):
-        caller = Role(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
-        return [caller, Role(name="helper", instructions="Help.")]
+        caller = Worker(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
+        return [caller, Worker(name="helper", instructions="Help.")]
 
     def next(self, run):
         if not run.steps:

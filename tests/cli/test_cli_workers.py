@@ -131,7 +131,7 @@ def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(lea
         ["deck_evaluator", "generated"],
     ]
     known = leadhand(*alone, "--json")
-    assert known.json["steps"][0]["role"] == "deck_evaluator"
+    assert known.json["steps"][0]["worker"] == "deck_evaluator"
     assert leadhand("workers", "promote", "deck_evaluator").code == 0, "they are the same: nothing is to do"
     reused = leadhand(*EVALUATE, "--json")
     assert (reused.code, "decks/solar.md" in reused.json["answer"]) == (0, True)

@@ -178,8 +178,8 @@ class History:
     def live(self) -> list[AttemptState]:
         return self.attempts(AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
 
-    def role(self, attempt: AttemptState) -> str:
-        return self.state.steps[_step(attempt)].step.role
+    def worker(self, attempt: AttemptState) -> str:
+        return self.state.steps[_step(attempt)].step.worker
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
         """What the worker of an attempt is shown; nothing to the child of a thought."""
@@ -195,7 +195,7 @@ class History:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
         key = _step(attempt)
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.steps[key].calls)
-        what, role = self.state.definition, self.state.role(self.role(attempt))
+        what, role = self.state.definition, self.state.worker(self.worker(attempt))
         assert role is not None
         stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, role)
         kept = what.held_back
@@ -348,17 +348,17 @@ class History:
         """A sound thought of the role: a plan of one subtask, a review that accepts what was completed, a judgement
         that confirms every claim."""
         step = self.state.steps[_step(attempt)].step
-        if step.role == RoleName.PLAN:
+        if step.worker == RoleName.PLAN:
             return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
-        if step.role == RoleName.REVIEW:
+        if step.worker == RoleName.REVIEW:
             verdicts = [
                 {"subtask": key, "verdict": "accept" if self.state.steps[key].status == "completed" else "drop"}
                 for key in step.input.get("covers", ())
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             return {"verdicts": {str(claim["n"]): "confirmed" for claim in self.brief(attempt).get("claims", ())}}
-        return {"missing": []} if step.role == CONFIRM else None
+        return {"missing": []} if step.worker == CONFIRM else None
 
 
 def _step(attempt: AttemptState) -> str:

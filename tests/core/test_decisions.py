@@ -193,7 +193,7 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
     assert history.command(first)
     assert not history.command(first)
     assert history.command(do.Pause())
-    assert not history.command(do.Assign(id="plan", role=RoleName.PLAN))
+    assert not history.command(do.Assign(id="plan", worker=RoleName.PLAN))
     assert not history.command(third)
 
 

@@ -184,7 +184,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
     )
     keys = order.subtask_keys()
     each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.WorkOrderIssued(order=order)]
-    each += [ev.StepIssued(step=Step(step_id=key, role="work")) for key in keys]
+    each += [ev.StepIssued(step=Step(step_id=key, worker="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
     for number, key in enumerate(keys):
         attempt = f"{key}/a1"

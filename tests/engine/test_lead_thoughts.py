@@ -315,7 +315,7 @@ async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_wor
     class Terse(WorkOrderFlow):
         def brief(self, run: Any, step: Any) -> Any:
             facts = {"task": "work", "do": step.key}
-            return super().brief(run, step) if step.step.role != "work" else facts
+            return super().brief(run, step) if step.step.worker != "work" else facts
 
     bench = Bench()
     models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")

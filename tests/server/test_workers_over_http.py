@@ -52,13 +52,13 @@ def project(tmp_path: Path) -> Path:
 def script() -> ScriptedModel:
     """A model that makes a poet and calls it, in every run."""
     made = ScriptedModel()
-    made.on(lambda request: request.role == "poet", always=says("A verse."))
+    made.on(lambda request: request.worker == "poet", always=says("A verse."))
     for turn in (
         calls("worker_create", **POET),
         calls("worker_call", worker="poet", input="Write."),
         says("A verse."),
     ) * 3:
-        made.on(lambda request: request.role == "orchestrator", turn)
+        made.on(lambda request: request.worker == "orchestrator", turn)
     return made
 
 

@@ -17,10 +17,11 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
 from leadhand.core.question import Question
-from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
 from leadhand.core.work_order import Check, OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
+from leadhand.core.worker import Worker
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
 FAILURE = Failure.model_validate(
@@ -43,7 +44,7 @@ TOOL = ToolSpec(
     import_path="leadhand.tools.weather:weather",
     fingerprint="sha256:00ff",
 )
-ROLE = Role(
+ROLE = Worker(
     name="work",
     instructions="Be brief.",
     model="offline",
@@ -109,7 +110,7 @@ CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
 ASKS = (
     Delegate(
         title="Find hotels",
-        role="work",
+        worker="work",
         input={"n": 3},
         tools=("weather_tool",),
         model="offline",
@@ -140,7 +141,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.StepIssued(
         step=Step(
             step_id="review-wo-001.0",
-            role="review",
+            worker="review",
             title="Review the weather",
             input={"covers": ["wo-001.0"], "whole": True},
             needs=("wo-001.0",),
@@ -298,7 +299,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
     events.ResultSupplied(by="me", subtask="wo-001.0", summary="it is two", raw={"n": 2}),
     events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
-    events.WorkerDefined(attempt=ATTEMPT, role=ROLE.evolve(name="poet"), description="writes verse"),
+    events.WorkerDefined(attempt=ATTEMPT, worker=ROLE.evolve(name="poet"), description="writes verse"),
     events.ArtifactWritten(
         attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
     ),

@@ -25,9 +25,10 @@ from store_samples import SAMPLES, golden
 from leadhand.core import events
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.core.events import EVENT_TYPES, AnyEvent
-from leadhand.core.run import ModelChoice, Role, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.value import DEEPEST
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import Worker
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack
@@ -234,7 +235,7 @@ def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
             WorkResult, task_name=names, ok=st.just(False), error=error, used=used
         )
     fields = {info.alias or name: field(info) for name, info in model.model_fields.items()}
-    if model is Role:
+    if model is Worker:
         fields["output"] = JSON.filter(lambda output: output is None or isinstance(output, dict))
     return st.builds(lambda **values: model.model_validate(values), **fields)
 

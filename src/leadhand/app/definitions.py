@@ -15,9 +15,10 @@ from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
+from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
+from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
@@ -138,7 +139,7 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
+def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
     """Raise UsageError for a role with an unknown tool, or with another model than the built-in one in an offline run.
 
     Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.

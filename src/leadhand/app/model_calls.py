@@ -42,7 +42,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         seq=began.seq,
         returned_seq=ended.seq if ended is not None else None,
         attempt=call.attempt,
-        role=assigned.step.role if assigned is not None else "",
+        worker=assigned.step.worker if assigned is not None else "",
         model=call.model,
         began_at=began.at,
         ended_at=ended.at if ended is not None else None,

@@ -191,7 +191,7 @@ class _RunSpans:
         attributes: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
-            "leadhand.role": issued.step.role,
+            "leadhand.worker": issued.step.worker,
             **self._about(attempt),
             **more,
         }
@@ -312,7 +312,7 @@ def _agent(state: RunState, step: str) -> str:
         return issued.subtask.agent
     if issued.parent is not None and issued.title in known:
         return issued.title
-    return AGENTS.get(issued.role, issued.role)
+    return AGENTS.get(issued.worker, issued.worker)
 
 
 def _returned(happened: CallHappened) -> dict[str, AttributeValue]:

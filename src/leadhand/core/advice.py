@@ -69,7 +69,7 @@ def _as_flag(name: str, most: float | None) -> str:
 def _turns_of_stopped(state: RunState, failure: Failure) -> int:
     """Return the turns after which a lead was stopped that more turns let continue; 0 if the failure is of another."""
     stopped = next((each for each in state.steps.values() if each.stopped and each.failure == failure), None)
-    role = state.role(stopped.step.role) if stopped is not None else None
+    role = state.worker(stopped.step.worker) if stopped is not None else None
     return 0 if role is None else role.max_turns or state.definition.limits.max_turns
 
 

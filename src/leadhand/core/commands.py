@@ -63,7 +63,7 @@ class Assign(NamedTuple):
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
-    role: str
+    worker: str
     title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
     input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
     needs: Sequence[str] = ()

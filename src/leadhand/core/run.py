@@ -1,96 +1,21 @@
-"""A run as a whole: its status, definition, roles, gaps and sources."""
+"""A run as a whole: its status, definition, gaps and sources."""
 
-import copy
-import inspect
 import operator
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from .errors import Failure, FailureClass
 from .judgement import Check
-from .limits import NOTHING, Amount, Ceiling, Concurrency, Limits, SharedBudget, nanousd
+from .limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
 from .text import late_pattern
 from .tool import ApprovalPolicy, Source, ToolSpec
-from .value import JsonSchemaWriter, Value, is_object, shown, unset
-
-ALL_TOOLS = "*"
-"""In a role's ``tools``: every tool of the run."""
-OWN_TOOLS = "*own"
-"""In a role's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
-WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
-EVERY_ROLE = "*"
-"""In the instructions of a run: those of every role."""
-LONGEST_INSTRUCTIONS = 8_000
-"""Characters. Instructions are sent with every call, so they have to leave room in small context windows."""
-
-
-def output_schema(output: Any) -> dict[str, Any] | None:
-    """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
-    if inspect.isclass(output) and issubclass(output, BaseModel):
-        return copy.deepcopy(_schema_of(output))
-    if output is not None and not is_object(output):
-        raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
-    return output
-
-
-@lru_cache(maxsize=64)
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model. It is kept, since every run of a flow has the same roles."""
-    return model.model_json_schema(schema_generator=JsonSchemaWriter)
-
-
-class Role(Value):
-    """The instructions and the permissions of the steps of a role.
-
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
-    is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
-    steps may use at most; ``("*",)`` means every tool of the run, ``("*own",)`` those that the run was given and
-    that only read. With ``loop="turns"``, a model is called until
-    it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
-    code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
-    the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
-    model writes them, so that a flow can use them before the whole answer is there. If a role ``continues``, a
-    text that is longer than one reply is written in several, within ``max_turns``. ``max_turns`` and ``max_requests``
-    limit the model calls of one step, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
-    in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
-    children have no tool that their parent lacks, and its steps and their children leave what is held back to
-    reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``input`` is the JSON schema of what a worker is given (None: text). ``code``
-    is where the code of a role comes from, ``fingerprint`` a digest of its source.
-    """
-
-    name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
-    instructions: str = ""
-    description: str = Field(default="", exclude_if=operator.not_)
-    model: str | None = None
-    input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
-    output: Annotated[Any, BeforeValidator(output_schema)] = None
-    tools: tuple[str, ...] = ()
-    loop: Literal["turns", "reply", "code"] = "turns"
-    counts: bool = False
-    elements: str = Field(default="", exclude_if=operator.not_)
-    continues: bool = Field(default=False, exclude_if=operator.not_)
-    max_turns: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    budget: float | None = Field(default=None, ge=0)
-    delegates: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    max_children: int | None = Field(default=None, ge=0, exclude_if=unset)
-    code: str = Field(default="", exclude_if=operator.not_)
-    fingerprint: str = Field(default="", exclude_if=operator.not_)
-
-    @property
-    def ceiling(self) -> Ceiling | None:
-        """Return what one step of this role may spend, None if the role sets no limit."""
-        if self.max_requests is None and self.max_tokens is None and self.budget is None:
-            return None
-        dollars = None if self.budget is None else nanousd(self.budget)
-        return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=dollars)
+from .value import Value
+from .worker import Worker
 
 
 class RunStatus(StrEnum):
@@ -126,7 +51,7 @@ _FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review
 _ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
 
 
-def advised(failure: Failure, role: Role) -> Failure:
+def advised(failure: Failure, role: Worker) -> Failure:
     """Return the failure of a role; where its advice is another model, it says how the role gets one."""
     how = f"the role {role.name} uses {role.model}" if role.model else _FLAGS.get(_LIKE.get(role.name, role.name))
     where = how if role.model else f"in a follow-up or a new run: {how or '--model'}"
@@ -218,7 +143,7 @@ class RunDefinition(Value):
     flow: str
     flow_version: int = 1
     flow_file: str = ""
-    roles: tuple[Role, ...] = ()
+    roles: tuple[Worker, ...] = ()
     models: ModelChoice
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
@@ -240,12 +165,12 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
-    workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
+    workers: tuple[Worker, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
-    shape: Role | None = Field(default=None, exclude_if=operator.not_)
+    shape: Worker | None = Field(default=None, exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=_is_off)
     strict: bool = Field(default=False, exclude_if=operator.not_)
-    judging: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
+    judging: tuple[Worker, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
@@ -259,12 +184,12 @@ class RunDefinition(Value):
     traceparent: str = Field(default="", exclude_if=operator.not_)
 
     @property
-    def own_roles(self) -> tuple[Role, ...]:
+    def own_roles(self) -> tuple[Worker, ...]:
         """The roles of the flow, and those of the steps that close its runs."""
         return (*self.roles, *self.closing_roles)
 
     @property
-    def closing_roles(self) -> tuple[Role, ...]:
+    def closing_roles(self) -> tuple[Worker, ...]:
         """The roles that give the answer its shape, and judge it."""
         return self.judging if self.shape is None else (self.shape, *self.judging)
 

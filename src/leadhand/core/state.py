@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leadhand.core.worker import Worker
+
 from .approval import Approval
 from .asks import Todo
 from .conversation import AssistantMessage
@@ -19,7 +21,7 @@ from .frozen import FrozenDict
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Amount
 from .question import Question
-from .run import Role, RunDefinition, RunStatus
+from .run import RunDefinition, RunStatus
 from .tool import Effect, ToolResult, ToolSpec
 from .value import Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
@@ -305,7 +307,7 @@ class RunState:
     output_tokens: int = 0
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
-    workers: dict[str, Role] = field(default_factory=FrozenDict[str, Role])
+    workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
     artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
         default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
@@ -351,7 +353,7 @@ class RunState:
     def tools(self) -> dict[str, ToolSpec]:
         return {tool.name: tool for tool in self.definition.tools}
 
-    def role(self, name: str) -> Role | None:
+    def worker(self, name: str) -> Worker | None:
         """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
         if name in self.workers:
             return self.workers[name]

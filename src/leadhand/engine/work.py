@@ -9,7 +9,6 @@ from leadhand.core.commands import Policy
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.rights import approved_tools, own_tools, scopes_of
 from leadhand.core.state import ArtifactVersion, RunState
-from leadhand.core.worker import WorkerLimits
 from leadhand.ports import Caller, Work
 
 
@@ -17,7 +16,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step
-    role = state.role(given.role)
+    role = state.worker(given.worker)
     if step.attempt is None or role is None:
         raise ValueError(f"{key} has no current attempt or no role")
     needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
@@ -26,7 +25,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         state=state,
         policy=policy,
         definition=state.definition,
-        role=role,
+        worker=role,
         step=given,
         attempt=step.attempt,
         brief=policy.brief(state, step),
@@ -49,7 +48,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
 def caller_of(state: RunState, key: str) -> Caller:
     """Return the worker of a step as the tools that it calls see it."""
     run, step = state.definition, state.steps[key].step
-    role, mine = state.role(step.role), own_tools(state, step)
+    role, mine = state.worker(step.worker), own_tools(state, step)
     return Caller(
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
@@ -58,7 +57,7 @@ def caller_of(state: RunState, key: str) -> Caller:
         reserved_names=frozenset(role.name for role in (*run.own_roles, *run.workers)),
         inputs={role.name: role.input for role in run.workers if role.input is not None},
         nested_workers=run.nested_workers,
-        limits=WorkerLimits() if role is None else WorkerLimits.of(role),
+        limits={} if role is None else role.limits,
     )
 
 

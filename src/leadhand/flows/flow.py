@@ -12,10 +12,10 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import Command, Outcome, ProposedCall
 from leadhand.core.outcome import may_be_used
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import ToolResult
 from leadhand.core.value import Json, Value
+from leadhand.core.worker import Worker
 
 from .desk import Code
 from .offline.rule import Rules
@@ -66,7 +66,7 @@ class Flow:
     class Options(Value):
         """The options of this flow, besides the request. Unknown options are rejected."""
 
-    def roles(self, options: Any) -> Sequence[Role]:
+    def roles(self, options: Any) -> Sequence[Worker]:
         """Return the roles of a run with these options. They are recorded when the run starts."""
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
@@ -107,7 +107,7 @@ class Flow:
 
     def code(self, run: RunView[Any], step: StepView) -> Code:
         """Return what carries out a step of a role with ``loop="code"``: a coroutine function of a desk."""
-        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.role}")
+        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.worker}")
 
     # --- for built-in flows ---------- ---------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ class StepView:
         return self._of.key
 
     @property
-    def role(self) -> str:
-        return self._of.step.role
+    def worker(self) -> str:
+        return self._of.step.worker
 
     @property
     def title(self) -> str:
@@ -116,7 +116,7 @@ class _Steps(Mapping[str, StepView]):
 
 def _closes(step: StepState, closing: Collection[str]) -> bool:
     given = step.step
-    return bool(closing) and (given.role in closing or CORRECTS in given.input)
+    return bool(closing) and (given.worker in closing or CORRECTS in given.input)
 
 
 class RunView(Generic[OptionsT]):
@@ -156,7 +156,7 @@ class RunView(Generic[OptionsT]):
 
     def of(self, role: str) -> list[StepView]:
         """Return the steps of a role, in the order of creation."""
-        return [each for each in self.steps.values() if each.role == role]
+        return [each for each in self.steps.values() if each.worker == role]
 
     @property
     def open(self) -> list[StepView]:

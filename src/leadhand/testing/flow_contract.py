@@ -23,13 +23,14 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.rights import tools_of_role
-from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.rights import tools_of_worker
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
 from leadhand.core.value import objects_of
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy
@@ -49,11 +50,11 @@ class FlowContract:
     options: ClassVar[Mapping[str, Any]] = {}
     tools: ClassVar[Sequence[ToolSpec]] = ()
 
-    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
         """Return what the worker of a step answers: text, or a value where the role has an ``output``."""
         return {} if role.output is not None else f"{step.id} is done"
 
-    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
@@ -111,7 +112,7 @@ class FlowContract:
             return []
         key = next(iter(state.live))
         step = state.steps[key]
-        role = state.role(step.step.role)
+        role = state.worker(step.step.worker)
         assert role is not None
         assert step.attempt is not None
         attempt = step.attempt.attempt
@@ -133,7 +134,7 @@ class FlowContract:
         calls: list[ev.AnyEvent] = []
         used: list[ToolResult] = list(step.evidence)
         if found is not None and not used:
-            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_role(state, role)))
+            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, role)))
             given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
             calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
             calls.append(
@@ -170,7 +171,7 @@ class FlowContract:
         roles = self.definition().roles
         assert roles, "a flow without roles can have nothing done"
         assert len({role.name for role in roles}) == len(roles), "two roles have one name"
-        assert tuple(Role.model_validate_json(role.model_dump_json()) for role in roles) == roles
+        assert tuple(Worker.model_validate_json(role.model_dump_json()) for role in roles) == roles
 
     def test_it_refuses_options_that_it_does_not_have(self) -> None:
         with pytest.raises(UsageError):

@@ -51,7 +51,7 @@ def test_the_models_for_planning_working_and_reviewing_are_those_of_a_report(hom
     models = {"lead_model": "large", "worker_model": "small", "review_model": "other"}
     lead(home, scripted, check="judge", **models).run_sync(TOPIC, flow="report")
 
-    used = {request.role: request.model for request in scripted.requests}
+    used = {request.worker: request.model for request in scripted.requests}
     assert used == {
         "planner": "large",
         "researcher": "small",

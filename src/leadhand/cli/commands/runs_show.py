@@ -282,7 +282,7 @@ class _Work:
 
     def _step(self, each: StepState, wide: int) -> str:
         given, subtask, status = each.step, each.step.subtask, _status(each)
-        words = [given.name, given.role] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
+        words = [given.name, given.worker] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
         if each.status is not StepStatus.COMPLETED:
             interrupted = each.status is StepStatus.RUNNING and not self._driven
             words.append("interrupted" if interrupted else status)

@@ -12,7 +12,7 @@ from leadhand.core.document.model_call import ModelCallDocument, WrittenCall
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:
     """What the model was sent, what it answered, and what that used."""
-    yield f"{call.call_id}  {call.role}, {call.model}"
+    yield f"{call.call_id}  {call.worker}, {call.model}"
     yield ", ".join(_used(call))
     if call.prompt is None:
         yield from ["", f"The prompt cannot be shown: {call.prompt_missing}."]

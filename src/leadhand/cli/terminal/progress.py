@@ -126,7 +126,7 @@ class Progress:
         if "parent" not in part:
             return f"{key} {part['label']}" if _is_work(part) else part["label"]
         asked_by = self.view["steps"].get(part["parent"])
-        above = "" if asked_by is None or asked_by["role"] == "lead" else f" (for {asked_by['name']})"
+        above = "" if asked_by is None or asked_by["worker"] == "lead" else f" (for {asked_by['name']})"
         return f"{part['name']}{above}"
 
 

@@ -16,13 +16,14 @@ from leadhand.core.evolve.attempts import INTERRUPTED, answered_value, children_
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Limits
-from leadhand.core.rights import is_work, tools_of_role
-from leadhand.core.run import WILDCARDS, RunStatus, advised
+from leadhand.core.rights import is_work, tools_of_worker
+from leadhand.core.run import RunStatus, advised
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.waits import LONGEST_WAIT_S
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import WILDCARDS
 
 
 def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
@@ -31,13 +32,13 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    role = state.role(command.role)
+    role = state.worker(command.worker)
     if role is None:
-        raise do.Refused(f"the step {command.id} names the role {command.role!r}, which the flow does not define")
+        raise do.Refused(f"the step {command.id} names the role {command.worker!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.steps]
     if unknown:
         raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
-    allowed = tools_of_role(state, role)
+    allowed = tools_of_worker(state, role)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
         raise do.Refused(
@@ -50,7 +51,7 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         raise do.Refused(f"the run is {state.status}")
     step = Step(
         step_id=command.id,
-        role=command.role,
+        worker=command.worker,
         title=command.title,
         input=dict(command.input),
         needs=tuple(dict.fromkeys(command.needs)),
@@ -194,7 +195,7 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
 
 def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, role = _failure_of(state, step, result, policy), state.role(step.step.role)
+    failure, role = _failure_of(state, step, result, policy), state.worker(step.step.worker)
     return failure if failure is None or role is None else advised(failure, role)
 
 
@@ -214,7 +215,7 @@ def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Po
         return error.failure
     if not found:
         return None
-    role = state.role(step.step.role)
+    role = state.worker(step.step.worker)
     advice = NOT_ACCEPTED if role is None or role.output is None else ""
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 

@@ -12,7 +12,7 @@ from leadhand.core.evolve.begun import begun, takers
 from leadhand.core.evolve.orders import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.rights import tools_of_role
+from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy, Effect
@@ -45,8 +45,8 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
 
 def why_tool_waits(state: RunState, name: str) -> str:
     """Return why no call of a tool can begin before the order; "" if one can."""
-    role, tool = state.role(WORKER), state.tools.get(name)
-    if tool is None or role is None or name not in tools_of_role(state, role):
+    role, tool = state.worker(WORKER), state.tools.get(name)
+    if tool is None or role is None or name not in tools_of_worker(state, role):
         return f"workers may use no tool {name!r}"
     if tool.effect is Effect.ONCE or tool.delegate:
         return f"{name} has an effect that cannot be undone, or is carried out by others"

@@ -142,7 +142,7 @@ def _step(state: RunState, each: StepState) -> shapes.StepLine:
     """A step in a line. What was open when the run ended is dropped, as in the view."""
     return shapes.StepLine(
         id=each.key,
-        role=each.step.role,
+        worker=each.step.worker,
         title=each.step.name,
         status=StepStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
         counts=each.counts,
@@ -178,7 +178,7 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
             return None
     step = state.steps[key]
     given, subtask = step.step, step.step.subtask
-    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
+    agent, args = (given.worker, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
     order = step.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
     return shapes.ContextEvent(

@@ -98,7 +98,7 @@ class ModelCallReturned(Observation):
 
 
 class ElementWritten(Observation):
-    """A model has written an element of the list that ``Role.elements`` names. It passed the checks that need nothing
+    """A model has written an element of the list that ``Worker.elements`` names. It passed the checks that need nothing
     else; the whole answer is still being written, and can turn out invalid."""
 
     type: Literal["element_written"] = "element_written"

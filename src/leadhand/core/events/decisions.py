@@ -12,10 +12,11 @@ from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import Judgement
 from leadhand.core.question import Question
-from leadhand.core.run import CitedSource, Gap, Role, RunDefinition, RunStatus
+from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.core.value import Json, Value, unset
 from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
+from leadhand.core.worker import Worker
 
 
 class Kind(StrEnum):
@@ -294,7 +295,7 @@ class WorkerDefined(EventBase):
     about: ClassVar[str] = "attempt"
     type: Literal["worker_defined"] = "worker_defined"
     attempt: str
-    role: Role
+    worker: Worker
     description: str = ""
 
 

@@ -129,7 +129,7 @@ def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> 
 
 
 def _has_turns(state: RunState, step: StepState) -> bool:
-    role = state.role(step.step.role)
+    role = state.worker(step.step.worker)
     return role is not None and role.loop == "turns"
 
 

@@ -56,7 +56,7 @@ def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
     """
     declared = any(role.name == subtask.worker for role in state.definition.workers)
     role = subtask.worker if declared and subtask.worker is not None else WORKER
-    return Step(step_id=key, role=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
+    return Step(step_id=key, worker=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 
 def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:

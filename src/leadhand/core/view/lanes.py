@@ -34,7 +34,7 @@ def add_lane(draft: Draft, key: str) -> None:
         {
             "name": cut(name),
             "label": f"{shown} (for {_name(state.steps[parent].step)})" if parent else shown,
-            "role": given.role,
+            "worker": given.worker,
             "position": found.position,
             "counts": given.counts,
             "args": arguments(args),
@@ -77,7 +77,7 @@ def _name(given: Step) -> str:
     """Return a name for people: ``Review wo-001``, with the number of the part if the work was divided."""
     if given.subtask is not None:
         return given.subtask.name
-    key, role = given.step_id, given.role
+    key, role = given.step_id, given.worker
     if given.title or role not in _TITLES:
         return given.name
     order = given.input.get("work_order_id")
@@ -144,7 +144,7 @@ def show_lanes(draft: Draft) -> None:
                 tally.add(before, -1)
             tally.add(after, 1)
         elif "parent" not in static:
-            _show_phase(draft, key, static["role"], before.get("status"), values["status"])
+            _show_phase(draft, key, static["worker"], before.get("status"), values["status"])
     _show_counts(draft, tally)
 
 
@@ -206,13 +206,13 @@ def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: st
     """Return what the lead is doing: the role of its running steps."""
     shown = _phase(draft)
     if before != "running" and after == "running":
-        if shown is not None and shown["role"] == role:
+        if shown is not None and shown["worker"] == role:
             draft.part("run")["phase"] = {**shown, "running": shown["running"] + 1}
         else:
-            phase = {"step": key, "role": role, "text": "", "since": draft.at, "running": 1}
+            phase = {"step": key, "worker": role, "text": "", "since": draft.at, "running": 1}
             count = sum(1 for _ in begun(draft.state)) if role == "plan" else 0
             _change_phase(draft, key, {**phase, "begun": count} if count else phase)
-    elif before == "running" and after != "running" and shown is not None and shown["role"] == role:
+    elif before == "running" and after != "running" and shown is not None and shown["worker"] == role:
         left = shown["running"] - 1
         draft.part("run")["phase"] = {**shown, "running": left} if left else None
 
@@ -232,7 +232,7 @@ def phase_of(draft: Draft, event: ev.AnyEvent) -> None:
         case "element_written" if key == shown["step"]:
             first = draft.state.steps[key].step.input.get("first", 0)
             _change_phase(draft, key, {**shown, "written": first + event.index + 1})
-        case "step_issued" if shown["role"] == "plan" and event.step.subtask is not None:
+        case "step_issued" if shown["worker"] == "plan" and event.step.subtask is not None:
             _change_phase(draft, shown["step"], {**shown, "begun": shown.get("begun", 0) + 1})
         case "answer_refused" if key == shown["step"]:
             _change_phase(draft, key, {**shown, "again": line(event.reason)})
@@ -242,7 +242,7 @@ def phase_of(draft: Draft, event: ev.AnyEvent) -> None:
 
 def _change_phase(draft: Draft, key: str, phase: dict[str, Any]) -> None:
     """Show another phase, with its words."""
-    role: str = phase["role"]
+    role: str = phase["worker"]
     text = _PHASES.get(role, role[:1].upper() + role[1:])
     if role == "review" and draft.state.steps[key].step.input.get("compose"):
         text += " and writing the answer"

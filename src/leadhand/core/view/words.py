@@ -215,7 +215,7 @@ def words(entry: ev.Entry) -> Words:
             text = "before the plan is complete"
             said = said._replace(title="Begun early")
         case "step_issued":
-            text = event.step.role
+            text = event.step.worker
         case "attempt_scheduled":
             wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
             when = f"in {wait:.1f} s" if wait >= 0.05 else ""
@@ -290,7 +290,7 @@ def words(entry: ev.Entry) -> Words:
             if not event.ok:
                 said = said._replace(title="Call failed", tone=_PROBLEM)
         case "worker_defined":
-            text = f"{event.role.name}: {event.description}" if event.description else event.role.name
+            text = f"{event.worker.name}: {event.description}" if event.description else event.worker.name
         case "artifact_written":
             text = f"{event.path} ({event.size:,} bytes)"
         case "todos_set":

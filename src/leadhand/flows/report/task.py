@@ -118,7 +118,7 @@ def _stages(report: Report) -> list[dict[str, Any]]:
     """Return the stages in order with the state of their latest steps."""
     found: list[dict[str, Any]] = []
     for stage in report.run.options.stages:
-        of_stage = [each for each in report.state.steps.values() if each.step.role == stage.name]
+        of_stage = [each for each in report.state.steps.values() if each.step.worker == stage.name]
         status = "pending"
         if any(not each.closed for each in of_stage):
             status = "running"

@@ -35,7 +35,7 @@ def compose(state: RunState) -> list[do.Command]:
     whole = state.steps.get(name)
     if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
-            return [do.Assign(id=name, role=RoleName.COMPOSE, answers=True)]
+            return [do.Assign(id=name, worker=RoleName.COMPOSE, answers=True)]
         return _sections(state)
     if whole is not None and not whole.closed:
         return []
@@ -85,7 +85,7 @@ def _sections(state: RunState) -> list[do.Command]:
     return [
         do.Assign(
             id=_section(state, 0, number),
-            role=RoleName.COMPOSE,
+            worker=RoleName.COMPOSE,
             instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
             input={
                 "covers": keys,
@@ -112,11 +112,11 @@ def _tree(state: RunState) -> list[do.Command]:
         groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
-            return [do.Assign(id=whole, role=RoleName.COMPOSE, instructions=both, input={"over": over}, answers=True)]
+            return [do.Assign(id=whole, worker=RoleName.COMPOSE, instructions=both, input={"over": over}, answers=True)]
         return [
             do.Assign(
                 id=_section(state, number + 1, position),
-                role=RoleName.COMPOSE,
+                worker=RoleName.COMPOSE,
                 instructions=both,
                 input={"over": ids, "part": True},
             )

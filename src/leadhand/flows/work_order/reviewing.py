@@ -115,10 +115,10 @@ def _shard(
     whole: bool = False,
 ) -> do.Assign:
     work_order = order.order.work_order_id
-    composer = state.role(RoleName.COMPOSE) if compose else None
+    composer = state.worker(RoleName.COMPOSE) if compose else None
     return do.Assign(
         id=f"review-{work_order}-{name}",
-        role=RoleName.REVIEW,
+        worker=RoleName.REVIEW,
         judges=work_order,
         instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.instructions),
         input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
@@ -164,7 +164,7 @@ def _halves(shard: StepState) -> list[do.Assign]:
     return [
         do.Assign(
             id=f"{shard.key}{letter}",
-            role=RoleName.REVIEW,
+            worker=RoleName.REVIEW,
             judges=shard.step.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.core.run import Role
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import is_list, is_object, lean_schema, object_of, text_of
 from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 from leadhand.flows.context_budget import page_size
 
 from .briefs import is_last_order, review_tools
@@ -88,7 +88,7 @@ def _unsupported() -> Schema:
     return {"type": "array", "items": _object({"what": _SENTENCE, "reason": _SENTENCE}, "what", "reason")}
 
 
-def _subtask(tools: Sequence[ToolSpec], need: Schema, workers: Sequence[Role]) -> tuple[Schema, Schema]:
+def _subtask(tools: Sequence[ToolSpec], need: Schema, workers: Sequence[Worker]) -> tuple[Schema, Schema]:
     """Return the definitions that a schema of subtasks uses, and the schema of one: a branch for each tool and worker.
 
     ``need`` is the schema of the index or the key of a subtask whose result another uses.
