@@ -138,8 +138,8 @@ class ScriptedServer:
         """Answer some requests with ``fault``, a fault or the name of one of ``leadhand.testing.faults``.
 
         Of the requests that contain ``needle`` and are for ``worker`` (by default, all requests), it affects the
-        ``nth`` and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so a retry
-        gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
+        ``nth`` and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so
+        a retry gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
         """
         served = fault if isinstance(fault, Served) else served_fault(str(fault))
         self._injected.append(_Injected(served, nth, every, times, needle, worker))
