@@ -1410,7 +1410,7 @@ export interface components {
       readonly instructions?: {
         readonly [key: string]: string;
       };
-      readonly judging?: readonly components["schemas"]["Worker"][];
+      readonly judging?: readonly string[];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
@@ -1427,17 +1427,17 @@ export interface components {
       readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
-      readonly roles: readonly components["schemas"]["Worker"][];
-      readonly shape?: components["schemas"]["Worker"] | null;
+      readonly shape?: string;
       readonly strict?: boolean;
       readonly submission: string;
+      readonly subtask_worker?: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
-      readonly workers?: readonly components["schemas"]["Worker"][];
+      readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
       readonly answer: string | null;
@@ -2181,6 +2181,7 @@ export interface components {
       readonly code?: string;
       readonly continues?: boolean;
       readonly counts: boolean;
+      readonly declared?: boolean;
       readonly delegates?: readonly string[];
       readonly description?: string;
       readonly elements?: string;
@@ -2196,6 +2197,8 @@ export interface components {
       readonly max_tokens: number | null;
       readonly max_turns: number | null;
       readonly model: string | null;
+      /** @enum {string} */
+      readonly model_role?: "" | "plan" | "work" | "review" | "compose";
       readonly name: string;
       readonly output: unknown;
       readonly tools: readonly string[];

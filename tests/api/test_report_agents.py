@@ -269,7 +269,7 @@ class Thrice(Flow):
         return [Worker(name="coder", loop="code", counts=True)]
     def next(self, run):
         if not run.steps:
-            return [Assign(id="coder-1", role="coder")]
+            return [Assign(id="coder-1", worker="coder")]
         return [] if run.open else [Finish()]
     def code(self, run, step):
         return self.thrice

@@ -36,7 +36,7 @@ async def test_instructions_of_a_run_reach_every_role_and_are_pinned(home: Path)
         assert all("Use metric units." in each.messages[0].text for each in model.requests)
         assert answer.document["instructions"] == {"*": "Use metric units."}
         state = await (await lead.runtime()).load(answer.run_id)
-        assert all(role.instructions.endswith("Use metric units.") for role in state.definition.roles)
+        assert all(role.instructions.endswith("Use metric units.") for role in state.definition.workers)
 
 
 async def test_instructions_by_role_reach_that_role_alone(home: Path) -> None:

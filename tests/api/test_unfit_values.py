@@ -40,7 +40,7 @@ def odd(**attributes: Any) -> Flow:
 
 
 def assign(**changes: Any) -> list[Assign]:
-    return [Assign(**{"id": "one", "role": "worker", **changes})]
+    return [Assign(**{"id": "one", "worker": "worker", **changes})]
 
 
 async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def note() -> ToolReturn:
 @tool
 def share() -> ToolReturn:
     """Share the work."""
-    children = (Delegate(role="helper", title=title, input={"part": title}) for title in ("North", "South"))
+    children = (Delegate(worker="helper", title=title, input={"part": title}) for title in ("North", "South"))
     return ToolReturn(summary="shared", asks=tuple(children))
 
 
@@ -70,7 +70,7 @@ class Team(Flow):
 
     def next(self, run):
         if not run.steps:
-            return [Assign(id="lead", role="caller", title="The caller", input={"pay": run.options.pay})]
+            return [Assign(id="lead", worker="caller", title="The caller", input={"pay": run.options.pay})]
         return [] if run.open else [Finish()]
 '''
 
@@ -119,7 +119,7 @@ def test_the_run_document_lists_every_step_with_its_status(leadhand: CommandLine
     lead, north, south = document["steps"]
     assert {**lead, "summary": ""} == {
         "id": "lead",
-        "role": "caller",
+        "worker": "caller",
         "title": "The caller",
         "status": "completed",
         "counts": True,

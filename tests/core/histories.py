@@ -62,14 +62,15 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
-        roles=roles(),
+        workers=(*roles(), *judging),
+        subtask_worker="work",
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
         held_back=Amount(requests=1 + bool(judging), tokens=1_000, nanousd=100),
         check=check,
         strict=strict,
-        judging=judging,
+        judging=tuple(each.name for each in judging),
     )
 
 

@@ -39,7 +39,7 @@ class Commanded(Flow):
 
 def history_of(*roles: Worker, **limits: Any) -> History:
     """A run with these roles, in which nothing was handed out yet."""
-    what = definition(**limits).evolve(flow="commanded", roles=roles, tools=(*TOOLS, *DELEGATES))
+    what = definition(**limits).evolve(flow="commanded", workers=roles, tools=(*TOOLS, *DELEGATES))
     return History(what, Commanded())
 
 

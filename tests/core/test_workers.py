@@ -17,7 +17,7 @@ from leadhand.core.worker import ALL_TOOLS, Worker
 
 LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
 NARROW = Worker(name="narrow", tools=("look", "research", "make"), counts=True)
-DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"))
+DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"), declared=True)
 
 
 def working(role: Worker = LEAD, *, nested: bool = False) -> History:
@@ -27,7 +27,7 @@ def working(role: Worker = LEAD, *, nested: bool = False) -> History:
     make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
     history.state = replace(
         history.state,
-        definition=run.evolve(tools=(*run.tools, make), workers=(DECLARED,), nested_workers=nested),
+        definition=run.evolve(tools=(*run.tools, make), workers=(role, DECLARED), nested_workers=nested),
     )
     assigned(history, "a", role.name)
     return history
@@ -52,7 +52,7 @@ def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
     """A worker may call further workers with it, but neither itself nor a role that is no worker may."""
     history = working()
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
-    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(wide,)))
+    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(LEAD, wide)))
     (another,) = decided(history, "a", Delegate(worker="evaluator"), tool="research")
     assert isinstance(another, ev.StepIssued)
     assert "research" in tools_of(history.state, another.step)
@@ -67,7 +67,7 @@ def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
     assert isinstance(no_worker, ev.StepIssued)
     history = working()
     history.state = replace(
-        history.state, definition=history.state.definition.evolve(roles=(LEAD, LEAD.evolve(name="other")))
+        history.state, definition=history.state.definition.evolve(workers=(LEAD, LEAD.evolve(name="other")))
     )
     (other,) = decided(history, "a", Delegate(worker="other"), tool="research")
     assert isinstance(other, ev.StepIssued)
@@ -131,7 +131,7 @@ def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
     history.state = replace(
         history.state,
-        definition=history.state.definition.evolve(workers=(wide, wide.evolve(name="second"))),
+        definition=history.state.definition.evolve(workers=(LEAD, wide, wide.evolve(name="second"))),
     )
     decided(history, "a", Delegate(worker="evaluator"), tool="research")
     history.decide_all()

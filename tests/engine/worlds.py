@@ -111,10 +111,12 @@ class World:
     async def start(self, request: str = "do it", **more: Any) -> str:
         """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
+        judging = judging_roles(self._check, self.roles, verifier=False)
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            roles=self.roles,
+            workers=(*self.roles, *judging),
+            subtask_worker="work",
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
@@ -124,7 +126,7 @@ class World:
             budgets=self.budgets,
             concurrency=self.concurrency,
             check=self._check,
-            judging=judging_roles(self._check, self.roles, verifier=False),
+            judging=tuple(each.name for each in judging),
             **more,
         )
         run_id = f"run_{next(self._numbers)}"

@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from leadhand.core.conversation import ModelRequest
-from leadhand.core.run import RunDefinition
 from leadhand.flows import StepView
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
-from leadhand.verify.roles import judging_roles
 
 
 class Wrong(NamedTuple):
@@ -36,11 +34,6 @@ def judge(*wrong: Wrong, missing: tuple[Mapping[str, str], ...] = ()) -> Callabl
         return {"verdicts": verdicts, "doubts": doubts, "missing": list(missing)}
 
     return reply
-
-
-def judging(definition: RunDefinition) -> RunDefinition:
-    """Return the definition of a run whose answer a model judges."""
-    return definition.evolve(check="judge", judging=judging_roles("judge", (), verifier=False))
 
 
 def contradicting(step: StepView, n: int, wrong: Wrong) -> dict[str, Any]:

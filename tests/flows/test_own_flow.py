@@ -56,7 +56,7 @@ class Run(Script):
             flow=flow.name,
             request="Good morning",
             options=options,
-            roles=tuple(flow.roles(flow.checked_options(options))),
+            workers=tuple(flow.roles(flow.checked_options(options))),
         )
         History.__init__(self, what, flow)
         self.decide_all()

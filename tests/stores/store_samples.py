@@ -85,7 +85,7 @@ DEFINITION = RunDefinition(
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
-    roles=(ROLE,),
+    workers=(ROLE,),
     forked_from=ForkPoint(run_id="run-0", seq=7),
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")

@@ -154,7 +154,7 @@ class FlowRegistry:
 
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
-        recorded = {role.name: role for role in run.roles if role.code}
+        recorded = {role.name: role for role in run.workers if role.code}
         if not recorded:
             return
         flow = self.of(run)

@@ -70,7 +70,7 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
         role = state.worker(each.step.worker)
         if each.step.answers and role is not None and role.loop == "turns":
             return role.name, turns_of(each)
-    leads = next((role.name for role in state.definition.roles if role.delegates), None)
+    leads = next((role.name for role in state.definition.workers if role.delegates), None)
     if leads is None:
         how = "Leave out max_turns: it is for research, and for runs that a worker leads."
         raise UsageError(f"run {state.run_id} has no lead with a limit of turns", how)

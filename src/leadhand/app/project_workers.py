@@ -55,7 +55,9 @@ def project_workers(project: Project | None, toolbox: Toolbox) -> tuple[Worker, 
     known = toolbox.known(every=True)
     for source, worker in project.workers.items():
         check_worker_tools(worker.tools, source, known)
-    return tuple(each.evolve(tools=tool_names(each, known), counts=True) for each in project.workers.values())
+    return tuple(
+        each.evolve(tools=tool_names(each, known), counts=True, declared=True) for each in project.workers.values()
+    )
 
 
 def tool_names(worker: Worker, tools: Iterable[ToolSpec]) -> tuple[str, ...]:

@@ -110,9 +110,9 @@ def call_of(step_id: str) -> str:
 
 def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
     """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
-    if role in run.judging:
+    if role.name in run.judging:
         return 0
-    if role == run.shape:
+    if role.name == run.shape:
         return int(bool(run.judging))
     if given.judges:
         return run.closing_stages - 1

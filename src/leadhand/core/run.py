@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .errors import Failure, FailureClass
+from .errors import FailureClass
 from .judgement import Check
 from .limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
-from .text import late_pattern
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import Value
 from .worker import Worker
@@ -35,29 +34,6 @@ RunStatusName = Literal["queued", "running", "waiting", "paused", "succeeded", "
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
-_LIKE = {
-    "planner": "plan",
-    "researcher": "work",
-    "writer": "compose",
-    "reviewer": "review",
-    "lead": "plan",
-    "subagent": "work",
-    "shape": "compose",
-    "judge": "review",
-    "confirm": "plan",
-}
-"""The roles of reports, research and closing steps, by the roles of a work order whose models they use."""
-_FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
-_ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
-
-
-def advised(failure: Failure, role: Worker) -> Failure:
-    """Return the failure of a role; where its advice is another model, it says how the role gets one."""
-    how = f"the role {role.name} uses {role.model}" if role.model else _FLAGS.get(_LIKE.get(role.name, role.name))
-    where = how if role.model else f"in a follow-up or a new run: {how or '--model'}"
-    return failure.evolve(next_action=_ANY_FLAG.sub(lambda _: f"({where})", failure.next_action))
-
-
 HIGHEST_PRIORITY = 100
 
 
@@ -73,10 +49,8 @@ class ModelChoice(Value):
     windows: dict[str, int] = {}
 
     def of(self, role: str) -> str:
-        """Return the model of a role: its own, else that of the role of a work order that it corresponds to. A judge
-        without a review model has that of the lead."""
-        names = [role, _LIKE.get(role, role), *(["plan"] if role == "judge" else [])]
-        return next((self.roles[name] for name in names if name in self.roles), self.default)
+        """Return the model of a role."""
+        return self.roles.get(role, self.default)
 
     @property
     def names(self) -> list[str]:
@@ -114,8 +88,8 @@ class EarlierFile(Value):
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
-    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are
-    the flow's roles with their instructions, as they were at the start; ``options`` what the flow was given.
+    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``workers`` are
+    those of the flow and of the project, as they were at the start; ``options`` what the flow was given.
     ``approve`` is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead
     (see :func:`~leadhand.core.approval.policy_of`). ``documents`` is the directory of the documents that its
     tools can search ("" for none). ``held_back`` is the allowance kept for reviewing results and composing the
@@ -126,13 +100,14 @@ class RunDefinition(Value):
     where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
     (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
     earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each
-    path. ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during
-    the run may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text);
-    its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the roles that do; with
+    path. ``subtask_worker`` carries out the subtasks that name no worker; with ``nested_workers``, workers that are
+    defined during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer
+    is text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that
+    do, the judge first; with
     ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
     and steps that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
-    the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
-    (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
+    the run alone was given, by worker (``"*"``: every worker), ``only_tools`` the tools to which it was restricted
+    (None: to none); ``workers`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
     person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
     repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer.
     With ``only_documents``, its tools search nothing but ``documents``; ``unpriced`` are the models that its budget
@@ -143,7 +118,7 @@ class RunDefinition(Value):
     flow: str
     flow_version: int = 1
     flow_file: str = ""
-    roles: tuple[Worker, ...] = ()
+    workers: tuple[Worker, ...] = ()
     models: ModelChoice
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
@@ -165,12 +140,12 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
-    workers: tuple[Worker, ...] = Field(default=(), exclude_if=operator.not_)
+    subtask_worker: str = Field(default="", exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
-    shape: Worker | None = Field(default=None, exclude_if=operator.not_)
+    shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=_is_off)
     strict: bool = Field(default=False, exclude_if=operator.not_)
-    judging: tuple[Worker, ...] = Field(default=(), exclude_if=operator.not_)
+    judging: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
@@ -183,29 +158,34 @@ class RunDefinition(Value):
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
     traceparent: str = Field(default="", exclude_if=operator.not_)
 
-    @property
-    def own_roles(self) -> tuple[Worker, ...]:
-        """The roles of the flow, and those of the steps that close its runs."""
-        return (*self.roles, *self.closing_roles)
+    def worker(self, name: str) -> Worker | None:
+        """Return the worker with this name."""
+        return next((worker for worker in self.workers if worker.name == name), None)
 
     @property
-    def closing_roles(self) -> tuple[Worker, ...]:
-        """The roles that give the answer its shape, and judge it."""
-        return self.judging if self.shape is None else (self.shape, *self.judging)
+    def declared(self) -> tuple[Worker, ...]:
+        """The workers that its project declares."""
+        return tuple(worker for worker in self.workers if worker.declared)
+
+    @property
+    def closing(self) -> tuple[str, ...]:
+        """The names of the workers that give the answer its shape, and judge it."""
+        return (self.shape, *self.judging) if self.shape else self.judging
 
     @property
     def closing_stages(self) -> int:
         """The number of stages that share what is held back: the evaluation, the answer, its shape, its judgement."""
-        return 2 + (self.shape is not None) + bool(self.judging)
+        return 2 + bool(self.shape) + bool(self.judging)
+
+    def model_of(self, worker: Worker | None) -> str:
+        """Return the full name of the model of a worker; for None, the default model."""
+        return self.models.default if worker is None else worker.model or self.models.of(worker.model_role)
 
 
 def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:
-    """Return the definition of a run whose roles may make these numbers of model calls in one attempt."""
-    changed = {
-        field: tuple(role.evolve(max_turns=turns[role.name]) if role.name in turns else role for role in roles)
-        for field, roles in (("roles", definition.roles), ("workers", definition.workers))
-    }
-    return definition.evolve(**changed)
+    """Return the definition of a run whose workers may make these numbers of model calls in one attempt."""
+    workers = (each.evolve(max_turns=turns[each.name]) if each.name in turns else each for each in definition.workers)
+    return definition.evolve(workers=tuple(workers))
 
 
 class Gap(Value):

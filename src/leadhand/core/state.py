@@ -355,14 +355,8 @@ class RunState:
 
     def worker(self, name: str) -> Worker | None:
         """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
-        if name in self.workers:
-            return self.workers[name]
-        for roles in (self.definition.own_roles, self.definition.workers):
-            for role in roles:
-                if role.name == name:
-                    return role
-        return None
+        return self.workers.get(name) or self.definition.worker(name)
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.workers or any(role.name == name for role in self.definition.workers)
+        return name in self.workers or any(role.name == name for role in self.definition.declared)

@@ -22,6 +22,8 @@ LONGEST_INSTRUCTIONS = 8_000
 """Characters of what a run adds. They are sent with every call, so they have to leave room in small context windows."""
 WORKER_NAME = r"^[A-Za-z][A-Za-z0-9_\-]{0,59}$"
 """The pattern of the names of workers that files or workers define."""
+ModelRole = Literal["", "plan", "work", "review", "compose"]
+"""The uses of models for which a run can have another than its default model."""
 LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
 """The limits of one step of a worker."""
 
@@ -44,7 +46,7 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
 class Worker(Value):
     """The instructions and the permissions of the steps that a worker carries out.
 
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this worker).
+    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for its ``model_role``).
     ``input`` is the JSON schema of what it is given (None: text), ``output`` a pydantic model or a JSON schema that its
     answer must match (None: text). ``tools`` lists the tools that it may use at most; ``("*",)`` means every tool of
     the run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called
@@ -57,13 +59,17 @@ class Worker(Value):
     output together), ``budget`` its cost in US dollars. ``delegates`` are the workers to which its tools may delegate
     with all tools of those workers; other children have no tool that their parent lacks, and its steps and their
     children leave what is held back to reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
+    ``description`` says what it is for. A ``declared`` worker, of the project or defined during the run, is one that
+    orders can name and tools can call; the others are those of the flow. ``code`` is where its code comes from,
+    ``fingerprint`` a digest of the source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     description: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
+    model_role: ModelRole = Field(default="", exclude_if=operator.not_)
+    declared: bool = Field(default=False, exclude_if=operator.not_)
     input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
     output: Annotated[Any, BeforeValidator(output_schema)] = None
     tools: tuple[str, ...] = ()

@@ -352,7 +352,7 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 def _model_refused(work: Work) -> Failure | None:
     """Return why a model that a step names may not be called; those of the run and its roles were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.roles)}:
+    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.workers)}:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

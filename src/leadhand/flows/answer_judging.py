@@ -193,8 +193,8 @@ class Judging:
 
     def _shaper(self, state: RunState, outcome: Outcome) -> str:
         """Return the role that gave an answer its value."""
-        if state.definition.shape is not None:
-            return state.definition.shape.name
+        if state.definition.shape:
+            return state.definition.shape
         own = (each for each in reversed(state.steps.values()) if each.ok and each.value == outcome.value)
         role = state.worker(next((each.step.worker for each in own), ""))
         return role.name if role is not None and role.loop != "code" else ""

@@ -60,6 +60,8 @@ class Flow:
     """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
     writer: ClassVar[str] = ""
     """The role that corrects answers; "": the role of the step that wrote the text."""
+    subtask_worker: ClassVar[str] = ""
+    """The worker that carries out subtasks of work orders that name none."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 

@@ -247,7 +247,7 @@ def judge_reply(
     findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
     role = state.worker(JUDGE)
     named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
-    judged_by = named or state.definition.models.of(JUDGE)
+    judged_by = named or state.definition.model_of(role)
     return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
 
 

@@ -107,11 +107,11 @@ class _Steps(Mapping[str, StepView]):
         return StepView(self._state.steps[key])
 
     def __iter__(self) -> Iterator[str]:
-        closing = {role.name for role in self._state.definition.closing_roles}
+        closing = self._state.definition.closing
         return (key for key, each in self._state.steps.items() if not _closes(each, closing))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self) if self._state.definition.closing_roles else len(self._state.steps)
+        return sum(1 for _ in self) if self._state.definition.closing else len(self._state.steps)
 
 
 def _closes(step: StepState, closing: Collection[str]) -> bool:
@@ -164,7 +164,7 @@ class RunView(Generic[OptionsT]):
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)
-        closing = {role.name for role in state.definition.closing_roles}
+        closing = state.definition.closing
         found = (state.steps[key] for key in keys)
         return [StepView(each) for each in found if not _closes(each, closing)]
 

@@ -134,7 +134,7 @@ class Work:
     @property
     def model(self) -> str:
         """The full name of the model that is called."""
-        return self.step.model or self.worker.model or self.definition.models.of(self.worker.name)
+        return self.step.model or self.definition.model_of(self.worker)
 
     @property
     def max_turns(self) -> int:

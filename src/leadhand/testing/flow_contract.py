@@ -83,17 +83,19 @@ class FlowContract:
     def definition(self) -> RunDefinition:
         """Return what a run of the flow is pinned to."""
         checked = self.flow.checked_options(self.options)
-        roles = tuple(self.flow.roles(checked))
+        own = tuple(self.flow.roles(checked))
+        judging = judging_roles("judge", own, verifier=False)
         return RunDefinition(
             request=self.request,
             flow=self.flow.name,
             flow_version=self.flow.version,
-            roles=roles,
+            workers=(*own, *judging),
+            subtask_worker=self.flow.subtask_worker,
             models=ModelChoice(default="scripted"),
             tools=tuple(self.tools),
             options=checked.model_dump(mode="json"),
             check="judge",
-            judging=judging_roles("judge", roles, verifier=False),
+            judging=tuple(each.name for each in judging),
         )
 
     def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
@@ -119,7 +121,7 @@ class FlowContract:
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
         view, brief = StepView(step), policy.brief(state, step)
-        if role in state.definition.judging:
+        if role.name in state.definition.judging:
             reply, found = _judged(brief), None
         else:
             reply, found = self.reply(view, role), self.returned(view, role)
@@ -168,7 +170,7 @@ class FlowContract:
     def test_it_has_a_name_a_version_and_roles_that_can_be_recorded(self) -> None:
         assert self.flow.name
         assert self.flow.version >= 1
-        roles = self.definition().roles
+        roles = self.definition().workers
         assert roles, "a flow without roles can have nothing done"
         assert len({role.name for role in roles}) == len(roles), "two roles have one name"
         assert tuple(Worker.model_validate_json(role.model_dump_json()) for role in roles) == roles

@@ -40,9 +40,10 @@ def judging_roles(check: Check, others: Iterable[Worker], *, verifier: bool) -> 
             f"a role of this run is named {name}, which is the name of a role that checks answers",
             "Rename that role, or use another check than judge.",
         )
+    judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
     return (
-        Worker(name=JUDGE, instructions=instructions("judge"), output=REPLY, loop="code" if verifier else "reply"),
-        Worker(name=CONFIRM, instructions=instructions("confirm"), output=CONFIRMATION, loop="reply"),
+        judge.evolve(output=REPLY, model_role="review", loop="code" if verifier else "reply"),
+        confirm.evolve(output=CONFIRMATION, model_role="plan"),
     )
 
 

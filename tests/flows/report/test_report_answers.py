@@ -34,7 +34,7 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
         ("research_1", {}, "--worker-model"),
         ("review_1", {}, "--review-model"),
         ("plan", {}, "--lead-model"),
-        ("research_1", {"name": "researcher", "model": "strict"}, "the role researcher uses strict"),
+        ("research_1", {"name": "researcher", "model": "strict"}, "the worker researcher uses strict"),
     ],
 )
 def test_the_advice_names_what_chooses_the_model_of_the_role_that_failed(

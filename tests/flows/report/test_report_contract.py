@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.judges import contradicting, judging
+from flows.judges import contradicting
 from leadhand import ToolReturn
-from leadhand.core.run import RunDefinition
 from leadhand.core.worker import Worker
 from leadhand.flows import StepView
 from leadhand.flows.report.flow import ReportFlow
@@ -22,9 +21,6 @@ class TestReport(FlowContract):
     flow = ReportFlow()
     request = TOPIC
     tools = (web_search.spec, web_fetch.spec)
-
-    def definition(self) -> RunDefinition:
-        return judging(super().definition())
 
     def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         if role.name != "researcher":

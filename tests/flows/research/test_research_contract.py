@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.judges import contradicting, judging
+from flows.judges import contradicting
 from leadhand import ToolReturn
-from leadhand.core.run import RunDefinition
 from leadhand.core.worker import Worker
 from leadhand.flows import StepView
 from leadhand.flows.research.flow import ResearchFlow
@@ -25,9 +24,6 @@ class TestResearch(FlowContract):
     flow = ResearchFlow()
     request = QUESTION
     tools = (web_search.spec, *TOOLS)
-
-    def definition(self) -> RunDefinition:
-        return judging(super().definition())
 
     def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         match role.name:

@@ -152,7 +152,7 @@ def _page(
     yield from lines if full or not out_is_terminal() or len(lines) <= room else lines[:room]
     if not full and out_is_terminal() and len(lines) > room:
         yield f"… {count(len(lines) - room, 'more line')}: {store.command('runs', 'show', state.run_id, '--full')}"
-    if state.definition.shape is not None and finished.value is not None:
+    if state.definition.shape and finished.value is not None:
         yield from ["Value:", *as_json(finished.value, indent=2).splitlines()]
     yield from ["", *beside_lines(state), ""]
 

@@ -190,10 +190,9 @@ def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str
                 return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, step, ask.key)
         case DefineWorker():
-            if any(role.name == ask.name for role in state.definition.own_roles):
-                return f"{ask.name!r} is a role of the flow: choose another name"
-            if any(role.name == ask.name for role in state.definition.workers):
-                return f"the project declares a worker {ask.name!r}: choose another name"
+            if (known := state.definition.worker(ask.name)) is not None:
+                owner = "the project" if known.declared else "the flow"
+                return f"{owner} has a worker {ask.name!r}: choose another name"
             if state.makers.get(ask.name, step.key) != step.key:
                 return f"another worker of this run defined {ask.name!r}: choose another name"
             if making := sorted(_making_workers(state).intersection(ask.tools or ())):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.advice_words import advised
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
@@ -17,7 +18,7 @@ from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Limits
 from leadhand.core.rights import is_work, tools_of_worker
-from leadhand.core.run import RunStatus, advised
+from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.waits import LONGEST_WAIT_S

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import policy_of
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve.begun import begun, takers
-from leadhand.core.evolve.orders import WORKER, subtask_step
+from leadhand.core.evolve.orders import subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.rights import tools_of_worker
@@ -45,7 +45,7 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
 
 def why_tool_waits(state: RunState, name: str) -> str:
     """Return why no call of a tool can begin before the order; "" if one can."""
-    role, tool = state.worker(WORKER), state.tools.get(name)
+    role, tool = state.worker(state.definition.subtask_worker), state.tools.get(name)
     if tool is None or role is None or name not in tools_of_worker(state, role):
         return f"workers may use no tool {name!r}"
     if tool.effect is Effect.ONCE or tool.delegate:

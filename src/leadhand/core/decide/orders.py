@@ -31,7 +31,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     if latest is not None and (latest.open or latest.review is None):
         raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
     ordered = {key for key, step in state.steps.items() if step.order}
-    found = order_problems(order, state.tools, ordered, state.definition.workers)
+    found = order_problems(order, state.tools, ordered, state.definition.declared)
     found += [
         f"{subtask.name} repairs {subtask.repairs_subtask!r}, which does not need repair"
         for subtask in order.subtasks

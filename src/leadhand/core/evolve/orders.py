@@ -18,9 +18,6 @@ from .attempts import await_needs, blocked_by, descendants, needs_settled, plann
 from .begun import replace_begun
 from .continued import continued
 
-WORKER = "work"
-"""The role that carries out the subtasks of a work order."""
-
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) -> None:
     order = event.order
@@ -54,8 +51,8 @@ def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
 
     Subtasks of old logs can name workers that do not exist.
     """
-    declared = any(role.name == subtask.worker for role in state.definition.workers)
-    role = subtask.worker if declared and subtask.worker is not None else WORKER
+    declared = any(role.name == subtask.worker for role in state.definition.declared)
+    role = subtask.worker if declared and subtask.worker is not None else state.definition.subtask_worker
     return Step(step_id=key, worker=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 

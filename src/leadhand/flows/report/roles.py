@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.core.worker import ALL_TOOLS, ModelRole, Worker
 from leadhand.flows.flow import instructions_in
 
 from .agents import AgentResult, BoundAgent
@@ -16,6 +16,8 @@ from .shapes import DraftReview, Findings, Outline
 WEB = ("web_search", "web_fetch")
 """The tools of a researcher besides those of the run."""
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: DraftReview}
+
+MODEL_ROLES: dict[str, ModelRole] = {PLANNER: "plan", RESEARCHER: "work", WRITER: "compose", REVIEWER: "review"}
 
 
 instructions = partial(instructions_in, "leadhand.flows.report")
@@ -28,6 +30,7 @@ def roles(options: Options, agents: Mapping[str, BoundAgent]) -> Sequence[Worker
 
 
 def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
+    role = MODEL_ROLES.get(stage.name, "")
     limits = stage.model_dump(include={"max_turns", "max_requests", "max_tokens", "budget"})
     researches = "research" in stage.gives
     if stage.agent is not None:
@@ -36,6 +39,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
             name=stage.name,
             instructions=stage.instructions or "",
             model=stage.model,
+            model_role=role,
             output=AgentResult,
             tools=stage.tools or (),
             loop="code",
@@ -54,6 +58,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
         name=stage.name,
         instructions=text,
         model=stage.model,
+        model_role=role,
         output=output,
         tools=stage.tools if stage.tools is not None else (ALL_TOOLS, *WEB) if researches else (),
         loop="turns" if researches or stage.tools else "reply",

@@ -49,7 +49,7 @@ def proposed_calls(state: RunState, step: Step, value: Json) -> Iterator[Propose
     for index, subtask in enumerate(proposed):
         where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
         output = schema if is_object(schema) else None
-        given = next((each.input for each in state.definition.workers if each.name == subtask.worker), None)
+        given = next((each.input for each in state.definition.declared if each.name == subtask.worker), None)
         if subtask.tool is not None or output is not None or given is not None:
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
@@ -177,5 +177,5 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
     """
     order = issue(proposed, next_order_id(state), "goal")
     known = {subtask.key for subtask in subtasks(state)}
-    found = order_problems(order, state.tools, known, state.definition.workers)
+    found = order_problems(order, state.tools, known, state.definition.declared)
     return [re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem) for problem in found]

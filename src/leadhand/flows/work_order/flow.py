@@ -35,6 +35,7 @@ class WorkOrderFlow(Flow):
 
     name = "work-order"
     version = 1
+    subtask_worker = RoleName.WORK
     plans = True
     description = "Plan the request as a work order, carry it out in parallel, review, repair and answer."
     repairs_answers = True

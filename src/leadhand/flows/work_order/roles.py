@@ -32,9 +32,12 @@ def with_role(state: RunState, name: RoleName, more: str) -> str:
 @cache
 def roles() -> tuple[Worker, ...]:
     """The built-in roles."""
+    plan, work, review, compose = (
+        Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply") for name in RoleName
+    )
     return (
-        Worker(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply", elements="subtasks"),
-        Worker(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),
-        Worker(name=RoleName.REVIEW, instructions=instructions("review"), output=Review, loop="reply"),
-        Worker(name=RoleName.COMPOSE, instructions=instructions("compose"), loop="reply"),
+        plan.evolve(output=Plan, elements="subtasks"),
+        work.evolve(tools=(ALL_TOOLS,), loop="turns", counts=True),
+        review.evolve(output=Review),
+        compose,
     )
