@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
-from leadhand.core.allowance import Account
+from leadhand.core.budget import Account
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.listing import HostLine, RunListing, RunRecord, StoreInfo
 from leadhand.core.run_filter import listed

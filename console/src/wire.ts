@@ -10,15 +10,6 @@ export interface components {
       };
       readonly primary: boolean;
     };
-    readonly Allowance: {
-      readonly ceiling: components["schemas"]["Ceiling"];
-      readonly scope: string;
-    };
-    readonly Amount: {
-      readonly nanousd: number;
-      readonly requests: number;
-      readonly tokens: number;
-    };
     readonly AnswerBody: {
       readonly always?: boolean;
       readonly args?: {
@@ -353,6 +344,7 @@ export interface components {
     readonly Ceiling: {
       readonly nanousd: number | null;
       readonly requests: number | null;
+      readonly scope?: string;
       readonly tokens: number | null;
     };
     readonly Check: {
@@ -677,7 +669,7 @@ export interface components {
       readonly message: string;
       readonly next_action: string;
       readonly retry_after_s: number | null;
-      readonly short_of?: components["schemas"]["Amount"] | null;
+      readonly short_of?: components["schemas"]["Money"] | null;
       readonly type: string;
     };
     /** @enum {string} */
@@ -876,7 +868,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
-      readonly held_back: components["schemas"]["Amount"];
+      readonly held_back: components["schemas"]["Money"];
       readonly held_back_s: number;
       readonly limits: components["schemas"]["Limits"];
       readonly needs_prices?: boolean;
@@ -899,13 +891,13 @@ export interface components {
       readonly call_id: string;
       readonly epoch: number;
       readonly model: string;
-      readonly reserved: components["schemas"]["Amount"];
+      readonly reserved: components["schemas"]["Money"];
       readonly seq: number;
-      readonly shared?: readonly components["schemas"]["Allowance"][];
+      readonly shared?: readonly components["schemas"]["Ceiling"][];
       readonly stages: number;
       /** @constant */
       readonly type: "model_call_began";
-      readonly within?: readonly components["schemas"]["Allowance"][];
+      readonly within?: readonly components["schemas"]["Ceiling"][];
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelCallDocument: {
@@ -956,6 +948,11 @@ export interface components {
     readonly ModelInfo: {
       readonly name: string;
       readonly why: string;
+    };
+    readonly Money: {
+      readonly nanousd: number;
+      readonly requests: number;
+      readonly tokens: number;
     };
     readonly NewKey: {
       readonly budget?: number | null;
@@ -1404,7 +1401,7 @@ export interface components {
       readonly flow_version: number;
       readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
-      readonly held_back: components["schemas"]["Amount"];
+      readonly held_back: components["schemas"]["Money"];
       readonly held_back_s: number;
       readonly hooks?: readonly string[];
       readonly instructions?: {
@@ -2309,8 +2306,6 @@ export interface components {
   pathItems: never;
 }
 export type Action = components["schemas"]["Action"];
-export type Allowance = components["schemas"]["Allowance"];
-export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
 export type AnswerRefused = components["schemas"]["AnswerRefused"];
@@ -2406,6 +2401,7 @@ export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
+export type Money = components["schemas"]["Money"];
 export type NewKey = components["schemas"]["NewKey"];
 export type NewLimits = components["schemas"]["NewLimits"];
 export type NewWebhook = components["schemas"]["NewWebhook"];

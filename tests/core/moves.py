@@ -18,7 +18,7 @@ from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import ResultData, WorkResult
@@ -26,7 +26,7 @@ from leadhand.flows.run_view import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.verify.roles import CONFIRM, JUDGE
 
-RESERVED = Amount(requests=1, tokens=1_000, nanousd=100)
+RESERVED = Money(requests=1, tokens=1_000, nanousd=100)
 USAGES: tuple[Usage | None, ...] = (
     None,
     Usage(input_tokens=0, output_tokens=0, nanousd=0),

@@ -12,7 +12,7 @@ from core.own import DELEGATES, assigned, decided, history_of
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
-from leadhand.core.limits import Allowance, Ceiling, nanousd
+from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_worker
 from leadhand.core.state import RunState
 from leadhand.core.work_order import OpenCall
@@ -230,11 +230,11 @@ def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it(
     child = child_of(history, "a", Delegate(worker="free"), tool="research")
     grandchild = child_of(history, child, Delegate(worker="helper", max_requests=3, budget=0.5), tool="scout")
 
-    above = Allowance(scope="a", ceiling=Ceiling(requests=9, nanousd=nanousd(2)))
+    above = Ceiling(scope="a", requests=9, nanousd=nanousd(2))
     assert scopes_of(history.state, history.state.steps["a"].step) == (above,)
     assert scopes_of(history.state, history.state.steps[child].step) == (above,)
     assert scopes_of(history.state, history.state.steps[grandchild].step) == (
-        Allowance(scope=grandchild, ceiling=Ceiling(requests=3, tokens=1_000, nanousd=nanousd(0.5))),
+        Ceiling(scope=grandchild, requests=3, tokens=1_000, nanousd=nanousd(0.5)),
         above,
     )
 
@@ -245,8 +245,8 @@ def test_a_child_cannot_raise_the_ceiling_of_its_role():
     child = child_of(history, "a", Delegate(max_requests=100), tool="research")
 
     own, above = scopes_of(history.state, history.state.steps[child].step)
-    assert (own.scope, own.ceiling.requests) == (child, 2)
-    assert (above.scope, above.ceiling.requests) == ("a", 2)
+    assert (own.scope, own.requests) == (child, 2)
+    assert (above.scope, above.requests) == ("a", 2)
 
 
 def test_a_step_of_a_role_without_limits_has_only_those_of_its_run():

@@ -17,7 +17,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import evolve, fold, replay, start
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection, View, changes, empty, merge
@@ -190,7 +190,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
         attempt = f"{key}/a1"
         each += [
             ev.ModelCallBegan(
-                attempt=attempt, call_id=f"{key}/t0", model="fake", reserved=Amount(requests=1, tokens=9, nanousd=9)
+                attempt=attempt, call_id=f"{key}/t0", model="fake", reserved=Money(requests=1, tokens=9, nanousd=9)
             ),
             ev.ModelCallReturned(
                 attempt=attempt, call_id=f"{key}/t0", model="fake", usage=Usage(input_tokens=5, nanousd=5)

@@ -14,7 +14,7 @@ from leadhand.core.document.run_document import run_document
 from leadhand.core.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check
-from leadhand.core.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
+from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
@@ -64,7 +64,7 @@ class World:
         *,
         limits: Limits | None = None,
         approve: ApprovalPolicy = ApprovalPolicy.ASK,
-        held_back: Amount = NOTHING,
+        held_back: Money = NOTHING,
         held_back_s: float = 0.0,
         clock: Any = None,
         store: MemoryStore | None = None,

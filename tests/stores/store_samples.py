@@ -15,7 +15,7 @@ from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArti
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
@@ -81,7 +81,7 @@ DEFINITION = RunDefinition(
     approve=ApprovalPolicy.NEVER,
     offline=True,
     detached=True,
-    held_back=Amount(requests=1, tokens=4_000, nanousd=7),
+    held_back=Money(requests=1, tokens=4_000, nanousd=7),
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
@@ -237,10 +237,10 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         attempt=ATTEMPT,
         call_id="wo-001.0/t0",
         model="offline",
-        reserved=Amount(requests=1, tokens=2_500, nanousd=10),
+        reserved=Money(requests=1, tokens=2_500, nanousd=10),
         stages=4,
         after=1,
-        within=(Allowance(scope="wo-001.0", ceiling=CEILING),),
+        within=(CEILING.evolve(scope="wo-001.0"),),
     ),
     events.ModelCallReturned(
         attempt=ATTEMPT,
@@ -293,7 +293,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         by="me", approval_id="wo-001.0/t0/c0/effect", happened=True, summary="it went through", raw={"receipt": 7}
     ),
     events.LimitsChanged(
-        by="me", limits=DEFINITION.limits, held_back=Amount(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
+        by="me", limits=DEFINITION.limits, held_back=Money(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
     ),
     events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
     events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .allowance import counted
 from .approval import ApprovalStatus
 from .errors import DENIED, MAX_TURNS, Failure, FailureClass, usual_action
 from .limits import usd
@@ -48,7 +47,7 @@ def limits_reached(state: RunState, failure: Failure) -> Reached:
     budget = None if limits.budget_nanousd is None else usd(limits.budget_nanousd)
     known: Reached = {"max_requests": limits.max_requests, "max_tokens": limits.max_tokens, "budget": budget}
     if failure.short_of is not None:
-        return {name: known[name] for name, short in zip(known, counted(failure.short_of), strict=True) if short}
+        return {name: known[name] for name, short in zip(known, failure.short_of.row, strict=True) if short}
     held_back, spent = state.definition.held_back, state.spent
     if limits.max_requests is not None and spent.requests >= limits.max_requests - held_back.requests:
         return {"max_requests": limits.max_requests}

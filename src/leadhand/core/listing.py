@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from . import events as ev
-from .allowance import METERED, Account, Budget
 from .artifact import MEMORY
+from .budget import METERED, Account, Budget
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
 from .hosts import HostLine as HostLine
 from .open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
@@ -215,7 +215,7 @@ class RunRecord:
     def listing(self) -> RunListing:
         """The run's line in lists."""
         listing = self._listing
-        requests, tokens, nanousd = self._budget.run.spent
+        requests, tokens, nanousd = self._budget.run.spent.row
         return listing.evolve(
             head_seq=len(self.entries),
             orphan=listing.owner is None and listing.status in DRIVEN,
@@ -230,7 +230,7 @@ class RunRecord:
     ) -> list[ev.Entry]:
         """Accept all events or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
 
-        Raises Fenced, StaleAttempt or AllowanceRefused; then nothing has changed.
+        Raises Fenced, StaleAttempt or BudgetRefused; then nothing has changed.
         """
         listing = self._listing
         if epoch not in (None, listing.epoch):
@@ -270,7 +270,7 @@ class RunRecord:
             self._listing = self._listing.evolve(owner=None)
 
     def _apply(self, entries: Sequence[ev.Entry]) -> None:
-        """Apply entries of one append. Raises AllowanceRefused; then nothing has changed."""
+        """Apply entries of one append. Raises BudgetRefused; then nothing has changed."""
         events = [entry.event for entry in entries]
         metered = [event for event in events if isinstance(event, METERED)]
         if metered:

@@ -6,7 +6,7 @@ from leadhand.core.worker import ALL_TOOLS, OWN_TOOLS, Worker
 
 from .approval import policy_of
 from .evolve.attempts import ancestors, parent_of
-from .limits import Allowance
+from .limits import Ceiling
 from .run import RunDefinition
 from .state import RunState, StepState
 from .tool import ApprovalPolicy, Effect, ToolSpec
@@ -136,13 +136,13 @@ def depth_of(state: RunState, step: Step) -> int:
     return len(ancestors(state, step))
 
 
-def scopes_of(state: RunState, step: Step) -> tuple[Allowance, ...]:
+def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
     """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
-    found: list[Allowance] = []
+    found: list[Ceiling] = []
     for each in (step, *(above.step for above in ancestors(state, step))):
         role = state.worker(each.worker)
         of_role = role.ceiling if role is not None else None
         ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
         if ceiling:
-            found.append(Allowance(scope=each.step_id, ceiling=ceiling))
+            found.append(ceiling.evolve(scope=each.step_id))
     return tuple(found)

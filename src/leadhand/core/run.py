@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from .errors import FailureClass
 from .judgement import Check
-from .limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
+from .limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import Value
 from .worker import Worker
@@ -128,7 +128,7 @@ class RunDefinition(Value):
     documents: str = Field(default="", exclude_if=operator.not_)
     only_documents: bool = Field(default=False, exclude_if=operator.not_)
     detached: bool = False
-    held_back: Amount = NOTHING
+    held_back: Money = NOTHING
     held_back_s: float = 0.0
     options: dict[str, Any] = {}
     budgets: tuple[SharedBudget, ...] = Field(default=(), exclude_if=operator.not_)

@@ -19,7 +19,7 @@ from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
 from .frozen import FrozenDict
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
-from .limits import NOTHING, Amount
+from .limits import NOTHING, Money
 from .question import Question
 from .run import RunDefinition, RunStatus
 from .tool import Effect, ToolResult, ToolSpec
@@ -300,13 +300,13 @@ class RunState:
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
     questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
-    spent: Amount = NOTHING
+    spent: Money = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
-    reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
+    reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
     workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
     artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(

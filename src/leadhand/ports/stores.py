@@ -61,7 +61,7 @@ class ContextStore(AnswerCache, Protocol):
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.core.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`AllowanceRefused` (see :mod:`leadhand.core.allowance`). ``blobs`` (by digest) are stored with them.
+        :class:`BudgetRefused` (see :mod:`leadhand.core.budget`). ``blobs`` (by digest) are stored with them.
         """
         ...
 

@@ -14,7 +14,7 @@ from leadhand.core.commands import Policy, ProposedCall
 from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AnyEvent, Entry
-from leadhand.core.limits import Allowance, Usage
+from leadhand.core.limits import Ceiling, Usage
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
@@ -82,7 +82,7 @@ class Work:
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     compacted: Compacted = NOT_COMPACTED
     allowed: frozenset[str] = frozenset()
-    scopes: tuple[Allowance, ...] = ()
+    scopes: tuple[Ceiling, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leadhand.core.allowance import Account, Budget, ceilings, counted
+from leadhand.core.budget import Account, Budget
 from leadhand.core.events import AnyEvent, RunStarted
+from leadhand.core.limits import ceiling_of, money
 from leadhand.core.listing import REQUEST_SHOWN, listing_change
 from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.core.run import ENDED, RunStatus
@@ -65,7 +66,9 @@ class RunRow:
         self.counts: tuple[int, int, int] = row[11], row[12], row[13]
         self.read: Row = (self.fixed[4], self.head_seq, self.owner)
         self.unpriced: int = row[14]
-        self.budget = Budget(Account(row[:3], row[15:18], row[18:21]), row[3:6], shared)
+        self.budget = Budget(
+            Account(ceiling_of(row[:3]), money(*row[15:18]), money(*row[18:21])), money(*row[3:6]), shared
+        )
         self.accepted: list[AnyEvent] = []
         self.loaded_approvals: dict[str, OpenApproval] = {}
         self.approvals: dict[str, OpenApproval] = {}
@@ -80,7 +83,7 @@ class RunRow:
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
                 *label_columns(shown, definition.name, definition.tags),
-                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                *definition.limits.ceiling.row, *definition.held_back.counted.row,
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
                 0, 0, 0, 0, 0, 0, 0,
             ),
@@ -107,6 +110,7 @@ class RunRow:
         """Return the row in the order of :data:`RUNS`."""
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
-            *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, *self.counts, self.unpriced, *self.budget.run.spent, *self.budget.run.reserved,
+            *self.budget.run.ceiling.row, *self.budget.held_back.row,
+            self.status, self.finished_at, self.head_seq, self.epoch,
+            self.owner, *self.counts, self.unpriced, *self.budget.run.spent.row, *self.budget.run.reserved.row,
         )  # fmt: skip

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Unpack
 
 from leadhand.core.access import ApiKey, key_exists, no_such_key
-from leadhand.core.allowance import Account
 from leadhand.core.artifact import digest_of
+from leadhand.core.budget import Account
 from leadhand.core.errors import UsageError, no_such_run
 from leadhand.core.events import AnyEvent, ArtifactWritten, Entry, RunStarted
 from leadhand.core.hosts import HostLine

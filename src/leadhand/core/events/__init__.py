@@ -13,7 +13,7 @@ from pydantic import Field, PlainValidator
 from leadhand.core.asks import Ask
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure
-from leadhand.core.limits import NOTHING, Allowance, Amount, Limits, Usage
+from leadhand.core.limits import NOTHING, Ceiling, Limits, Money, Usage
 from leadhand.core.tool import CachedFrom, Effect, Source
 from leadhand.core.value import Json, Value, is_object, unset
 from leadhand.core.work_order import OpenCall
@@ -72,11 +72,11 @@ class ModelCallBegan(Observation):
     type: Literal["model_call_began"] = "model_call_began"
     call_id: str
     model: str
-    reserved: Amount = NOTHING
+    reserved: Money = NOTHING
     stages: int = Field(default=2, ge=2)
     after: int = Field(default=2, ge=0)
-    within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
-    shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    within: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
+    shared: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class ModelCallReturned(Observation):
@@ -260,7 +260,7 @@ class LimitsChanged(Request):
 
     type: Literal["limits_changed"] = "limits_changed"
     limits: Limits
-    held_back: Amount = NOTHING
+    held_back: Money = NOTHING
     held_back_s: float = 0.0
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
     needs_prices: bool = Field(default=False, exclude_if=operator.not_)
