@@ -30,7 +30,7 @@ from scale import server
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
-from leadhand.flows import Assign, Finish, Flow, Outcome, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, Worker
 
 SECONDS = 5.0
 AT_ONCE = 25
@@ -64,7 +64,7 @@ class Rests(Flow):
     def next(self, run):
         if not run.steps:
             given = {"seconds": run.options.seconds, "file": run.options.file}
-            return [Assign(id=f"s{n}", worker="sleeper", input=given) for n in range(run.options.count)]
+            return [IssueStep(id=f"s{n}", worker="sleeper", input=given) for n in range(run.options.count)]
         return [] if run.open else [Finish()]
 
     def code(self, run, step):

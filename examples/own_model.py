@@ -8,7 +8,7 @@ from collections.abc import Callable
 from leadhand import Leadhand
 from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 
 
 class Mirror:
@@ -37,9 +37,9 @@ class TurnRound(Flow):
     def roles(self, options: Flow.Options) -> list[Worker]:
         return [Worker(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="it", worker="mirror", input={"text": run.request})]
+            return [IssueStep(id="it", worker="mirror", input={"text": run.request})]
         return [] if run.open else [Finish()]
 
 

@@ -348,11 +348,11 @@ export interface components {
       readonly tokens: number | null;
     };
     readonly Check: {
-      readonly at_least: number | null;
-      readonly at_most: number | null;
-      readonly contains: string | null;
-      readonly equals: unknown;
-      readonly exists: boolean | null;
+      readonly at_least?: number | null;
+      readonly at_most?: number | null;
+      readonly contains?: string | null;
+      readonly equals?: unknown;
+      readonly exists?: boolean | null;
       readonly path: string;
     };
     readonly CheckLine: {
@@ -431,7 +431,7 @@ export interface components {
       readonly waiting: number;
     };
     readonly CreatedKey: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key: string;
       readonly key_id: string;
@@ -690,6 +690,10 @@ export interface components {
       readonly next_action?: string;
       readonly type: string;
     };
+    readonly Finding: {
+      readonly passages: readonly string[];
+      readonly statement: string;
+    };
     readonly FlowDocument: {
       readonly agents: {
         readonly [key: string]: string;
@@ -784,12 +788,6 @@ export interface components {
       readonly hosts: readonly components["schemas"]["HostLine"][];
       readonly queue: components["schemas"]["QueueInfo"];
     };
-    readonly IssuedOrder: {
-      readonly goal: string;
-      readonly repairs?: string | null;
-      readonly subtasks: readonly components["schemas"]["OrderedSubtask"][];
-      readonly work_order_id: string;
-    };
     readonly JudgedClaim: {
       readonly cites?: readonly string[];
       readonly end?: number | null;
@@ -808,8 +806,16 @@ export interface components {
     readonly KeyBody: {
       readonly key: string;
     };
+    readonly KeyCeilings: {
+      readonly budget: number | null;
+      readonly budget_per_day: number | null;
+      readonly budget_total: number | null;
+      readonly max_running_steps: number | null;
+      readonly max_runs: number | null;
+      readonly max_workers: number | null;
+    };
     readonly KeyDocument: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key_id: string;
       readonly last_used_at: string | null;
@@ -817,14 +823,6 @@ export interface components {
       readonly prefix: string;
       readonly revoked_at: string | null;
       readonly scopes: readonly components["schemas"]["Scope"][];
-    };
-    readonly KeyLimits: {
-      readonly budget: number | null;
-      readonly budget_per_day: number | null;
-      readonly budget_total: number | null;
-      readonly max_running_steps: number | null;
-      readonly max_runs: number | null;
-      readonly max_workers: number | null;
     };
     readonly KeysList: {
       readonly keys: readonly components["schemas"]["KeyDocument"][];
@@ -1028,20 +1026,6 @@ export interface components {
       readonly id: string;
       readonly text: string;
     };
-    readonly OrderedSubtask: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly checks?: readonly components["schemas"]["ResultCheck"][];
-      readonly expected_output?: string | {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly name: string;
-      readonly needs?: readonly string[];
-      readonly repairs_subtask?: string | null;
-      readonly tool: string | null;
-      readonly worker?: string | null;
-    };
     readonly OrderPart: {
       readonly at: string;
       readonly by?: string;
@@ -1058,6 +1042,10 @@ export interface components {
       readonly actions: readonly components["schemas"]["Action"][];
       readonly causes: readonly string[];
       readonly headline: string;
+    };
+    readonly Outline: {
+      readonly sections: readonly components["schemas"]["Section"][];
+      readonly title: string;
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -1081,10 +1069,6 @@ export interface components {
       readonly text: string;
       readonly worker: string;
       readonly written?: number;
-    };
-    readonly PlannedSection: {
-      readonly heading: string;
-      readonly question: string;
     };
     readonly Preview: {
       readonly limits: {
@@ -1113,11 +1097,6 @@ export interface components {
       /** @constant */
       readonly type: "process_slept";
       readonly words: components["schemas"]["EventWords"];
-    };
-    readonly ProgressLine: {
-      readonly agent: string;
-      readonly message: string;
-      readonly timestamp: string;
     };
     readonly PromoteBody: {
       readonly digest: string;
@@ -1213,21 +1192,17 @@ export interface components {
       readonly problem: string;
       readonly text: string | null;
     };
-    readonly ReportPlan: {
-      readonly sections: readonly components["schemas"]["PlannedSection"][];
-      readonly title: string;
-    };
     readonly ReportTask: {
       readonly claims: readonly components["schemas"]["ReportClaim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
-      readonly events: readonly components["schemas"]["ProgressLine"][];
+      readonly events: readonly components["schemas"]["TaskEvent"][];
       readonly feedback: components["schemas"]["ReportFeedback"] | null;
       readonly final_report: string | null;
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["ReportPlan"] | null;
+      readonly plan: components["schemas"]["Outline"] | null;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
@@ -1244,25 +1219,13 @@ export interface components {
     };
     readonly ResearchedQuestion: {
       readonly error: string | null;
-      readonly findings: readonly components["schemas"]["ResearchFinding"][];
+      readonly findings: readonly components["schemas"]["Finding"][];
       readonly heading: string;
       readonly key: string;
       readonly passages: readonly string[];
       readonly question: string;
       readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
-    };
-    readonly ResearchFinding: {
-      readonly passages: readonly string[];
-      readonly statement: string;
-    };
-    readonly ResultCheck: {
-      readonly at_least?: number | null;
-      readonly at_most?: number | null;
-      readonly contains?: string | null;
-      readonly equals?: unknown;
-      readonly exists?: boolean | null;
-      readonly path: string;
     };
     readonly ResultData: {
       readonly raw: unknown;
@@ -1493,7 +1456,7 @@ export interface components {
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly waits_for: string;
-      readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
+      readonly work_orders: readonly components["schemas"]["WorkOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
       readonly work_states: readonly components["schemas"]["WorkState"][];
     };
@@ -1664,6 +1627,10 @@ export interface components {
     };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
+    readonly Section: {
+      readonly heading: string;
+      readonly question: string;
+    };
     readonly SentMessage: {
       readonly call_id?: string | null;
       readonly name?: string | null;
@@ -1682,7 +1649,7 @@ export interface components {
     };
     readonly SessionDocument: {
       readonly authenticated: boolean;
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly name: string | null;
       readonly needed: boolean;
       readonly scopes: readonly components["schemas"]["Scope"][];
@@ -1867,15 +1834,15 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly checks: readonly components["schemas"]["Check"][];
-      readonly expected_output: string | {
+      readonly checks?: readonly components["schemas"]["Check"][];
+      readonly expected_output?: string | {
         readonly [key: string]: unknown;
       } | null;
       readonly name: string;
-      readonly needs: readonly string[];
-      readonly repairs_subtask: string | null;
+      readonly needs?: readonly string[];
+      readonly repairs_subtask?: string | null;
       readonly tool: string | null;
-      readonly worker: string | null;
+      readonly worker?: string | null;
     };
     readonly SubtaskBlocked: {
       readonly at: string;
@@ -1939,6 +1906,11 @@ export interface components {
       readonly started_at: string;
       readonly streams: number;
       readonly version: string;
+    };
+    readonly TaskEvent: {
+      readonly agent: string;
+      readonly message: string;
+      readonly timestamp: string;
     };
     readonly Todo: {
       readonly content: string;
@@ -2249,7 +2221,7 @@ export interface components {
     };
     readonly WorkOrder: {
       readonly goal: string;
-      readonly repairs: string | null;
+      readonly repairs?: string | null;
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;
     };
@@ -2371,6 +2343,7 @@ export type EvidencePart = components["schemas"]["EvidencePart"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
+export type Finding = components["schemas"]["Finding"];
 export type FlowDocument = components["schemas"]["FlowDocument"];
 export type FlowsList = components["schemas"]["FlowsList"];
 export type FollowedRun = components["schemas"]["FollowedRun"];
@@ -2384,12 +2357,11 @@ export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
 export type HostsDocument = components["schemas"]["HostsDocument"];
-export type IssuedOrder = components["schemas"]["IssuedOrder"];
 export type JudgedClaim = components["schemas"]["JudgedClaim"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
+export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
-export type KeyLimits = components["schemas"]["KeyLimits"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];
@@ -2412,17 +2384,15 @@ export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OpenQuestion = components["schemas"]["OpenQuestion"];
-export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
+export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
-export type PlannedSection = components["schemas"]["PlannedSection"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type ProcessSlept = components["schemas"]["ProcessSlept"];
-export type ProgressLine = components["schemas"]["ProgressLine"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
@@ -2435,12 +2405,9 @@ export type ReportClaim = components["schemas"]["ReportClaim"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
-export type ReportPlan = components["schemas"]["ReportPlan"];
 export type ReportTask = components["schemas"]["ReportTask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
-export type ResearchFinding = components["schemas"]["ResearchFinding"];
-export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResultSupplied = components["schemas"]["ResultSupplied"];
@@ -2471,6 +2438,7 @@ export type RunStatus = components["schemas"]["RunStatus"];
 export type RunUsage = components["schemas"]["RunUsage"];
 export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
+export type Section = components["schemas"]["Section"];
 export type SentMessage = components["schemas"]["SentMessage"];
 export type SentPrompt = components["schemas"]["SentPrompt"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
@@ -2497,6 +2465,7 @@ export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
+export type TaskEvent = components["schemas"]["TaskEvent"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];

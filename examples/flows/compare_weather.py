@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.flows import Assign, Call, Finish, Flow, OfflineRequest, Outcome, RunView, StepView, Worker
+from leadhand.flows import Call, Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, StepView, Worker
 
 
 def look_up(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str:
@@ -29,11 +29,11 @@ class CompareWeather(Flow):
         instructions = "Call weather_tool for `town`. Then say in one sentence what it returned, with the temperatures."
         return [Worker(name="reporter", instructions=instructions, tools=("weather_tool",), counts=True, max_turns=4)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
             towns = [town.strip() for town in run.request.split(",") if town.strip()]
             return [
-                Assign(id=f"town-{number}", worker="reporter", title=town, input={"town": town})
+                IssueStep(id=f"town-{number}", worker="reporter", title=town, input={"town": town})
                 for number, town in enumerate(towns)
             ]
         return [] if run.open else [Finish()]

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from leadhand import Answer, Leadhand, Run, tool
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, RunView, StepView, Worker
+from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, RunView, StepView, Worker
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
 
@@ -44,8 +44,8 @@ class Coded(Flow):
     def next(self, run: RunView[Any]) -> list[Any]:
         if not run.steps:
             return [
-                Assign(id="coder-1", worker="coder", input={"topic": run.request}),
-                Assign(id="other-1", worker="other"),
+                IssueStep(id="coder-1", worker="coder", input={"topic": run.request}),
+                IssueStep(id="other-1", worker="other"),
             ]
         return [] if run.open else [Finish()]
 

@@ -18,7 +18,7 @@ from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelRepl
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunDefinition
-from leadhand.flows import Assign, Finish, Flow, Outcome, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 
 LIE = "The tower is 9,999 m high."
 
@@ -134,7 +134,7 @@ class Notes(Flow):
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id="one", worker="writer", input={"path": run.options.path, "text": run.request})]
+            return [IssueStep(id="one", worker="writer", input={"path": run.options.path, "text": run.request})]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Any]) -> Outcome:

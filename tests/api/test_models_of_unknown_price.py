@@ -10,11 +10,11 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
+from leadhand.app.document.run_document import run_line
 from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.core.document.run_document import run_line
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Outcome, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.ports import ModelError
 
 UNKNOWN = "mine:unknown"
@@ -53,9 +53,9 @@ def greeting(role_model: str | None, model: str | None) -> Flow:
         def roles(self, options: Flow.Options) -> list[Worker]:
             return [Worker(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
 
-        def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
             if not run.steps:
-                return [Assign(id="greet", worker="greeter", model=model)]
+                return [IssueStep(id="greet", worker="greeter", model=model)]
             return [] if run.open else [Finish()]
 
         def outcome(self, run: RunView[Flow.Options]) -> Outcome:

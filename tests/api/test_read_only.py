@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
-from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, Result, RunView, StepView, Worker
+from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, Result, RunView, StepView, Worker
 from leadhand.hooks import Hook
 from leadhand.report import Agent, AgentResult, Task, Verdict
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
@@ -204,9 +204,9 @@ class Trip(Flow):
         if not began:
             given = {"cities": cities, "wishes": [{"beds": [1, 2]}]}
             return [
-                Assign(id="find-1", worker="finder", input=given),
-                Assign(id="choose-1", worker="chooser", input=given, needs=["find-1"]),
-                Assign(id="code-1", worker="coder", input=given),
+                IssueStep(id="find-1", worker="finder", input=given),
+                IssueStep(id="choose-1", worker="chooser", input=given, needs=["find-1"]),
+                IssueStep(id="code-1", worker="coder", input=given),
             ]
         return [Finish()] if done else []
 
@@ -272,14 +272,14 @@ async def report(home: Path, vandal: Vandal) -> Any:
     )
 
 
-WHILE_ASKING = ("run_waiting", "run_claimed", "run_resumed")
+WHILE_ASKING = ("run_status", "run_claimed", "run_status")
 """Whether a run comes to rest before its approval is answered is a matter of speed."""
 REACHED = {
     "work_order": (
         "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Worker Entry Answer"
         " RunListing BeforeModel AfterModel BeforeTool AfterTool BeforeAnswer ToolContext Caller Run Settings"
     ),
-    "own_flow": "RunView StepView Result ToolResult Options ToolContext CodeDesk",
+    "own_flow": "RunView StepView Result CallState Options ToolContext CodeDesk",
     "report": "Task TaskEvent RunState Answer",
 }
 

@@ -257,7 +257,7 @@ async def test_a_run_is_continued_with_its_class_only_and_a_changed_one_is_named
 CHILD = """
 import asyncio, os, signal, sys
 from leadhand import Leadhand
-from leadhand.flows import Assign, Finish, Flow, Worker
+from leadhand.flows import IssueStep, Finish, Flow, Worker
 from leadhand.testing.scripted_model import ScriptedModel, says
 
 home, run_id = sys.argv[1], sys.argv[2:]
@@ -269,7 +269,7 @@ class Thrice(Flow):
         return [Worker(name="coder", loop="code", counts=True)]
     def next(self, run):
         if not run.steps:
-            return [Assign(id="coder-1", worker="coder")]
+            return [IssueStep(id="coder-1", worker="coder")]
         return [] if run.open else [Finish()]
     def code(self, run, step):
         return self.thrice

@@ -21,7 +21,7 @@ from leadhand.core.conversation import (
     ToolMessage,
 )
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 
 Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]
 
@@ -75,9 +75,9 @@ class Team(Flow):
     def roles(self, options: Flow.Options) -> list[Worker]:
         return [self.role, Worker(name="helper", instructions="Help.", tools=("look", "send"))]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id=f"w{n}", worker=self.role.name, input={"n": n}) for n in range(self.count)]
+            return [IssueStep(id=f"w{n}", worker=self.role.name, input={"n": n}) for n in range(self.count)]
         return [] if run.open else [Finish()]
 
 

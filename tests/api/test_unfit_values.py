@@ -14,7 +14,7 @@ from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageE
 from leadhand.cli.app import main
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.conversation import ModelRequest
-from leadhand.flows import Assign, Call, Finish, Flow, Judge, OfflineRequest, Outcome, RunView, Worker
+from leadhand.flows import Call, Finish, Flow, IssueStep, Judge, OfflineRequest, Outcome, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel
 
 
@@ -28,7 +28,7 @@ class Plain(Flow):
 
     def next(self, run: RunView[Any]) -> Any:
         if not run.steps:
-            return [Assign(id="one", worker="worker")]
+            return [IssueStep(id="one", worker="worker")]
         return [] if run.open else [Finish()]
 
 
@@ -39,8 +39,8 @@ def odd(**attributes: Any) -> Flow:
     return cast("Flow", type("Odd", (Plain,), made)())
 
 
-def assign(**changes: Any) -> list[Assign]:
-    return [Assign(**{"id": "one", "worker": "worker", **changes})]
+def assign(**changes: Any) -> list[IssueStep]:
+    return [IssueStep(**{"id": "one", "worker": "worker", **changes})]
 
 
 async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:
@@ -61,19 +61,19 @@ def causes(document: dict[str, Any]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("attributes", "named"),
     [
-        ({"next": assign(input={"x": object()})}, "next Assign.input"),
-        ({"next": assign(input={"x": {1, 2}})}, "next Assign.input"),
-        ({"next": assign(input={"x": float("nan")})}, "next Assign.input"),
-        ({"next": assign(input={"x": "\ud800"})}, "next Assign.input"),
-        *(({"next": assign(input={"x": nested(levels)})}, "next Assign.input") for levels in (100, 900)),
-        ({"next": assign(input=["x"])}, "next Assign.input"),
-        ({"next": assign(input={1: 2})}, "next Assign.input.1"),
-        ({"next": assign(id=5)}, "next Assign.id"),
-        ({"next": assign(id="x" * 5_000)}, "next Assign.id"),
-        ({"next": assign(title="x" * 100_000)}, "next Assign.title"),
-        ({"next": assign(title="\ud800")}, "next Assign.title"),
-        ({"next": assign(needs="one")}, "next Assign.needs"),
-        ({"next": assign(model=5)}, "next Assign.model"),
+        ({"next": assign(input={"x": object()})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": {1, 2}})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": float("nan")})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": "\ud800"})}, "next IssueStep.input"),
+        *(({"next": assign(input={"x": nested(levels)})}, "next IssueStep.input") for levels in (100, 900)),
+        ({"next": assign(input=["x"])}, "next IssueStep.input"),
+        ({"next": assign(input={1: 2})}, "next IssueStep.input.1"),
+        ({"next": assign(id=5)}, "next IssueStep.id"),
+        ({"next": assign(id="x" * 5_000)}, "next IssueStep.id"),
+        ({"next": assign(title="x" * 100_000)}, "next IssueStep.title"),
+        ({"next": assign(title="\ud800")}, "next IssueStep.title"),
+        ({"next": assign(needs="one")}, "next IssueStep.needs"),
+        ({"next": assign(model=5)}, "next IssueStep.model"),
         ({"next": [Finish(failure=cast("Any", "text"))]}, "next Finish.failure"),
         ({"next": [Judge(cast("Any", "text"))]}, "next Judge.review"),
         ({"next": Finish()}, "next Finish("),
@@ -216,7 +216,7 @@ async def test_a_run_that_ends_without_a_result_says_why(
 async def test_a_step_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
     flow = odd(offline={"worker": lambda *_: "done"})
     flow.next = lambda run: (  # type: ignore[method-assign]
-        [*assign(model="nosuch:thing"), Assign(id="two", worker="worker")]
+        [*assign(model="nosuch:thing"), IssueStep(id="two", worker="worker")]
         if not run.steps
         else []
         if run.open

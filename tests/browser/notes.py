@@ -6,7 +6,7 @@ import asyncio
 
 from leadhand import ToolReturn, tool
 from leadhand.core.asks import SetTodos, Todo, WriteArtifact
-from leadhand.flows import Assign, Finish, Flow, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 PATH = "reports/noise.md"
@@ -20,9 +20,9 @@ class Notes(Flow):
     def roles(self, options: Flow.Options) -> list[Worker]:
         return [Worker(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="notes", worker="writer", title="Noise at night")]
+            return [IssueStep(id="notes", worker="writer", title="Noise at night")]
         return [] if run.open else [Finish()]
 
 

@@ -15,7 +15,7 @@ from cli.power import Planned, Power, failed_in_part, newest
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
@@ -270,12 +270,15 @@ ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WOR
 
 
 DECISIONS = (
-    ([ev.EffectQuestioned(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
+    ([ev.AttemptParked(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
     (
-        [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],
+        [
+            ev.ApprovalRequested(approval=QUESTION),
+            ev.ApprovalAnswered(approval_id="wo-001.0/t0/c0", approve=False, expired=True),
+        ],
         "wo-001.0 find · Rome",
     ),
-    ([ev.RequestDeclined(request="skip_requested", reason="it is under way")], "skip", "it is under way"),
+    ([ev.RequestDeclined(request="step_requested", reason="it is under way")], "skip", "it is under way"),
     ([ev.RetryGranted(subtasks=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
     ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "wo-001.0 find · Rome", "Ann"),
 )
@@ -301,7 +304,7 @@ ASSIGNED = ev.StepIssued(
         input={"topic": "noise"},
     )
 )
-ORDERED = ev.WorkOrderIssued(
+ORDERED = ev.OrderIssued(
     order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find", args={"town": "Rome"}),))
 )
 
@@ -352,5 +355,5 @@ def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
     answers = {(): 2, (yes,): 1, (yes.evolve(args_hash="other"),): 2, (yes.evolve(always=True),): None, (left,): None}
     for given, pending in answers.items():
-        line = steps(*asked, *given, ev.RunWaiting(reason=TOLD))[-1]
+        line = steps(*asked, *given, ev.RunStatusSet(status=RunStatus.WAITING, reason=TOLD))[-1]
         assert (f" {pending} " in line, TOLD in line) == (pending is not None, pending is None), line

@@ -19,7 +19,7 @@ TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
 from leadhand import ToolReturn, tool
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.flows import Assign, Call, Finish, Flow, Worker
+from leadhand.flows import IssueStep, Call, Finish, Flow, Worker
 
 
 @tool
@@ -70,7 +70,7 @@ class Team(Flow):
 
     def next(self, run):
         if not run.steps:
-            return [Assign(id="lead", worker="caller", title="The caller", input={"pay": run.options.pay})]
+            return [IssueStep(id="lead", worker="caller", title="The caller", input={"pay": run.options.pay})]
         return [] if run.open else [Finish()]
 '''
 

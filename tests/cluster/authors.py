@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.flows import Assign, Finish, Flow, Outcome, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 
 
 class Author(Flow):
@@ -17,7 +17,7 @@ class Author(Flow):
 
     def next(self, run: RunView[Flow.Options]) -> list[Any]:
         if not run.steps:
-            return [Assign(id="text", worker="compose", input={"request": run.request}, answers=True)]
+            return [IssueStep(id="text", worker="compose", input={"request": run.request}, answers=True)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from leadhand.flows import Assign, Desk, Finish, Flow, OfflineRequest, Outcome, RunView, StepView, Worker
+from leadhand.flows import Desk, Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, StepView, Worker
 
 
 def answered(facts: dict[str, Any], request: OfflineRequest) -> str:
@@ -34,7 +34,9 @@ class Pieces(Flow):
     def next(self, run: RunView[Options]) -> list[Any]:
         if not run.steps:
             given = run.options.model_dump()
-            return [Assign(id=f"piece-{n}", worker="hand", input={**given, "n": n}) for n in range(run.options.count)]
+            return [
+                IssueStep(id=f"piece-{n}", worker="hand", input={**given, "n": n}) for n in range(run.options.count)
+            ]
         return [] if run.open else [Finish()]
 
     def code(self, run: RunView[Options], step: StepView) -> Any:

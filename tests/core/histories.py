@@ -25,12 +25,12 @@ from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.questions import open_question
-from leadhand.core.rights import stages_after
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.engine.work import stages_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -154,8 +154,8 @@ class History:
 
     def _questions(self) -> list[do.Command]:
         return [
-            do.AskApproval(
-                approval=Approval(
+            do.Ask(
+                asked=Approval(
                     approval_id=call.call_id,
                     attempt=attempt.attempt,
                     tool=call.tool,
@@ -324,7 +324,7 @@ class History:
         running = self.attempts(AttemptStatus.RUNNING)
         self.write(ev.RunClaimed(owner="host-2"), epoch=self.state.epoch + 1)
         for attempt in running:
-            self.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+            self.command(do.Lose(attempt=attempt.attempt, failure=failure("lost", "process_died")))
 
     def finish(self) -> None:
         """From here on all goes well; and then every run comes to its end."""
@@ -333,7 +333,7 @@ class History:
             if self.state.finished is not None or self.stuck:
                 return
             if self.state.status is RunStatus.PAUSED:
-                self.write(ev.ResumeRequested(by="me"))
+                self.write(ev.RunRequested(what="resume", by="me"))
             for attempt in self.attempts(AttemptStatus.PARKED):
                 self.answers_all(attempt)
             if (asked := open_question(self.state)) is not None:

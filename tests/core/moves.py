@@ -249,7 +249,7 @@ def lose(history: History, pick: Pick) -> None:
     """A process is given up for dead."""
     attempt = some(history, pick, AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
     if attempt is not None:
-        history.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+        history.command(do.Lose(attempt=attempt.attempt, failure=failure("lost", "process_died")))
 
 
 def late(history: History, pick: Pick) -> None:
@@ -275,7 +275,15 @@ def late(history: History, pick: Pick) -> None:
 
 def person(history: History, pick: Pick) -> None:
     """Somebody wants it paused or resumed."""
-    history.write(pick([ev.PauseRequested(by="me"), ev.ResumeRequested(by="me"), ev.ResumeRequested(by="me")]))
+    history.write(
+        pick(
+            [
+                ev.RunRequested(what="pause", by="me"),
+                ev.RunRequested(what="resume", by="me"),
+                ev.RunRequested(what="resume", by="me"),
+            ]
+        )
+    )
 
 
 def wish(history: History, pick: Pick) -> None:
@@ -284,11 +292,11 @@ def wish(history: History, pick: Pick) -> None:
     history.write(
         pick(
             [
-                ev.RetryRequested(by="me"),
-                ev.RetryRequested(by="me", subtasks=(key,)),
-                ev.RetryRequested(by="me", subtasks=(key,), args={"n": 2}),
-                ev.SkipRequested(by="me", subtask=key),
-                ev.ResultSupplied(by="me", subtask=key, summary="I know", raw={"n": 3}),
+                ev.StepRequested(what="retry", by="me"),
+                ev.StepRequested(what="retry", by="me", steps=(key,)),
+                ev.StepRequested(what="retry", by="me", steps=(key,), args={"n": 2}),
+                ev.StepRequested(what="skip", by="me", steps=(key,)),
+                ev.StepRequested(what="supply", by="me", steps=(key,), summary="I know", raw={"n": 3}),
             ]
         )
     )
@@ -296,7 +304,7 @@ def wish(history: History, pick: Pick) -> None:
 
 def cancel(history: History, pick: Pick) -> None:
     if pick([False] * 19 + [True]):
-        history.write(ev.CancelRequested(by="me"))
+        history.write(ev.RunRequested(what="cancel", by="me"))
 
 
 def take_over(history: History, pick: Pick) -> None:

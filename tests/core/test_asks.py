@@ -13,7 +13,7 @@ from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import RunStatus
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import ALL_TOOLS, Worker
@@ -32,7 +32,7 @@ def working(*roles: Worker) -> History:
     return history
 
 
-def call_of(history: History, call_id: str) -> ToolResult:
+def call_of(history: History, call_id: str) -> CallState:
     """A call as the lineage of its attempt remembers it."""
     (found,) = (call for call in history.state.steps["a"].evidence if call.call_id == call_id)
     return found
@@ -54,15 +54,15 @@ def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
 
     data = ResultData(summary="a hill, and a lake", raw={"height": 80}, sources=(page("hill"),), sample=True)
     comes_back(history, child.step_id, data)
-    assert due(history.state) == [do.AnswerCall(call_id="a/t1/c0")]
-    assert history.command(do.AnswerCall(call_id="a/t1/c0"))
+    assert due(history.state) == [do.Answer(call_id="a/t1/c0")]
+    assert history.command(do.Answer(call_id="a/t1/c0"))
 
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.tool, returned.args) == (True, "research", {"n": 1})
     assert (returned.summary, returned.raw) == ("a hill, and a lake", {"height": 80})
     assert (returned.sources, returned.sample) == ((page("hill"),), True)
-    assert due(history.state) == [do.Continue(step="a")]
-    assert history.command(do.Continue(step="a"))
+    assert due(history.state) == [do.Start(step="a")]
+    assert history.command(do.Start(step="a"))
     assert current(history, "a").attempt == "a/a2"
     assert history.state.steps["a"].failures == (), "waiting for a child counted as a failure"
 
@@ -118,7 +118,7 @@ def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_th
 
     comes_back(history, "a/t1/c0.1", ResultData(summary="two was found", raw={"n": 2}, sources=(page("two"),)))
     assert due(history.state) == [], "it was answered before all of them were there"
-    assert not history.command(do.AnswerCall(call_id="a/t1/c0"))
+    assert not history.command(do.Answer(call_id="a/t1/c0"))
     comes_back(
         history, "a/t1/c0", ResultData(summary="one was found", raw={"n": 1}, sources=(page("one"),), sample=True)
     )
@@ -188,7 +188,7 @@ def test_a_task_that_is_under_way_is_not_started_again():
             open_calls=tuple(OpenCall(call_id=f"a/t1/c{n}", kind="asks", tool="look") for n in (0, 1)),
         )
     )
-    assert due(history.state) == [do.DecideAsks(step="a", call_id="a/t1/c0")], "what excludes it comes first"
+    assert due(history.state) == [do.Answer(call_id="a/t1/c0")], "what excludes it comes first"
     history.decide_all()
 
     assert [key for key in history.state.steps if key != "a"] == ["a/t1/c0"]
@@ -298,7 +298,7 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     assert [event.type for event in events] == ["todos_set", "artifact_written", "worker_defined", "call_answered"]
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
-    assert due(history.state) == [do.Continue(step="a")]
+    assert due(history.state) == [do.Start(step="a")]
 
 
 def test_a_long_list_of_todos_and_many_artifacts_are_kept():
@@ -358,20 +358,20 @@ def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_d
     assert returned.failure is not None
     assert returned.failure.message == answer.content
     assert returned.failure.next_action
-    assert due(history.state) == [do.Continue(step="a")], "the worker goes on, and knows why"
+    assert due(history.state) == [do.Start(step="a")], "the worker goes on, and knows why"
 
 
 def test_what_a_call_asks_for_is_decided_once():
     history = working()
     call_id = asks(history, "a", Delegate(worker="looker"))
-    decide = do.DecideAsks(step="a", call_id=call_id)
+    decide = do.Answer(call_id=call_id)
     assert due(history.state) == [decide]
 
     assert history.command(decide)
     assert not history.command(decide)
     comes_back(history, call_id, ResultData(summary="seen"))
     assert not history.command(decide)
-    assert history.command(do.AnswerCall(call_id=call_id))
+    assert history.command(do.Answer(call_id=call_id))
     assert not history.command(decide)
 
 
@@ -379,14 +379,14 @@ def test_what_a_call_asks_for_is_decided_once():
 def test_what_no_call_asks_for_is_not_decided(key: str):
     history = working()
 
-    assert not history.command(do.DecideAsks(step=key, call_id=f"{key}/t1/c0"))
-    assert not history.command(do.AnswerCall(call_id=f"{key}/t1/c0"))
+    assert not history.command(do.Answer(call_id=f"{key}/t1/c0"))
+    assert not history.command(do.Answer(call_id=f"{key}/t1/c0"))
 
 
 def test_a_cancelled_run_ends_what_others_were_asked_to_do():
     history = working()
     decided(history, "a", Delegate(worker="looker"), tool="research")
-    history.write(ev.CancelRequested(by="me"))
+    history.write(ev.RunRequested(what="cancel", by="me"))
     history.decide_all()
 
     assert history.state.status is RunStatus.CANCELLED

@@ -34,7 +34,7 @@ def test_the_plain_list_has_every_result_with_its_own_sources_and_nothing_else(h
     state = history.state
     results = list(answerable_results(state))
     numbers = source_numbers(answer_sources(state))
-    lines = plain_list(state, results).splitlines()
+    lines = plain_list(results).splitlines()
 
     assert len(lines) == len(results)
     for line, result in zip(lines, results, strict=True):

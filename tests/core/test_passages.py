@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.passages import passages_in
-from leadhand.core.tool import Source, ToolResult
+from leadhand.core.tool import CallState, Source
 
 
 def source(**changes: object) -> dict[str, object]:
@@ -23,7 +23,7 @@ def source(**changes: object) -> dict[str, object]:
 
 
 def found(raw: object, **changes: object):
-    return passages_in(ToolResult(call_id="c", tool="web_search", raw=raw)._replace(**changes))
+    return passages_in(CallState(call_id="c", tool="web_search", raw=raw)._replace(**changes))
 
 
 def test_a_search_has_the_passages_of_its_results_in_order():

@@ -13,10 +13,12 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.limits import Ceiling, nanousd
-from leadhand.core.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_worker
+from leadhand.core.rights import MAX_DEPTH, depth_of, tools_of, tools_of_worker
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_order import OpenCall
 from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.engine.work import scopes_of
 
 ANY = Worker(name="any", tools=(ALL_TOOLS,))
 LOOKER = Worker(name="looker", tools=("look",))
@@ -55,20 +57,20 @@ def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (do.Assign(id="b", worker="looker", tools=("send",)), ("b", "send", "looker")),
-        (do.Assign(id="b", worker="looker", tools=("look", "fly")), ("b", "fly")),
-        (do.Assign(id="b", worker="thinker", tools=("look",)), ("b", "look")),
-        (do.Assign(id="b", worker="nobody"), ("b", "'nobody'")),
-        (do.Assign(id="b", worker="looker", needs=("c",)), ("b", "'c'")),
-        (do.Assign(id="b", worker="looker", needs=("b",)), ("b", "'b'")),
-        (do.Assign(id="a", worker="looker"), (" a ",)),
-        (do.Assign(id="", worker="looker"), ("''",)),
-        (do.Assign(id="a/a1", worker="looker"), ("'a/a1'",)),
-        (do.Assign(id="wo-001.0", worker="looker"), ("'wo-001.0'",)),
-        (do.Assign(id="b", worker="flyer"), ("flyer", "fly")),
+        (do.IssueStep(id="b", worker="looker", tools=("send",)), ("b", "send", "looker")),
+        (do.IssueStep(id="b", worker="looker", tools=("look", "fly")), ("b", "fly")),
+        (do.IssueStep(id="b", worker="thinker", tools=("look",)), ("b", "look")),
+        (do.IssueStep(id="b", worker="nobody"), ("b", "'nobody'")),
+        (do.IssueStep(id="b", worker="looker", needs=("c",)), ("b", "'c'")),
+        (do.IssueStep(id="b", worker="looker", needs=("b",)), ("b", "'b'")),
+        (do.IssueStep(id="a", worker="looker"), (" a ",)),
+        (do.IssueStep(id="", worker="looker"), ("''",)),
+        (do.IssueStep(id="a/a1", worker="looker"), ("'a/a1'",)),
+        (do.IssueStep(id="wo-001.0", worker="looker"), ("'wo-001.0'",)),
+        (do.IssueStep(id="b", worker="flyer"), ("flyer", "fly")),
     ],
 )
-def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, named: tuple[str, ...]):
+def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
     history = history_of(ANY, LOOKER, THINKER, Worker(name="flyer", tools=("fly",)))
     assigned(history, "a", "looker")
     before = len(history.log)
@@ -80,9 +82,9 @@ def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, 
 
 def test_nothing_is_handed_out_while_a_run_is_paused():
     history = history_of(ANY)
-    assert history.command(do.Pause())
+    assert history.command(do.SetStatus(RunStatus.PAUSED))
 
-    assert not history.command(do.Assign(id="a", worker="any"))
+    assert not history.command(do.IssueStep(id="a", worker="any"))
     assert "paused" in history.refusal
 
 

@@ -17,6 +17,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import evolve, fold, replay, start
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
@@ -183,7 +184,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
         subtasks=tuple(Subtask(name=f"look_{n}", tool="look", args={"n": n}) for n in range(subtasks)),
     )
     keys = order.subtask_keys()
-    each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.WorkOrderIssued(order=order)]
+    each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.OrderIssued(order=order)]
     each += [ev.StepIssued(step=Step(step_id=key, worker="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
     for number, key in enumerate(keys):
@@ -201,7 +202,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
                 attempt=attempt,
                 result=WorkResult(task_name="look", ok=True, data=ResultData(summary="seen"), used=(f"{key}/t0/c0",)),
             ),
-            ev.AttemptSettled(attempt=attempt, ok=True, final=True),
+            ev.StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True),
         ]
     return [ev.Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(each, 1)]
 
@@ -274,8 +275,8 @@ def test_a_cached_result_is_marked_in_the_view_and_in_words():
 def test_what_a_person_cancelled_is_no_problem():
     failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
     entry = long_log(1)[0]
-    lost = ev.AttemptLost(attempt="wo-001.0/a1", failure=failure)
-    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
+    lost = ev.AttemptReturned(attempt="wo-001.0/a1", result=WorkResult.failed("wo-001.0", failure), lost=True)
+    settled = ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
     said = [words(entry.evolve(event=event)) for event in (lost, settled)]
     assert [(each.title, each.text, each.tone) for each in said] == [
         ("Stopped", "cancelled by Ann", Tone.INFO),

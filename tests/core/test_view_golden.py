@@ -17,21 +17,21 @@ from leadhand.core.events import (
     ArtifactWritten,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
     NoteEmitted,
-    RetryGranted,
+    OrderIssued,
+    RequestDecided,
     RunFinished,
     RunStarted,
     StepIssued,
-    SubtaskBlocked,
+    StepSettled,
     TodosSet,
     WorkerDefined,
-    WorkOrderIssued,
 )
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.view import WORDS, Level, Projection, Tone, words
+from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
 from leadhand.core.worker import Worker
@@ -72,7 +72,7 @@ def test_titles_use_the_words_of_the_glossary() -> None:
 
 
 def settled(**about: Any) -> Entry:
-    event = AttemptSettled.model_validate({"attempt": "wo-001.0/a1", **about})
+    event = StepSettled.model_validate({"attempt": "wo-001.0/a1", **about})
     return Entry(seq=2, at=NOON, epoch=1, event=event)
 
 
@@ -115,7 +115,7 @@ def test_words_of_an_order_count_its_subtasks() -> None:
         order = WorkOrder(
             work_order_id="wo-002", goal="both", subtasks=tuple(Subtask(name=str(n)) for n in range(number)), **about
         )
-        return words(Entry(seq=2, at=NOON, epoch=1, event=WorkOrderIssued(order=order, by="ann"))).text
+        return words(Entry(seq=2, at=NOON, epoch=1, event=OrderIssued(order=order, by="ann"))).text
 
     assert issued(1) == "1 subtask: both"
     assert all(each in issued(1_200, repairs="wo-001") for each in ("1,200", "both", "wo-001", "ann"))
@@ -173,8 +173,8 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
         StepIssued(step=needs),
         AttemptStarted(attempt="to-0/a1", host="here"),
         AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
-        AttemptSettled(attempt="to-0/a1", ok=False, final=True, counts=True, failure=failure),
-        SubtaskBlocked(subtask="to-1", cause="to-0"),
+        StepSettled(step="to-0", attempt="to-0/a1", ok=False, final=True, failure=failure),
+        StepSettled(step="to-1", ok=False, failure=needs_failed("to-0")),
     ]
     projection = Projection("run_1")
     projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
@@ -183,7 +183,7 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
     assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})
     assert counts["current"] == {"total": 2, "completed": 0, "failed": 2, "dropped": 0, "retriable": 1}
-    again = RetryGranted(subtasks=("to-0",), args={"language": "fr"}, by="ann")
+    again = RequestDecided(what="retry", steps=("to-0",), args={"language": "fr"}, by="ann")
     projection.take(Entry(seq=8, at=NOON, epoch=1, event=again))
     assert [(lane["status"], "failure" in lane) for lane in lanes.values()] == [("pending", False), ("pending", False)]
     assert lanes["to-0"]["args"] == {"language": "fr"}

@@ -15,7 +15,7 @@ from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import ModelCallBegan, ModelCallReturned
+from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
@@ -259,7 +259,6 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
 
 
 async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_have_cost(open_world: Any):
-    from leadhand.core.events import CancelRequested
 
     async def never(request: Any) -> None:
         if request.output is None:
@@ -270,7 +269,7 @@ async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_h
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: len(state.reserved) == 3)
-    await world.append(run_id, CancelRequested(by="me"))
+    await world.append(run_id, RunRequested(what="cancel", by="me"))
     state = await driving
 
     assert reserved_total(state) == Money(), "money is held for calls nobody will make"

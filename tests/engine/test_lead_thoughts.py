@@ -14,7 +14,7 @@ from engine.worlds import ask, plan
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AnswerRefused, AttemptSettled, ModelCallReturned
+from leadhand.core.events import ModelCallReturned, NoteEmitted, StepSettled
 from leadhand.core.limits import Limits, Money
 from leadhand.core.run import RunStatus
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -50,11 +50,11 @@ async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_rea
     objection = models.requests("plan")[1].messages[-1]
     assert isinstance(objection, UserMessage)
     assert all(each in objection.text for each in named)
-    (told,) = await world.events(AnswerRefused)
+    (told,) = [each for each in await world.events(NoteEmitted) if each.refused]
     progress = Progress()
     lines = [str(line) for entry in await world.entries() if (line := progress.take(entry)) is not None]
-    assert any(told.reason in line for line in lines)
-    assert told.reason != objection.text, "which is for the model"
+    assert any(told.message in line for line in lines)
+    assert told.message != objection.text, "which is for the model"
 
 
 @pytest.mark.parametrize("name", BAD_PLANS)
@@ -266,7 +266,7 @@ async def test_every_thought_has_its_evidence_like_any_other_work(open_world: An
     world = open_world(FakeModels(GOOD), [Bench().look])
     await world.run()
 
-    settled = [event.attempt for event in await world.events(AttemptSettled)]
+    settled = [event.attempt for event in await world.events(StepSettled)]
     assert settled == ["plan/a1", "wo-001.0/a1", "review-wo-001-0/a1"]
 
 

@@ -14,7 +14,7 @@ from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.budget import Account
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import CancelRequested, ModelCallBegan, RunStarted
+from leadhand.core.events import ModelCallBegan, RunRequested, RunStarted
 from leadhand.core.limits import NANO, NOTHING, Limits, SharedBudget, Usage, money
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
@@ -25,7 +25,7 @@ SMALL = Usage(input_tokens=5, output_tokens=5)
 
 
 def accounts(world: World) -> dict[str, Account]:
-    return world.store._shared
+    return world.store.shared
 
 
 async def spent(world: World, *runs: str) -> int:
@@ -86,7 +86,7 @@ async def test_a_run_that_died_between_reserving_and_settling_keeps_nothing_rese
         await world.store.append("run_1", [entry.event for entry in entries[1:seq]])
         assert accounts(world)["all runs"].reserved != NOTHING
         if cancelled:
-            await world.append("run_1", CancelRequested())
+            await world.append("run_1", RunRequested(what="cancel"))
 
         await world.take_over("run_1")
 

@@ -153,12 +153,12 @@ def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
 
 def test_nothing_new_starts_while_a_run_is_paused():
     script = Script(look("a"), look("b", needs=[0]))
-    script.write(ev.PauseRequested(by="me"))
+    script.write(ev.RunRequested(what="pause", by="me"))
     script.done("wo-001.0")
     assert script.state.status is RunStatus.PAUSED
     assert not script.under_way
 
-    script.write(ev.ResumeRequested(by="me"))
+    script.write(ev.RunRequested(what="resume", by="me"))
     script.decide_all()
     assert script.under_way == ["wo-001.1"]
 
@@ -166,7 +166,7 @@ def test_nothing_new_starts_while_a_run_is_paused():
 def test_a_cancelled_run_ends_with_what_it_has_and_names_the_rest():
     script = Script(look("a"), look("b"))
     script.done("wo-001.0")
-    script.write(ev.CancelRequested(by="me"))
+    script.write(ev.RunRequested(what="cancel", by="me"))
     script.decide_all()
 
     assert script.finished.status is RunStatus.CANCELLED

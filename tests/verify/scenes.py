@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from leadhand import tool
 from leadhand.app.manifest import load_project
 from leadhand.core.conversation import ModelRequest, ToolMessage
-from leadhand.flows import Assign, Finish, Flow, Outcome, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.testing.scripted_model import brief_of
 
 from .sources import SOURCED
@@ -49,15 +49,15 @@ class Memo(Flow):
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id=f"assess-{n}", worker="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
+            return [IssueStep(id=f"assess-{n}", worker="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
         if run.open:
             return []
         assessed = [each.value for each in run.of("assess")]
         if not run.of("check"):
             names = [each["article"] for each in assessed if each["worth_a_second_look"]]
-            return [Assign(id=f"check-{name}", worker="check", input={"article": name}) for name in names]
+            return [IssueStep(id=f"check-{name}", worker="check", input={"article": name}) for name in names]
         needs = [each.id for each in (*run.of("assess"), *run.of("check"))]
-        return [Finish()] if run.of("writer") else [Assign(id="memo", worker="writer", needs=needs, answers=True)]
+        return [Finish()] if run.of("writer") else [IssueStep(id="memo", worker="writer", needs=needs, answers=True)]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
         (memo,) = run.of("writer")

@@ -11,7 +11,7 @@ import pytest
 
 from leadhand import Leadhand
 from leadhand.core.judgement import Claim, ClaimVerdict
-from leadhand.flows import Assign, Finish, Flow, Outcome, RunView, Worker
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 from leadhand.verify.judge import ClaimDoubt, Verdicts
 
@@ -165,7 +165,7 @@ class Each(Flow):
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id=f"look-{n}", worker="look", input={"article": f"X{n}00"}) for n in (1, 2)]
+            return [IssueStep(id=f"look-{n}", worker="look", input={"article": f"X{n}00"}) for n in (1, 2)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Any]) -> Outcome:

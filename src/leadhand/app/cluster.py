@@ -11,13 +11,13 @@ from leadhand.app.host_waits import note_refusal
 from leadhand.app.typed_answers import fits_of
 from leadhand.core.commands import Policy
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
-from leadhand.core.hosts import HostKind
 from leadhand.core.state import RunState
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRuns
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
 from leadhand.ports import CARRY_OUT, DRIVE, Job
+from leadhand.ports.hosts import HostKind
 
 LOGGER = logging.getLogger("leadhand")
 

@@ -27,7 +27,7 @@ from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
-    from leadhand.core.document.report_task import ReportTask
+    from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")
@@ -205,10 +205,17 @@ class FlowRegistry:
                 continue
         return tuple(found)
 
-    def task(self, state: RunState) -> ReportTask | None:
-        """Return the work on a report; None if the run has none, or its flow is not in this process."""
+    def has_task(self, state: RunState) -> bool:
+        """Whether a flow has a part of its own in the document of a run, for which it reads the log."""
         try:
-            return FlowPolicy(self.of(state.definition), state.definition).task(state)
+            return type(self.of(state.definition)).task is not Flow.task
+        except (ConfigurationError, UsageError):
+            return False
+
+    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
+        """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
+        try:
+            return FlowPolicy(self.of(state.definition), state.definition).task(state, entries)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
             return None
 

@@ -16,9 +16,9 @@ from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validat
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.tool_limits import MOST_AT_ONCE, ToolSettings
 from leadhand.core.value import Value, shown
 from leadhand.core.worker import Worker
+from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 
 
 class ModelSettings(Value):

@@ -9,9 +9,9 @@ from typing import Any, TypedDict, cast
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import held_back, held_back_s, reserves
 from leadhand.core.advice import Reached, limits_reached, next_action
-from leadhand.core.decide.operator_requests import ran_out, retriable, turns_of
+from leadhand.core.decide.requests import ran_out, retriable, turns_of
 from leadhand.core.errors import RAN_OUT, Failure, UsageError
-from leadhand.core.events import LimitsChanged
+from leadhand.core.events import RunChanged
 from leadhand.core.limits import Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import check_names
@@ -36,7 +36,7 @@ def known_limits(given: NewLimits) -> NewLimits:
     return given
 
 
-def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
+def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
     """Return the change of a run's limits to those that are given.
 
     Raises UsageError for a value out of range, and for a limit that is used up already.
@@ -61,7 +61,7 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
     kept = reserves(changed, state.definition.closing_stages)
-    return LimitsChanged(by=by, limits=changed, turns=turns, **kept)
+    return RunChanged(by=by, limits=changed, turns=turns, **kept)
 
 
 def _lead_turns(state: RunState) -> tuple[str, int]:

@@ -10,11 +10,11 @@ from leadhand.app.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
-from leadhand.core.tool_limits import flaw
 from leadhand.core.value import compact_json, is_object
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.ports import Workshop
+from leadhand.ports.tool_limits import flaw
 from leadhand.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

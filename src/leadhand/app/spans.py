@@ -34,11 +34,11 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.evolve.attempts import INTERRUPTED, descendants
 from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
+from leadhand.core.relations import descendants
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.view import AttemptHappened, CallHappened, StepSettled, happenings, is_interruption

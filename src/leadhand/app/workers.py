@@ -10,10 +10,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadhand.app.config_files import read_text
+from leadhand.app.document import Document
 from leadhand.app.manifest import Project, named_files, relative_path
 from leadhand.app.project_workers import check_worker_tools
 from leadhand.app.worker_files import SUFFIX, TOOLSET, load_worker_file
-from leadhand.core.document.shapes import Document
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import Json
 from leadhand.tools.toolbox import Toolbox

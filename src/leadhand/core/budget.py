@@ -13,20 +13,12 @@ from collections.abc import Iterable, MutableMapping
 from typing import NamedTuple
 
 from .advice_words import refused
-from .events import (
-    AnyEvent,
-    AttemptLost,
-    AttemptParked,
-    AttemptReturned,
-    LimitsChanged,
-    ModelCallBegan,
-    ModelCallReturned,
-)
+from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
 from .limits import NOTHING, Ceiling, Money, Usage, money
 from .run import RunDefinition
 
-METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost, LimitsChanged)
-"""The events that change a budget: of an attempt, or :class:`~leadhand.core.events.LimitsChanged`."""
+METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, RunChanged)
+"""The events that change a budget: of an attempt, or :class:`~leadhand.core.events.RunChanged`."""
 
 
 class Account(NamedTuple):
@@ -113,11 +105,11 @@ class Budget:
                 self._reserve(event)
             case ModelCallReturned():
                 self._settle(event.attempt, event.call_id, event.usage)
-            case AttemptReturned() | AttemptParked() | AttemptLost():
+            case AttemptReturned() | AttemptParked():
                 # Calls that are still open will never return, so their cost is unknown.
                 for call_id in self.open.get(event.attempt, {}):
                     self._settle(event.attempt, call_id, None)
-            case LimitsChanged():
+            case RunChanged() if event.limits is not None:
                 self.run, self.held_back = self.run._replace(ceiling=event.limits.ceiling), event.held_back.counted
             case _:
                 pass

@@ -66,6 +66,11 @@ DENIED = "denied"
 """The type of the failure of a call that a person or a rule denied."""
 HOOK_BLOCKED, HOOK_FAILED = "hook_blocked", "hook_failed"
 """The types of failures of what a hook blocked, and of what did not pass because a hook failed."""
+INTERRUPTED = "interrupted"
+"""The type of the failure that pausing a run causes. It does not count against the attempt."""
+CHILD_FAILED = "child_failed"
+"""The type of failure of a call whose task another worker could not carry out, or that asked for too much."""
+EXPIRED = "nobody answered in time"
 MAX_TURNS = "max_turns"
 """The type of the failure of a worker that has made all the model calls that its role allows."""
 AWAY = "model_away"
@@ -90,7 +95,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",
     (FailureClass.REJECTED, "skipped"): "run it with leadhand runs retry, or give its result with leadhand runs supply",
-    (FailureClass.INVALID, "child_failed"): "rephrase the request, or ask for it without another worker",
+    (FailureClass.INVALID, CHILD_FAILED): "rephrase the request, or ask for it without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
     (FailureClass.REJECTED, DENIED): "approve the call, or ask for something else",
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",

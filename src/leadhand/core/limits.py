@@ -13,6 +13,8 @@ from pydantic import Field
 from .value import Value
 
 NANO = 1_000_000_000
+LONGEST_WAIT_S = 24 * 3_600.0
+"""The longest wait that a service may ask for, in seconds."""
 CONCURRENCY = 1_000
 """Steps that a process carries out at once, of all its runs together, unless a setting says otherwise."""
 

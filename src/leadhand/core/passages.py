@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .tool import ToolResult
+from .tool import CallState
 from .value import Json, Value, is_object, objects_of, text_of
 
 _ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
@@ -25,7 +25,7 @@ class Passage(Value):
     published: str = ""
 
 
-def passages_in(result: ToolResult) -> list[Passage]:
+def passages_in(result: CallState) -> list[Passage]:
     """Return the passages that a call returned; of a tool that returns other data, the data as one passage.
 
     A search returns ``{"results": [source, …]}``, a fetch one source: ``{"title", "url", "source", "published",

@@ -27,11 +27,11 @@ class Check(Value):
     """
 
     path: str
-    exists: bool | None = None
-    equals: Json = None
-    contains: str | None = None
-    at_least: float | None = None
-    at_most: float | None = None
+    exists: bool | None = Field(default=None, exclude_if=unset)
+    equals: Json = Field(default=None, exclude_if=unset)
+    contains: str | None = Field(default=None, exclude_if=unset)
+    at_least: float | None = Field(default=None, exclude_if=unset)
+    at_most: float | None = Field(default=None, exclude_if=unset)
 
 
 class Subtask(Value):
@@ -46,11 +46,11 @@ class Subtask(Value):
     name: str = Field(min_length=1, max_length=200)
     args: dict[str, Any] = {}
     tool: str | None = None
-    needs: tuple[str, ...] = ()
-    expected_output: str | dict[str, Any] | None = None
-    checks: tuple[Check, ...] = ()
-    worker: str | None = None
-    repairs_subtask: str | None = None
+    needs: tuple[str, ...] = Field(default=(), exclude_if=unset)
+    expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
+    checks: tuple[Check, ...] = Field(default=(), exclude_if=unset)
+    worker: str | None = Field(default=None, exclude_if=unset)
+    repairs_subtask: str | None = Field(default=None, exclude_if=unset)
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ class WorkOrder(Value):
     work_order_id: str
     goal: str
     subtasks: tuple[Subtask, ...] = Field(min_length=1)
-    repairs: str | None = None
+    repairs: str | None = Field(default=None, exclude_if=unset)
 
     def subtask_keys(self) -> Sequence[str]:
         """The key of each subtask, in order."""

@@ -8,9 +8,10 @@ from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, Entry, RunFinished
 from leadhand.core.evolve import fold
-from leadhand.core.outcome import concluded, withheld_answer
+from leadhand.core.outcome import concluded
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words_of_outcome import WITHHELD
 from leadhand.engine.hooks import Hooks
 
 
@@ -47,7 +48,7 @@ async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFi
         return plain
     return plain.evolve(
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
-        answer=withheld_answer(failure),
+        answer=WITHHELD.format(cause=failure.message),
         sources=(),
         gaps=(_gap(failure),),
         failure=failure,

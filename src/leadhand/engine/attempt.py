@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import FlowError
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.ordered_calls import unproven_call, written_call
+from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
-from leadhand.core.tool import Source, ToolResult
+from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
@@ -173,9 +175,9 @@ class Attempt:
             text = text or self._work.step.worker
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
-        last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
             problems = self._problems(made, logged) or [OF_A_SECRET]
+        last.objection = self._asked_again(made, turn, problems)
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
         if self._objections > self._work.definition.limits.max_repairs:
@@ -186,7 +188,7 @@ class Attempt:
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
 
-    def _problems(self, made: Sequence[ToolResult], turn: Turn) -> list[str]:
+    def _problems(self, made: Sequence[CallState], turn: Turn) -> list[str]:
         """Return the problems of an answer after the calls ``made``, one sentence each."""
         output = self._work.shape
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
@@ -211,7 +213,7 @@ class Attempt:
             return False
         return len(compact_json(raw)) <= BLOB_ABOVE and not schema_problems(schema, raw)
 
-    def _support(self, made: Sequence[ToolResult]) -> Failure | None:
+    def _support(self, made: Sequence[CallState]) -> Failure | None:
         """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
@@ -245,7 +247,7 @@ class Attempt:
             turn.objection = self._asked_again(made, said, self._problems(made, said))
         return turn.objection
 
-    def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
+    def _asked_again(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> str:
         """Return the message that asks a model for a better answer."""
         output = self._work.shape
         if (output is None or self._subtask.output_schema is not None) and not turn.message.tool_calls:
@@ -259,7 +261,7 @@ class Attempt:
         reason = "; ".join(problems) or "it was not accepted"
         return f"That cannot be used: {reason}. Write the whole answer again, with corrections{how}."
 
-    def _given_up(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> Failure:
+    def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.worker
@@ -315,7 +317,7 @@ class Attempt:
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
 
 
-def _raw(used: list[ToolResult]) -> Json:
+def _raw(used: list[CallState]) -> Json:
     """Return the data of a result: that of its only call, or of each call by its id."""
     if len(used) == 1:
         return used[0].raw

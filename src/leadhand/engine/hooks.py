@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from leadhand.core.conversation import ModelReply
 from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
 from leadhand.core.run import RunDefinition
-from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
 from leadhand.engine.contained import contained
 from leadhand.engine.threads import Threads
@@ -116,7 +116,7 @@ class Hooks:
         return decided
 
     async def after_tool(
-        self, work: Work, result: ToolResult, returned: ToolReturn | None, failure: Failure | None
+        self, work: Work, result: CallState, returned: ToolReturn | None, failure: Failure | None
     ) -> Failure | None:
         """Return why what a tool returned is not used, None if it is."""
         if not self.has(work.definition, "after_tool"):

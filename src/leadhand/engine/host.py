@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leadhand.core.errors import Failure, FailureClass, LeadhandError
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
-from leadhand.core.evolve.attempts import INTERRUPTED
 from leadhand.core.limits import SharedLimit
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt

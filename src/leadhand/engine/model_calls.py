@@ -196,6 +196,7 @@ class ModelCalls:
 
     async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
         """Record the start of a call with its reservation, and return the scopes that it is taken from."""
+        sent = log.requests.pack(call.request)
         while True:
             now = self._clock.now()  # each day has its own budgets
             began = ModelCallBegan(
@@ -207,9 +208,12 @@ class ModelCalls:
                 after=call.after,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
+                request=sent.parts,
+                continues=sent.continues,
             )
             try:
-                await log.append(began)
+                await log.append(began, blobs=sent.blobs)
+                log.requests.written(call.call_id, call.request)
                 return [log.run_id, *(allowance.scope for allowance in began.shared)]
             except BudgetRefused as refused:
                 here = self._under_way[refused.scope if refused.shared else log.run_id]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from leadhand.core.errors import StoreError
-from leadhand.core.events import Entry
 from leadhand.core.evolve import fold, replay
 from leadhand.core.frozen import frozen
 from leadhand.core.state import RunState
@@ -38,24 +36,18 @@ def _shape() -> tuple[TypeAdapter[RunState], str]:
     return TypeAdapter(RunState), hashlib.sha256(code).hexdigest()[:16]
 
 
-async def load(store: ContextStore, run_id: str) -> RunState:
-    """Return the current state of a run. Raises NoSuchRun."""
+async def load(store: ContextStore, run_id: str, known: RunState | None = None) -> RunState:
+    """Return the current state of a run: from the state that is ``known``, if it is one of this run.
+
+    Raises NoSuchRun.
+    """
     listing = await store.run(run_id)
+    if known is not None and known.created_at == listing.created_at and known.seq <= listing.head_seq:
+        return known if known.seq == listing.head_seq else await catch_up(store, known)
     kept = await _kept(store, run_id) if listing.head_seq >= LONG else None
     if kept is not None:
         return fold(kept, await store.read(run_id, after=kept.seq))
     return replay(run_id, await store.read(run_id))
-
-
-async def replayed(
-    store: ContextStore, run_id: str, entries: Sequence[Entry], before: RunState | None = None
-) -> RunState:
-    """Return the state of a run after ``entries``, all of its log: from the state ``before``, if it is known."""
-    if before is None and len(entries) >= LONG:
-        before = await _kept(store, run_id)
-    if before is None or before.seq > len(entries):  # a snapshot may be newer
-        return replay(run_id, entries)
-    return fold(before, entries[before.seq :])
 
 
 async def _kept(store: ContextStore, run_id: str) -> RunState | None:
@@ -71,7 +63,8 @@ async def _kept(store: ContextStore, run_id: str) -> RunState | None:
 
 async def catch_up(store: ContextStore, state: RunState) -> RunState:
     """Return the current state of a run, from an earlier state."""
-    return fold(state, await store.read(state.run_id, after=state.seq))
+    entries = await store.read(state.run_id, after=state.seq)
+    return fold(state, entries) if entries else state
 
 
 async def keep(store: ContextStore, state: RunState) -> None:

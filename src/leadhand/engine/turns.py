@@ -11,13 +11,12 @@ from typing import Any
 
 from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
+from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
-from leadhand.core.ordered_calls import written_call
-from leadhand.core.rights import stages_after
-from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Frozen, Json, lean_schema
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -31,6 +30,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.work import stages_after
 from leadhand.ports import ModelError, Work
 
 GIVE_UP_SPEC = ToolSpec(
@@ -129,7 +129,7 @@ class Turns:
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
-        self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
+        self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
 
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
@@ -307,9 +307,9 @@ class Turns:
         if failure is None:
             rules.hooked[call_id] = decided
             return False
-        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "args": args, "effect": tool.effect}
-        await self._log.append(ToolCallBlocked(attempt=work.attempt.attempt, failure=failure, **call))
-        turn.done[position] = ToolResult(**call, failure=failure)
+        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "effect": tool.effect, "failure": failure}
+        await self._log.append(ToolCallReturned(attempt=work.attempt.attempt, ok=False, blocked_args=args, **call))
+        turn.done[position] = CallState(**call, args=args)
         return True
 
     def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:

@@ -7,8 +7,13 @@ from functools import partial
 
 from leadhand.core.commands import Policy
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.rights import approved_tools, own_tools, scopes_of
+from leadhand.core.limits import Ceiling
+from leadhand.core.relations import ancestors, parent_of
+from leadhand.core.rights import tools_of
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 from leadhand.ports import Caller, Work
 
 
@@ -68,3 +73,60 @@ def _artifacts(state: RunState) -> Mapping[str, ArtifactVersion]:
         for each in state.definition.earlier
     }
     return FrozenDict(earlier | {path: versions[-1] for path, versions in state.artifacts.items()})
+
+
+# --- what a step may do and spend ------------------------------------------------------------------------------------
+
+
+def own_tools(state: RunState, step: Step) -> frozenset[str]:
+    """The tools that the worker of a step may call: of a subtask that names one, that tool alone."""
+    allowed = tools_of(state, step)
+    named = step.subtask.tool if step.subtask is not None else None
+    return allowed if named is None else allowed & {named}
+
+
+def approved_tools(state: RunState, step: Step) -> frozenset[str]:
+    """The tools that a person approved for the whole run, as far as that holds for this step."""
+    return frozenset() if state.allowed and is_by_hand(state, step) else frozenset(state.allowed)
+
+
+def is_by_hand(state: RunState, step: Step) -> bool:
+    """Whether a person chose what a step works on, so that no approval of the tool for the whole run covers it.
+
+    That is so if its arguments, or those of a step above it, were given with a retry, or if a result that it
+    needs was supplied, or rests on such.
+    """
+    found = [step.step_id]
+    for key in found:  # it grows
+        each = state.steps[key]
+        if each.by_hand or (each.by and each.data is not None):
+            return True
+        parent = parent_of(each.step)
+        before = each.step.needs if parent is None else (*each.step.needs, parent)
+        found += [name for name in before if name not in found]
+    return False
+
+
+def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
+    """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
+    found: list[Ceiling] = []
+    for each in (step, *(above.step for above in ancestors(state, step))):
+        role = state.worker(each.worker)
+        of_role = role.ceiling if role is not None else None
+        ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
+        if ceiling:
+            found.append(Ceiling(scope=each.step_id, ceiling=ceiling))
+    return tuple(found)
+
+
+def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
+    """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
+    if role in run.judging:
+        return 0
+    if role == run.shape:
+        return int(bool(run.judging))
+    if given.judges:
+        return run.closing_stages - 1
+    if given.answers and not role.delegates:  # a lead leaves what is held back to the answer
+        return run.closing_stages - 2
+    return run.closing_stages

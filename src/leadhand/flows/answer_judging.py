@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from leadhand.core.commands import Assign, Command, Outcome
+from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.judgement import Check, Claim, Doubt
 from leadhand.core.outcome import all_gaps, may_be_used
@@ -164,7 +164,7 @@ class Judging:
                 given = {CORRECTS: subject.of, "problems": [_problem(each) for each in problems]}
                 asks = instructions("correct")
                 wanted.append(
-                    Assign(
+                    IssueStep(
                         id=key,
                         worker=writer,
                         title="correction",
@@ -219,7 +219,7 @@ class Judging:
         confirming = state.steps.get(CONFIRM)
         if confirming is None:
             given = {"of": subject.of}
-            return [Assign(id=CONFIRM, worker=CONFIRM, title="what is missing", input=given, answers=True)]
+            return [IssueStep(id=CONFIRM, worker=CONFIRM, title="what is missing", input=given, answers=True)]
         return None if confirming.closed else []
 
     def _missing(self, state: RunState, subject: _Subject, first: Round) -> list[Gap]:

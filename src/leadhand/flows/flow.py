@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import Command, Outcome, ProposedCall
+from leadhand.core.events import Entry
 from leadhand.core.outcome import may_be_used
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value
 from leadhand.core.worker import Worker
 
@@ -36,7 +37,7 @@ class Result(NamedTuple):
 
     text: str
     value: Json = None
-    calls: tuple[ToolResult, ...] = ()
+    calls: tuple[CallState, ...] = ()
     brief: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -73,7 +74,7 @@ class Flow:
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
     def next(self, run: RunView[Any]) -> Iterable[Command]:
-        """Return the next commands, ``Assign`` or ``Finish``; return nothing while the run has to wait.
+        """Return the next commands, ``IssueStep`` or ``Finish``; return nothing while the run has to wait.
 
         Called after every batch of events, but never for a run that is cancelled, paused or finished.
         """
@@ -125,8 +126,8 @@ class Flow:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
 
-    def task(self, run: RunView[Any]) -> dict[str, Any] | None:
-        """Return the ``task`` of the run document: a :class:`ReportTask` as JSON, without its events."""
+    def task(self, run: RunView[Any], entries: Sequence[Entry]) -> Value | None:
+        """Return the flow's own part of the run document, its ``task``; ``entries`` are the log of the run."""
         return None
 
     def proposed_calls(self, run: RunView[Any], step: StepState, value: Json) -> Sequence[ProposedCall]:

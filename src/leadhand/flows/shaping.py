@@ -16,13 +16,13 @@ from itertools import count
 from typing import Any
 
 from leadhand.core.advice import next_action
-from leadhand.core.commands import Assign, Command, Outcome
+from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.core.work_result import BLOB_ABOVE
 from leadhand.core.worker import Worker
 
 from .context_budget import context_budget, fitting, tokens
@@ -65,7 +65,9 @@ class Shaping:
         if shaping is not None:
             return None if shaping.closed else []
         key = next(key for n in count(1) if (key := f"{SHAPE}{n}" if n > 1 else SHAPE) not in state.steps)
-        return [Assign(id=key, worker=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, answers=True)]
+        return [
+            IssueStep(id=key, worker=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, answers=True)
+        ]
 
     def outcome(self, state: RunState, outcome: Outcome) -> Outcome:
         if not _results(state, outcome) or self._has_shape(outcome):

@@ -25,7 +25,7 @@ from leadhand.core.state import (
     RunState,
     StepState,
 )
-from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
@@ -79,7 +79,7 @@ class Work:
     brief: Mapping[str, Any]
     schema: Mapping[str, Any] | None = None
     tools: frozenset[str] = frozenset()
-    calls: tuple[ModelTurn | ToolResult, ...] = ()
+    calls: tuple[ModelTurn | CallState, ...] = ()
     compacted: Compacted = NOT_COMPACTED
     allowed: frozenset[str] = frozenset()
     scopes: tuple[Ceiling, ...] = ()
@@ -91,11 +91,11 @@ class Work:
     artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
     caller: Callable[[], Caller] = lambda: Caller()
 
-    def problems(self, value: Json, text: str, calls: Sequence[ToolResult]) -> list[str]:
+    def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
         return self.policy.problems(self.state, self._given, value, text, calls)
 
-    def accepted(self, value: Json, text: str, calls: Sequence[ToolResult]) -> Json:
+    def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
         return self.policy.accepted(self.state, self._given, value, text, calls, self.brief)
 
@@ -113,7 +113,7 @@ class Work:
 
     def tries_of(self, call_id: str) -> int:
         """Return how often a call of the lineage has had a transient failure."""
-        made = (call for call in self.calls if isinstance(call, ToolResult) and call.call_id == call_id)
+        made = (call for call in self.calls if isinstance(call, CallState) and call.call_id == call_id)
         return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
 
     @property

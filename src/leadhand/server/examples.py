@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadhand.app.document.shapes import RunLimits
 from leadhand.core.approval import Approval
-from leadhand.core.document.shapes import RunLimits
 from leadhand.core.tool import Effect, ToolSpec
 
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"

@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.events import Entry
-from leadhand.core.hosts import HostKind, HostLine, QueueInfo
 from leadhand.core.limits import NANO, Usage
 from leadhand.core.state import RunState
 from leadhand.core.view import CallHappened, Happening, RunEnded, StepSettled, happenings
+from leadhand.ports.hosts import HostKind, HostLine, QueueInfo
 
 OTHER = "other"
 """The label for a name that the run does not define."""

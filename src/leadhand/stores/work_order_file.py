@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from leadhand.core.document.work_states import IssuedOrder, work_order, work_state
 from leadhand.core.state import RunState
+from leadhand.ports.work_state import WorkState
 
 LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2
@@ -34,7 +34,6 @@ class WorkOrderFile:
         self._task: asyncio.Task[None] | None = None
         self._writing = threading.Lock()
         self._failed = False
-        self._orders: dict[str, IssuedOrder] = {}
 
     def note(self, state: RunState) -> None:
         """Accept a committed state; it is written soon."""
@@ -57,15 +56,12 @@ class WorkOrderFile:
             self._write(self._latest)
 
     def _write(self, state: RunState) -> None:
-        for key, order in state.orders.items():
-            if key not in self._orders:
-                self._orders[key] = work_order(order)
         document = {
             "run_id": state.run_id,
             "status": state.status.value,
             "last_seq": state.seq,
-            "work_orders": list(self._orders.values()),
-            "work_states": [work_state(state, order) for order in state.orders.values()],
+            "work_orders": [each.order for each in state.orders.values()],
+            "work_states": [WorkState.of(state, order) for order in state.orders.values()],
         }
         with self._writing:  # the last write may begin while an earlier one is still on its thread
             if state.seq <= self._written:

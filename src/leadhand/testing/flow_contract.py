@@ -26,7 +26,7 @@ from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import objects_of
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
@@ -134,10 +134,10 @@ class FlowContract:
             value=value,
         )
         calls: list[ev.AnyEvent] = []
-        used: list[ToolResult] = list(step.evidence)
+        used: list[CallState] = list(step.evidence)
         if found is not None and not used:
             call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, role)))
-            given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
+            given = CallState(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
             calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
             calls.append(
                 ev.ToolCallReturned(

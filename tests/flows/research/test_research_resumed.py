@@ -14,7 +14,7 @@ from flows.judges import briefs, judge
 from leadhand import Answer, Leadhand, RunStatus
 from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
-from leadhand.core.events import LimitsChanged, RunFinished
+from leadhand.core.events import RunChanged, RunFinished
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
 
 from .runs import (
@@ -286,6 +286,6 @@ async def test_the_log_of_a_resumed_run_says_what_was_raised(home: Path) -> None
         first = await world.research(QUESTION, max_turns=2)
         await (await world.resume(first.run_id, max_turns=4)).answer()
         events = [each.event for each in await (await world.runtime()).store.read(first.run_id)]
-    (changed,) = (each for each in events if isinstance(each, LimitsChanged))
+    (changed,) = (each for each in events if isinstance(each, RunChanged))
     assert changed.turns == {"lead": 4}
     assert sum(isinstance(each, RunFinished) for each in events) == 2

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from leadhand.app.document.event_line import event_line
 from leadhand.app.formatting import (
     GLYPHS,
     LONGEST_LINE,
@@ -49,17 +50,16 @@ from leadhand.cli.terminal.streams import (
     write_line,
     write_paged,
 )
-from leadhand.core.document.event_line import event_line
-from leadhand.core.document.work_states import work_order, work_state
 from leadhand.core.errors import UsageError
-from leadhand.core.hosts import HostWait
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
+from leadhand.ports.hosts import HostWait
+from leadhand.ports.runs import RunListing
+from leadhand.ports.work_state import WorkState
 
 MOST_LISTED = 12
 """Steps of an order that ``runs show`` lists, at most, unless all are asked for."""
@@ -100,9 +100,10 @@ async def runs_show(
             return
         state = await runtime.load(listing.run_id)
         if order and json:
-            orders = state.orders.values()
-            pairs = [(work_order(each).as_json(), work_state(state, each).as_json()) for each in orders]
-            write_json([{"work_order": ordered, "work_state": reached} for ordered, reached in pairs])
+            pairs = [
+                {"work_order": each.order, "work_state": WorkState.of(state, each)} for each in state.orders.values()
+            ]
+            write_json([{name: part.model_dump(mode="json") for name, part in pair.items()} for pair in pairs])
         elif json:
             write_json((await runtime.document(state.run_id)).as_json())
         elif failed:

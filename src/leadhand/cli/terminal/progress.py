@@ -73,7 +73,7 @@ class Progress:
             return None
         for key in change.patch.get("steps", {}):
             self._sort_in(key)
-        if change.type == "work_order_issued":
+        if change.type == "order_issued":
             self.recent.clear()
         if (
             isinstance(entry.event, NoteEmitted)
@@ -109,7 +109,7 @@ class Progress:
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
-        if change.type == "run_waiting" and approvals:
+        if change.type == "run_status" and approvals:
             text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
@@ -155,7 +155,7 @@ def _details(kind: str, text: str, part: StepPart, at: datetime) -> str:
     if kind == "attempt_started":
         number = next(reversed(part["attempts"]), "1")
         return "  before the plan is complete" if "order" not in part and "tool" in part and number == "1" else ""
-    if kind == "attempt_settled" and not text:
+    if kind == "step_settled" and not text:
         return f"  {duration(took(part, at))}"
     return attempt_words(part) if kind == "attempt_scheduled" else text
 

@@ -13,12 +13,10 @@ from leadhand.core.approval import Approval
 from leadhand.core.artifact import MEDIA_TYPE, confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
-from leadhand.core.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.core.limits import Ceiling, nanousd
+from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import (
     MAX_DEPTH,
-    ancestors,
-    call_of,
     depth_of,
     is_another_worker,
     may_delegate,
@@ -31,14 +29,13 @@ from leadhand.core.value import shown
 from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
 from leadhand.core.worker import Worker
 
-"""The kinds of open calls that ask something of the controller."""
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
 """Why a delegation beyond ``max_children`` of a role is refused."""
 
 
-def due_asks(state: RunState) -> Iterator[do.Command]:
+def due_answers(state: RunState) -> Iterator[do.Command]:
     """Return commands for the undecided asks of parked attempts, and for the results of settled children.
 
     Commands are decided together, so of asks that may exclude each other, one is left for later.
@@ -61,10 +58,10 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
                         continue  # it is decided once the others have begun
                     left -= started
                 if all(taken.isdisjoint(others) for _, others in claims):
-                    yield do.DecideAsks(step=key, call_id=call.call_id)
+                    yield do.Answer(call.call_id)
                 taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
-                yield do.AnswerCall(call_id=call.call_id)
+                yield do.Answer(call.call_id)
 
 
 def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
@@ -96,16 +93,18 @@ def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
             return set(), set()
 
 
-def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
-    """Grant everything that a call asks for, or answer the call with the reason why not.
+def answer(state: RunState, call_id: str) -> list[ev.AnyEvent]:
+    """Answer an open call: grant everything that it asks for, say why not, or give it the results of its children.
 
-    Raises Refused if the call is not open or is already decided.
+    Raises Refused if the call is not open, or its children are not settled.
     """
-    step = state.steps.get(key)
+    step = state.steps.get(call_id.rpartition("/t")[0])
     attempt = step.attempt if step is not None else None
     call = step.open_call(call_id) if step is not None else None
-    if step is None or attempt is None or call is None or call_id in attempt.answers or children_of(state, call_id):
+    if step is None or attempt is None or call is None or call_id in attempt.answers:
         raise do.Refused(f"{call_id} is not open")
+    if given := children_of(state, call_id):
+        return [_results_of(call_id, given)]
     wanted = _asks_of(state, step, call)
     beside = _Beside(state, wanted)
     problem = next((found for ask in wanted if (found := _problem(state, step, ask, beside))), "")
@@ -309,10 +308,9 @@ def _child(
     )
 
 
-def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
+def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:
     """Answer a call with the results of its children. Raises Refused until all of them are settled."""
-    children = children_of(state, call_id)
-    if not children or not all(child.closed for child in children):
+    if not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
     causes = {child.step.name: _cause(child) for child in children if not child.ok}
     if causes:

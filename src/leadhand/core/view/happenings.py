@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure
-from leadhand.core.ids import step_of
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
@@ -73,30 +72,25 @@ def happenings(event: ev.AnyEvent) -> tuple[Happening, ...]:
             return (call._replace(duration_ms=event.duration_ms, usage=event.usage, finish_reason=event.finish_reason),)
         case "tool_call_began":
             return (CallHappened(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
-        case "tool_call_returned":
+        case "tool_call_returned" if event.blocked_args is None:
             call = CallHappened(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
             call = call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample)
             return (call._replace(cached=event.cached is not None),)
         case "attempt_started":
             return (AttemptHappened(event.attempt, "running", host=event.host),)
         case "attempt_returned":
-            return (AttemptHappened(event.attempt, "returned", event.result.error),)
-        case "attempt_lost":
-            return (AttemptHappened(event.attempt, "lost", event.failure),)
-        case "attempt_parked" | "effect_questioned":
+            return (AttemptHappened(event.attempt, "lost" if event.lost else "returned", event.result.error),)
+        case "attempt_parked":
             return (AttemptHappened(event.attempt, "parked", open_calls=event.open_calls),)
-        case "attempt_settled":
-            judged = AttemptHappened(event.attempt, "ok" if event.ok else "failed", event.failure)
-            if not (event.final and event.counts):
-                return (judged,)
-            key = step_of(event.attempt)
-            return judged, StepSettled(key, "completed" if event.ok else "failed")
-        case "subtask_blocked":
-            return (StepSettled(event.subtask, "blocked"),)
-        case "subtask_reused":
-            return (StepSettled(event.subtask, "completed"),)
-        case "subtask_resolved":
-            return (StepSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
+        case "step_settled" if event.by:
+            return (StepSettled(event.step, "skipped" if event.data is None else "supplied", event.by),)
+        case "step_settled" if not event.attempt:
+            return (StepSettled(event.step, "blocked"),)
+        case "step_settled":
+            settled = AttemptHappened(event.attempt, "ok" if event.ok else "failed", event.failure)
+            return (
+                (settled, StepSettled(event.step, "completed" if event.ok else "failed")) if event.final else (settled,)
+            )
         case "run_finished":
             return (RunEnded(event.status),)
         case _:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core import events as ev
-from leadhand.core.evolve.attempts import parent_of
-from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED
 from leadhand.core.state import StepState
 from leadhand.core.work_order import Step
@@ -210,7 +209,7 @@ def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: st
             draft.part("run")["phase"] = {**shown, "running": shown["running"] + 1}
         else:
             phase = {"step": key, "worker": role, "text": "", "since": draft.at, "running": 1}
-            count = sum(1 for _ in begun(draft.state)) if role == "plan" else 0
+            count = sum(1 for _ in early(draft.state)) if role == "plan" else 0
             _change_phase(draft, key, {**phase, "begun": count} if count else phase)
     elif before == "running" and after != "running" and shown is not None and shown["worker"] == role:
         left = shown["running"] - 1
@@ -234,8 +233,8 @@ def phase_of(draft: Draft, event: ev.AnyEvent) -> None:
             _change_phase(draft, key, {**shown, "written": first + event.index + 1})
         case "step_issued" if shown["worker"] == "plan" and event.step.subtask is not None:
             _change_phase(draft, shown["step"], {**shown, "begun": shown.get("begun", 0) + 1})
-        case "answer_refused" if key == shown["step"]:
-            _change_phase(draft, key, {**shown, "again": line(event.reason)})
+        case "note_emitted" if event.refused and key == shown["step"]:
+            _change_phase(draft, key, {**shown, "again": line(event.message)})
         case _:
             pass
 

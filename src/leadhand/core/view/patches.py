@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
 
-from leadhand.core.document.event_line import iso
 from leadhand.core.events import Entry
+from leadhand.core.moment import iso
 from leadhand.core.state import RunState
 
 from .shapes import ViewDocument

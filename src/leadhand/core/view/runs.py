@@ -8,8 +8,8 @@ from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evolve.attempts import descendants
 from leadhand.core.ids import step_of
+from leadhand.core.relations import descendants
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_result import VerdictKind
 
@@ -35,38 +35,34 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
             _started(draft)
         case "run_claimed":
             draft.set("run", {"owner": event.owner})
-        case "run_paused":
-            _paused(draft, event.reason)
-        case "run_waiting":
-            _rest(draft, event.reason)
-        case "run_resumed":
-            _rest(draft, "")
-        case "run_reopened":
+        case "run_status" if event.slept_s:
+            pass
+        case "run_status" if event.by:
             _rest(draft, "")
             draft.set("run", {"finished_at": None, "cancelled_by": None})
             _reopen_lanes(draft)
             _questions(draft, draft.shown["approvals"])
+        case "run_status" if event.status is RunStatus.PAUSED:
+            _paused(draft, event.reason)
+        case "run_status":
+            _rest(draft, event.reason)
         case "run_finished":
             _finished(draft, event)
-        case "cancel_requested":
+        case "run_requested" if event.what == "cancel":
             draft.set("run", {"cancelled_by": state.cancel_by})
         case "gaps_noted":
             parts = [{"what": cut(part.what), "reason": cut(part.reason)} for part in state.unsupported]
             draft.set("run", {"unsupported": parts})
-        case "work_order_issued":
+        case "order_issued":
             _order_issued(draft, event)
         case "results_judged":
             _judged(draft, event)
-        case "subtask_blocked":
-            if draft.knows(event.subtask):
-                draft.lane(event.subtask)["settled_seq"] = draft.seq
-                draft.touched[event.subtask] = None
-        case "subtask_reused":
-            draft.lane(event.subtask)["settled_seq"] = draft.seq
-            draft.touched[event.subtask] = None
-        case "subtask_resolved":
+        case "step_settled" if event.by:
             _resolved(draft, event)
-        case "retry_granted":
+        case "step_settled" if not event.attempt and draft.knows(event.step):
+            draft.lane(event.step)["settled_seq"] = draft.seq
+            draft.touched[event.step] = None
+        case "request_decided" if not event.declined:
             _retried(draft, event)
         case "todos_set":
             _todos_set(draft)
@@ -88,8 +84,6 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
             _asked(draft, event)
         case "approval_answered":
             _questions(draft, draft.shown["approvals"] if event.always else (event.approval_id,))
-        case "approval_expired" | "effect_answered":
-            _questions(draft, (event.approval_id,))
         case _:
             pass
 
@@ -144,7 +138,7 @@ def _waits(draft: Draft, event: ev.NoteEmitted) -> None:
     draft.part("run").setdefault("waits", {})[event.waits_for] = part
 
 
-_STOPS = frozenset({"attempt_returned", "attempt_lost", "attempt_parked", "attempt_settled"})
+_STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
 
 
 def _stop_waiting(draft: Draft, event: ev.AnyEvent) -> None:
@@ -160,12 +154,12 @@ def _stop_waiting(draft: Draft, event: ev.AnyEvent) -> None:
 # --- orders ----------------------------------------------------------------------------------------------------------
 
 
-def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
+def _order_issued(draft: Draft, event: ev.OrderIssued) -> None:
     order = event.order
     keys = order.subtask_keys()
     part: dict[str, Any] = {"goal": cut(order.goal), "seq": draft.seq, "at": draft.at}
     part.update({"total": len(keys), "completed": 0, "failed": 0, "dropped": 0})
-    for key in keys if event.begun else ():
+    for key in keys:
         if draft.knows(key) and (status := draft.shown["steps"][key]["status"]) in part:
             part[status] += 1
     if order.repairs:
@@ -206,9 +200,9 @@ def _judged(draft: Draft, event: ev.ResultsJudged) -> None:
             draft.touched[verdict.subtask] = None
 
 
-def _retried(draft: Draft, event: ev.RetryGranted) -> None:
+def _retried(draft: Draft, event: ev.RequestDecided) -> None:
     """A subtask is repaired by another order; any other step restarts under its own id."""
-    for key in _reopen_lanes(draft) if event.subtasks else ():
+    for key in _reopen_lanes(draft) if event.steps else ():
         shown = draft.shown["steps"][key]
         args = arguments(args_of(draft.state.steps[key].step))
         if shown["args"] != args:
@@ -227,13 +221,13 @@ def _reopen_lanes(draft: Draft) -> list[str]:
     return found
 
 
-def _resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
-    keys = [key for key in (event.subtask, *descendants(draft.state, event.subtask)) if draft.knows(key)]
+def _resolved(draft: Draft, event: ev.StepSettled) -> None:
+    keys = [key for key in (event.step, *descendants(draft.state, event.step)) if draft.knows(key)]
     for key in keys:
-        if key == event.subtask or draft.shown["steps"][key]["status"] in _OPEN:
+        if key == event.step or draft.shown["steps"][key]["status"] in _OPEN:
             _withdraw(draft, key, f"settled by {event.by}")
-    if event.subtask in keys:
-        draft.lane(event.subtask)["settled_seq"] = draft.seq
+    if event.step in keys:
+        draft.lane(event.step)["settled_seq"] = draft.seq
     if event.data is not None:
         _reopen_lanes(draft)
     _questions(draft, draft.shown["approvals"])

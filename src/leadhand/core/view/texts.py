@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.core.errors import Failure
-from leadhand.core.evolve.attempts import INTERRUPTED
+from leadhand.core.errors import INTERRUPTED, Failure
 from leadhand.core.work_order import OpenCall
 
 from .shapes import FailurePart, OpenCallPart

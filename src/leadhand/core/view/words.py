@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from leadhand.core import events as ev
+from leadhand.core.approval import EFFECT
 from leadhand.core.errors import Failure
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.run import RunStatus
@@ -57,37 +58,22 @@ _PHASE, _STEP = Level.PHASE, Level.STEP
 WORDS: dict[type, Words] = {
     ev.RunStarted: Words("Run started", level=_PHASE),
     ev.RunClaimed: Words("Run taken over", level=_PHASE),
-    ev.RunPaused: Words("Run paused", tone=_ATTENTION, level=_PHASE),
-    ev.RunWaiting: Words("Waiting for a person", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
-    ev.RunResumed: Words("Run resumed", level=_PHASE),
-    ev.ProcessSlept: Words("Process was stopped", tone=_ATTENTION, level=_PHASE),
-    ev.LimitsChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
-    ev.RunLabelled: Words("Name and tags changed", topics=_PEOPLE),
-    ev.RunReopened: Words("Run reopened", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunFinished: Words("Run finished", level=_PHASE),
-    ev.WorkOrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
+    ev.OrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
     ev.GapsNoted: Words("Not supported", tone=_PROBLEM, level=_PHASE),
     ev.ResultsJudged: Words("Results reviewed", tone=_PROBLEM, level=_PHASE, topics=_WORK),
-    ev.SubtaskBlocked: Words("Blocked", tone=_PROBLEM, level=_PHASE, topics=_WORK),
-    ev.SubtaskReused: Words("Result reused", tone=_GOOD, level=_STEP, topics=_WORK),
-    ev.SubtaskResolved: Words("Skipped", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.StepIssued: Words("Step issued", topics=_WORK),
     ev.AttemptScheduled: Words("Attempt scheduled", topics=_WORK),
     ev.AttemptStarted: Words("Attempt started", level=_STEP, topics=_WORK),
     ev.AttemptReturned: Words("Result returned", topics=_WORK),
-    ev.AttemptSettled: Words("Completed", tone=_GOOD, level=_STEP, topics=_WORK),
-    ev.AttemptLost: Words("Attempt lost", tone=_PROBLEM, topics=_WORK),
     ev.AttemptParked: Words("Waiting", tone=_ATTENTION, level=_PHASE, topics=_WORK),
     ev.QuestionAsked: Words("Question for you", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.QuestionAnswered: Words("Question answered", tone=_GOOD, level=_PHASE, topics=_PEOPLE),
-    ev.EffectQuestioned: Words("Waiting for confirmation", tone=_PROBLEM, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.ModelCallBegan: Words("Model called", topics=_MODELS),
     ev.ModelCallReturned: Words("Model answered", topics=_MODELS),
     ev.ElementWritten: Words("Part written", topics=_MODELS),
-    ev.AnswerRefused: Words("Asked again", tone=_ATTENTION, level=_STEP, topics=_MODELS),
     ev.ConversationCompacted: Words("Conversation shortened", topics=_MODELS),
     ev.ToolCallBegan: Words("Tool called", topics=_TOOLS),
-    ev.ToolCallBlocked: Words("Tool call blocked", tone=_PROBLEM, topics=_TOOLS),
     ev.ToolCallReturned: Words("Tool answered", topics=_TOOLS),
     ev.CallAnswered: Words("Call answered", topics=_WORK),
     ev.WorkerDefined: Words("Worker defined", level=_STEP, topics=_WORK),
@@ -96,16 +82,12 @@ WORDS: dict[type, Words] = {
     ev.NoteEmitted: Words("Note", level=_STEP, topics=_WORK),
     ev.ApprovalRequested: Words("Approval requested", tone=_ATTENTION, topics=_TOOLS + _PEOPLE),
     ev.ApprovalAnswered: Words("Approved", tone=_ATTENTION, topics=_PEOPLE),
-    ev.ApprovalExpired: Words("Approval expired", tone=_PROBLEM, level=_PHASE, topics=_PEOPLE),
-    ev.EffectAnswered: Words("Call confirmed", tone=_ATTENTION, topics=_PEOPLE),
-    ev.RetryRequested: Words("Retry requested", tone=_ATTENTION, topics=_PEOPLE),
-    ev.RetryGranted: Words("Retry accepted", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
-    ev.SkipRequested: Words("Skip requested", tone=_ATTENTION, topics=_PEOPLE),
-    ev.ResultSupplied: Words("Result offered", tone=_ATTENTION, topics=_PEOPLE),
-    ev.CancelRequested: Words("Cancellation requested", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
-    ev.PauseRequested: Words("Pause requested", tone=_ATTENTION, topics=_PEOPLE),
-    ev.ResumeRequested: Words("Resume requested", tone=_ATTENTION, topics=_PEOPLE),
-    ev.RequestDeclined: Words("Request declined", tone=_PROBLEM, level=_PHASE, topics=_PEOPLE),
+    ev.RunStatusSet: Words("Run resumed", level=_PHASE),
+    ev.RunRequested: Words("Resume requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.RunChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
+    ev.StepSettled: Words("Completed", tone=_GOOD, level=_STEP, topics=_WORK),
+    ev.StepRequested: Words("Retry requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.RequestDecided: Words("Retry accepted", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
 }
 """The words for each type of event, unless its content requires others."""
 
@@ -121,12 +103,8 @@ _VERDICTS = {
     VerdictKind.REPLAN: "to plan again",
     VerdictKind.DROP: "dropped",
 }
-_REQUESTS = {
-    "retry_requested": "retry",
-    "retry_granted": "retry",
-    "skip_requested": "skip",
-    "result_supplied": "result",
-}
+_REQUESTS = {"retry": "retry", "skip": "skip", "supply": "result"}
+_REQUESTED = {"retry": "Retry requested", "skip": "Skip requested", "supply": "Result offered"}
 
 
 STATUS_WORDS = {"dropped": "skipped"}
@@ -176,15 +154,22 @@ def words(entry: ev.Entry) -> Words:
             text = event.definition.request
         case "run_claimed":
             text = f"by {event.owner}"
-        case "run_paused" | "run_waiting":
-            text = event.reason
-        case "run_reopened":
-            text = f"by {event.by}"
+        case "run_status":
+            text = f"by {event.by}" if event.by else event.reason
+            if event.slept_s:
+                text = f"{event.slept_s:,.0f} s do not count as time of the run"
+                said = said._replace(title="Process was stopped", tone=_ATTENTION)
+            elif event.by:
+                said = said._replace(title="Run reopened", tone=_ATTENTION, topics=_PEOPLE)
+            elif event.status is RunStatus.PAUSED:
+                said = said._replace(title="Run paused", tone=_ATTENTION)
+            elif event.status is RunStatus.WAITING:
+                said = said._replace(title="Waiting for a person", tone=_ATTENTION, topics=_PEOPLE)
         case "run_finished":
             text = _why(event.failure)
             title, tone = _ENDINGS.get(event.status, (said.title, said.tone))
             said = said._replace(title=title, tone=tone)
-        case "work_order_issued":
+        case "order_issued":
             number, order = len(event.order.subtasks), event.order
             text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {order.goal}"
             if order.repairs:
@@ -203,14 +188,6 @@ def words(entry: ev.Entry) -> Words:
             text = ", ".join(f"{number:,} {word}" for number, word in found if number)
             if found[0][0] == len(verdicts) and not event.review.missing:
                 said = said._replace(tone=_GOOD)
-        case "subtask_blocked":
-            text = f"needs {event.cause}, which did not succeed"
-        case "subtask_resolved":
-            text = _by(event.by, event.data.summary if event.data is not None else event.reason)
-            if event.data is not None:
-                said = said._replace(title="Result supplied", tone=_GOOD)
-        case "subtask_reused":
-            text = f"of {event.begun}, which made the same call"
         case "step_issued" if event.step.subtask is not None:
             text = "before the plan is complete"
             said = said._replace(title="Begun early")
@@ -228,33 +205,39 @@ def words(entry: ev.Entry) -> Words:
         case "attempt_started":
             text = f"on {event.host}"
             said = said._replace(title=f"Attempt {split_attempt(event.attempt)[1]} started")
+        case "attempt_returned" if event.lost and event.result.error is not None:
+            text, failure = _why(event.result.error), event.result.error
+            said = said._replace(title="Attempt lost", tone=_PROBLEM)
+            if is_interruption(failure) or _cancelled(failure):
+                text = failure.message
+                said = said._replace(title="Interrupted" if is_interruption(failure) else "Stopped", tone=Tone.INFO)
         case "attempt_returned":
             text = event.result.data.summary if event.result.data is not None else _why(event.result.error)
             if not event.result.ok:
                 said = said._replace(title="Failure returned", tone=_PROBLEM)
-        case "attempt_settled" if not event.ok and _cancelled(event.failure):
+        case "step_settled" if event.by:
+            text = _by(event.by, event.data.summary if event.data is not None else "")
+            title, tone = ("Result supplied", _GOOD) if event.ok else ("Skipped", _ATTENTION)
+            said = said._replace(title=title, tone=tone, level=_PHASE, topics=_WORK + _PEOPLE)
+        case "step_settled" if not event.attempt:
+            text = event.failure.message if event.failure is not None else ""
+            said = said._replace(title="Blocked", tone=_PROBLEM, level=_PHASE)
+        case "step_settled" if not event.ok and _cancelled(event.failure):
             text = event.failure.message if event.failure is not None else ""
             said = said._replace(title="Cancelled", tone=Tone.INFO, level=_PHASE)
-        case "attempt_settled" if not event.ok:
+        case "step_settled" if not event.ok:
             text = _why(event.failure)
             tone = Tone.INFO if is_interruption(event.failure) else _PROBLEM
             said = said._replace(title="Failed", tone=tone, level=_PHASE)
             if not event.final:
                 said = said._replace(title="Will be retried", level=Level.DETAIL)
-        case "attempt_lost" if is_interruption(event.failure):
-            text = event.failure.message
-            said = said._replace(title="Interrupted", tone=Tone.INFO)
-        case "attempt_lost" if _cancelled(event.failure):
-            text = event.failure.message
-            said = said._replace(title="Stopped", tone=Tone.INFO)
-        case "attempt_lost":
-            text = _why(event.failure)
+        case "attempt_parked" if any(call.kind == "effect" for call in event.open_calls):
+            text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
+            said = said._replace(title="Waiting for confirmation", tone=_PROBLEM, topics=_WORK + _PEOPLE)
         case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
             if all(call.answered_by_run for call in event.open_calls):
                 said = said._replace(level=Level.DETAIL)
-        case "effect_questioned":
-            text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
         case "model_call_began":
             text = event.model
         case "model_call_returned":
@@ -271,15 +254,14 @@ def words(entry: ev.Entry) -> Words:
             text = f"tool results through turn {event.through}" if event.keep else ""
             if event.left_out:
                 text += f"{', ' if text else ''}turns 1 to {event.left_out} left out"
-        case "answer_refused":
-            text = event.reason
         case "element_written":
             written = object_of(event.value)
             text = f"{event.index + 1}: {text_of(written.get('name')) or text_of(event.value)}".removesuffix(": ")
         case "tool_call_began":
             text = label(event.tool, event.args) + (f", as {event.changed_by} changed it" if event.changed_by else "")
-        case "tool_call_blocked":
+        case "tool_call_returned" if event.blocked_args is not None:
             text = _why(event.failure)
+            said = said._replace(title="Call blocked", tone=_PROBLEM)
         case "tool_call_returned":
             text = f"{event.tool}: {(event.summary or 'data') if event.ok else _why(event.failure)}"
             text += " (cached)" if event.cached is not None else ""
@@ -300,6 +282,8 @@ def words(entry: ev.Entry) -> Words:
             text += f"; now: {'; '.join(now)}" if now else ""
         case "note_emitted":
             text = event.message
+            if event.refused:
+                said = said._replace(title="Asked again", tone=_ATTENTION, level=_STEP, topics=_MODELS)
             if event.waits_for:
                 title, tone = ("Waiting", _ATTENTION) if event.waits_s is not None else ("Answers again", _GOOD)
                 if event.waits_s is None and text.startswith("no longer"):
@@ -312,53 +296,59 @@ def words(entry: ev.Entry) -> Words:
                 said, text = said._replace(title="Plan approval requested"), event.approval.asked_for
             elif event.approval.kind == "effect":
                 said = said._replace(title="Confirmation requested")
+        case "approval_answered" if event.expired:
+            text = "nobody answered in time, so it is denied"
+            said = said._replace(title="Approval expired", tone=_PROBLEM, level=_PHASE)
+        case "approval_answered" if event.approval_id.endswith(EFFECT):
+            text = _by(event.by, event.reason)
+            said = said._replace(title="Call confirmed" if event.approve else "Call was not made")
         case "approval_answered":
             text = _by(event.by, event.reason)
             if event.args is not None:
                 text = f"with other arguments, {text}"
             if not event.approve or event.always:
                 said = said._replace(title="Approved for the run" if event.approve else "Denied")
-        case "approval_expired":
-            text = "nobody answered in time, so it is denied"
-        case "effect_answered":
-            text = _by(event.by, event.summary)
-            if not event.happened:
-                said = said._replace(title="Call was not made")
-        case "retry_requested":
-            text = _by(event.by, _listed(event.subtasks) or "all that failed")
-        case "retry_granted":
+        case "step_requested":
+            said = said._replace(title=_REQUESTED[event.what])
+            text = _by(event.by, event.reason or event.summary)
+            if event.what == "retry":
+                text = _by(event.by, _listed(event.steps) or "all that failed")
+        case "request_decided" if event.declined:
+            text = f"{_REQUESTS[event.what]}: {event.declined}"
+            said = said._replace(title="Request declined", tone=_PROBLEM, topics=_PEOPLE)
+        case "request_decided":
             changed = " with other arguments" if event.args is not None else ""
-            text = f"{_listed(event.subtasks)}{changed}, by {event.by}"
+            text = f"{_listed(event.steps)}{changed}, by {event.by}"
             if event.data is not None:
                 said = said._replace(title="Result accepted")
-        case "skip_requested" | "pause_requested":
+        case "run_requested":
             text = _by(event.by, event.reason)
-        case "result_supplied":
-            text = _by(event.by, event.summary)
-        case "process_slept":
-            text = f"{event.seconds:,.0f} s do not count as time of the run"
-        case "cancel_requested" | "resume_requested" | "limits_changed":
+            if event.what == "cancel":
+                said = said._replace(title="Cancellation requested", level=_PHASE)
+            elif event.what == "pause":
+                said = said._replace(title="Pause requested")
+        case "run_changed":
             text = _by(event.by)
-        case "run_labelled":
-            text = _by(event.by, " ".join([event.name, *(f"{key}={value}" for key, value in event.tags.items())]))
-        case "request_declined":
-            text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"
-        case "run_resumed" | "attempt_settled":
+            if event.name is not None:
+                tags = (event.tags or {}).items()
+                text = _by(event.by, " ".join([event.name, *(f"{key}={value}" for key, value in tags)]))
+                said = said._replace(title="Name and tags changed", level=Level.DETAIL)
+        case "step_settled":
             pass  # the title is enough
     return Words(said.title, line(text), _subject(event), said.tone, said.level, said.topics)
 
 
 def _subject(event: ev.AnyEvent) -> str:
     match event.type:
-        case "approval_answered" | "approval_expired" | "effect_answered":
+        case "approval_answered":
             return _caller(event.approval_id)
         case "call_answered":
             return _caller(event.call_id)
-        case "skip_requested" | "result_supplied":
-            return event.subtask
-        case "work_order_issued" | "results_judged" | "step_issued" | "subtask_blocked":
-            return event.subject
-        case "subtask_resolved" | "subtask_reused":
+        case "step_requested" if event.what != "retry":
+            return event.steps[0]
+        case "step_settled":
+            return event.step
+        case "order_issued" | "results_judged" | "step_issued":
             return event.subject
         case "note_emitted" if event.waits_for:
             return ""  # others wait with the attempt that says so

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Collection
 
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import AttemptSettled, Entry
+from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
-from leadhand.core.evolve.attempts import ended_by
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.work import work_of
@@ -169,7 +169,7 @@ class _HostedRun:
             self._dispatcher.stop(run_id)
             return
         for entry in entries:
-            settled = (entry.event.attempt,) if isinstance(entry.event, AttemptSettled) else ()
+            settled = (entry.event.attempt,) if isinstance(entry.event, StepSettled) else ()
             for attempt in (*settled, *ended_by(before, entry.event)):
                 self._dispatcher.withdraw(run_id, attempt)
 

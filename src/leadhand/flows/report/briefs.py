@@ -17,7 +17,7 @@ from .judging import judged
 from .options import REVIEWER, WRITER, Stage
 from .progress import Item, Report, revises, used_research
 from .shapes import MOST_QUESTIONS
-from .task import task
+from .task import report_task
 
 TOKENS_PER_WORD = 2
 """Tokens of a word of a draft with its citations, roughly."""
@@ -31,7 +31,7 @@ def brief(report: Report, step: StepState) -> dict[str, Any]:
         return judge_brief(report.state, given, judging.claims, judging.material)
     stage = report.stages[name]
     if stage.agent:
-        return {"task": task(report)}
+        return {"task": report_task(report).model_dump(mode="json", exclude={"events"})}
     facts: dict[str, Any] = {"topic": report.run.request}
     now = today(report.state)
     match stage.name:

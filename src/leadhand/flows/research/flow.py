@@ -15,11 +15,11 @@ from typing import Any
 
 from leadhand.core.artifact import MEMORY
 from leadhand.core.citations import citations_in
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import UsageError
 from leadhand.core.passages import message_of, passages_in
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow, Result
@@ -95,7 +95,7 @@ class ResearchFlow(Flow):
 def _next(research: Research) -> Sequence[Command]:
     lead = research.lead
     if lead is None:
-        return [Assign(id=LEAD, worker=LEAD, title="lead", answers=True)]
+        return [IssueStep(id=LEAD, worker=LEAD, title="lead", answers=True)]
     if research.run.open:
         return []
     number = research.last
@@ -115,9 +115,9 @@ def _next(research: Research) -> Sequence[Command]:
     return again.wanted if again.wanted or again.is_open else [Finish()]
 
 
-def _answer(research: Research, title: str, given: dict[str, Any]) -> Assign:
+def _answer(research: Research, title: str, given: dict[str, Any]) -> IssueStep:
     number = len(research.written) + 1
-    return Assign(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, answers=True)
+    return IssueStep(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, answers=True)
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _returned(result: Result) -> dict[str, Any]:
     return {passage.id: passage for call in result.calls for passage in passages_in(call)}
 
 
-def _written(calls: Sequence[ToolResult]) -> list[tuple[str, str]]:
+def _written(calls: Sequence[CallState]) -> list[tuple[str, str]]:
     """Return the files that a subagent wrote, each with its content."""
     return [
         (_path(text_of(call.args.get("path"))), text_of(call.args.get("content")))

@@ -10,15 +10,15 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from leadhand.core.commands import ProposedCall
-from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import page_id
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.plan_approval import plan_number
+from leadhand.core.relations import next_order_id
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of
 from leadhand.core.work_order import Plan, ProposedSubtask, Step, issue, order_problems, references
 from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.plan_gate import plan_number
 
 from .results import is_exact, subtasks, without_verdict
 from .roles import RoleName

@@ -15,7 +15,6 @@ from typing import Any
 from leadhand.core import commands as do
 from leadhand.core.commands import Outcome, ProposedCall
 from leadhand.core.ids import page_id
-from leadhand.core.plan_approval import plan_number
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
 from leadhand.core.work_order import WorkOrder
@@ -23,6 +22,7 @@ from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, Result
+from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas
@@ -136,7 +136,7 @@ def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
     """Return the order that people requested: a retry of failed subtasks, or results that they supply."""
     wanted = retry_order(state, order)
     if wanted is None:
-        return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
+        return [do.DecideRequest(declined="it needs a subtask that failed: retry that one, too, or supply its result")]
     return [do.IssueOrder(order=wanted, by=next(iter(state.retries_wanted.values())).by)]
 
 

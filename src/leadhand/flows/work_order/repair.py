@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.evolve.attempts import blocked_by
-from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import split_key, subtask_key
 from leadhand.core.lifecycle import StepStatus
+from leadhand.core.relations import blocked_by, next_order_id
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference

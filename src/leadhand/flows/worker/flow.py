@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.value import compact_json
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow
@@ -35,7 +35,7 @@ class WorkerFlow(Flow):
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         if not run.steps:
             name = run.options.worker
-            return [Assign(id=WORK, worker=name, title=name, input={"request": run.request}, answers=True)]
+            return [IssueStep(id=WORK, worker=name, title=name, input={"request": run.request}, answers=True)]
         return [] if run.open else [Finish(failure=run.state.steps[WORK].failure)]
 
     def outcome(self, run: RunView[Options]) -> Outcome:
