@@ -70,7 +70,7 @@ def _given(state: RunState, step: StepState, args_shown: Part | None) -> Part:
     return {
         "name": cut(name),
         "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
-        "role": given.role,
+        "role": given.worker,
         "counts": given.counts,
         "tool": tool,
         "args": instead(args_shown, shortened(args)),
@@ -136,7 +136,7 @@ def _attempts(state: RunState, step: StepState, shown: Part, entry: ev.Entry, at
         values[number] = _attempt(known[number], shown, entry, at, is_last=number == last)
         values[number]["reserved_nanousd"] = held or None
     attempt: Part = {**known.get(last, {}), **values.get(last, {})}
-    paused = entry.event.type == "run_status" and entry.event.status is RunStatus.PAUSED
+    paused = entry.event.type == "run_status_set" and entry.event.status is RunStatus.PAUSED
     over = step.closed or state.status in ENDED or (paused and attempt.get("outcome") == "running")
     if over and attempt.get("outcome") in _UNDER_WAY:  # the log says so only later, if at all
         values.setdefault(last, {})["outcome"] = "stopped"
