@@ -439,7 +439,7 @@ export interface components {
       readonly waiting: number;
     };
     readonly CreatedKey: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key: string;
       readonly key_id: string;
@@ -814,8 +814,16 @@ export interface components {
     readonly KeyBody: {
       readonly key: string;
     };
+    readonly KeyCeilings: {
+      readonly budget: number | null;
+      readonly budget_per_day: number | null;
+      readonly budget_total: number | null;
+      readonly max_running_steps: number | null;
+      readonly max_runs: number | null;
+      readonly max_workers: number | null;
+    };
     readonly KeyDocument: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key_id: string;
       readonly last_used_at: string | null;
@@ -823,14 +831,6 @@ export interface components {
       readonly prefix: string;
       readonly revoked_at: string | null;
       readonly scopes: readonly components["schemas"]["Scope"][];
-    };
-    readonly KeyLimits: {
-      readonly budget: number | null;
-      readonly budget_per_day: number | null;
-      readonly budget_total: number | null;
-      readonly max_running_steps: number | null;
-      readonly max_runs: number | null;
-      readonly max_workers: number | null;
     };
     readonly KeysList: {
       readonly keys: readonly components["schemas"]["KeyDocument"][];
@@ -1675,7 +1675,7 @@ export interface components {
     };
     readonly SessionDocument: {
       readonly authenticated: boolean;
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly name: string | null;
       readonly needed: boolean;
       readonly scopes: readonly components["schemas"]["Scope"][];
@@ -2365,8 +2365,8 @@ export type HostsDocument = components["schemas"]["HostsDocument"];
 export type JudgedClaim = components["schemas"]["JudgedClaim"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
+export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
-export type KeyLimits = components["schemas"]["KeyLimits"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];

@@ -18,13 +18,14 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus, approval_id
+from leadhand.core.approval import Approval
 from leadhand.core.decide import due
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.listing import RunListing
+from leadhand.core.head import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
+from leadhand.ports.runs import RunListing
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
@@ -101,8 +102,8 @@ class Run(Answering, Generic[ValueT]):
         self._state = state
         self._watchers: list[Callable[[RunState], None]] = []
         self._on_approval = on_approval
-        self._asked: dict[str, asyncio.Task[None]] = {}
-        """The calls of ``on_approval``, by the id of the approval."""
+        self._asked: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """The calls of ``on_approval``, by the id of the approval and its attempt."""
         self._drives = drive
         self._driving = runtime.driving(state, self._note) if drive else None
         if self._driving is not None and runtime.cluster is not None:
@@ -127,14 +128,17 @@ class Run(Answering, Generic[ValueT]):
 
     def _ask_new(self) -> None:
         """Have each new approval answered by the function of the program, if there is one."""
-        for approval in self._state.approvals.values() if self._on_approval is not None else ():
-            name = approval_id(self.run_id, approval)
-            if approval.status is ApprovalStatus.PENDING and name not in self._asked:
-                self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, name))
+        if self._on_approval is None or self._state.finished is not None:
+            return
+        for approval in open_approvals(self._state):
+            name = approval.approval_id, approval.attempt
+            if name not in self._asked:
+                self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, approval))
 
-    async def _ask(self, on_approval: OnApproval | None, name: str) -> None:
-        asked = next((each for each in await self.approvals() if each.id == name), None)
-        if asked is None or on_approval is None:
+    async def _ask(self, on_approval: OnApproval, approval: Approval) -> None:
+        driven = self._driving is not None and not self._driving.done()
+        asked = OpenApproval.of(self._state, approval, driven=driven)
+        if asked.expired or self._state.approvals.get(approval.approval_id) != approval:
             return
         if inspect.iscoroutinefunction(on_approval):
             answer = await on_approval(asked)

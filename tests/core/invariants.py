@@ -14,12 +14,13 @@ from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
+from leadhand.core.head import head_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
-from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, AttemptStatus, StepStatus
+from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Amount
 from leadhand.core.question import Question
-from leadhand.core.relations import parent_of
+from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -52,7 +53,7 @@ def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
 
 
 def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
-    """The state counts the subtasks of a run as its page does: those that no other has replaced."""
+    """A list counts the subtasks of a run as its page does: those that no other has replaced."""
     projection = Projection(run_id)
     stride = 1 if len(entries) <= LONG_LOG else len(entries) // 20
     for first in range(0, len(entries), stride):
@@ -60,11 +61,14 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
         projection.take_all(some)
         state, shown = projection.state, projection.document["counts"]["current"]
         assert state is not None
-        counted = {status.value: number for status, number in state.counted.items()}
-        assert sum(counted.values()) == shown["total"], f"after {some[-1].event.type}"
-        for status in ("completed", "failed", "dropped"):
-            if state.finished is None:
-                assert counted.get(status, 0) == shown[status], f"after {some[-1].event.type}"
+        head = head_of(state)
+        settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
+        assert head.completed == shown["completed"], f"after {some[-1].event.type}"
+        assert head.failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
+        if state.finished is not None or not any(early(state)):
+            assert head.subtasks == shown["total"], f"after {some[-1].event.type}"
+        else:
+            assert head.subtasks == 0, "how many there are is not known until the plan is complete"
 
 
 def check_step(before: RunState, after: RunState) -> None:

@@ -15,12 +15,13 @@ from core.moves import histories, walk
 from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.head import head_of, status_after
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.core.listing import RunListing, is_subtask
 from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.ports.runs import RunListing
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -28,7 +29,6 @@ KEYS = {
     *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
 }
 """What is promised of every run of the work-order flow."""
-NONE = (0, 0, 0)
 LOOK = Subtask(name="look", tool="look", args={"n": 1})
 PLAN_FAILED = walk(25, 60, to_the_end=True, max_steps=1)
 """The plan of this run fails after one of its subtasks began."""
@@ -155,15 +155,19 @@ def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
     assert history.command(do.Judge(Review(verdicts=(dropped,), complete=False)))
 
     check_list("run_1", history.log)
-    assert {status.value: number for status, number in history.state.counted.items() if number} == {
-        "completed": 1,
-        "dropped": 1,
-    }
+    assert head_of(history.state)[1:] == (2, 1, 1, 0)
 
 
-def test_the_thoughts_of_a_lead_are_no_subtasks():
-    assert is_subtask("wo-001.0")
-    assert not any(map(is_subtask, ("plan", "compose", "review-wo-001-0", "wo-001.0/a1")))
+def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtask():
+    assert not PLAN_FAILED.state.orders
+    assert PLAN_FAILED.state.status in ENDED
+    assert head_of(PLAN_FAILED.state)[1:] == (1, 1, 0, 0)
+
+
+@given(histories(most_steps=60))
+def test_a_listing_has_the_status_of_the_run(history: History):
+    statuses = [status for entry in history.log if (status := status_after(entry.event)) is not None]
+    assert statuses[-1] is history.state.status
 
 
 def test_times_are_written_in_utc_to_the_millisecond():

@@ -18,6 +18,7 @@ from processes import start_async
 import leadhand
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
@@ -193,7 +194,7 @@ async def check_resumed(theatre: Theatre, cut: Cut, *, answer: str | None = None
 async def check_calls(theatre: Theatre, cut: Cut) -> None:
     """Count what was done after the cut against what the log said before it."""
     async with theatre.store() as store:
-        log = await store.read(cut.run_id)
+        log, listing = await store.read(cut.run_id), await store.run(cut.run_id)
     assert log[: len(cut.log)] == cut.log, "something committed was lost"
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
     calls = [call.removeprefix(f"{cut.run_id}/") for call in theatre.noted("call", cut.lines)]
@@ -206,6 +207,8 @@ async def check_calls(theatre: Theatre, cut: Cut) -> None:
     assert not answered & asked, "a model was asked again what it had answered"
     assert not [call for call, times in Counter(calls).items() if times > 1]
     state = replay(cut.run_id, log)
+    shown = (listing.subtasks, listing.completed, listing.failed, listing.asking)
+    assert shown == head_of(state)[1:], "the list says something else"
     assert all(subtask.status in SETTLED for subtask in state.steps.values() if subtask.counts), "a subtask was lost"
     since = [entry.event for entry in log[len(cut.log) :]]
     lost = {event.attempt.rpartition("/a")[0] for event in since if getattr(event, "lost", False)}

@@ -198,7 +198,7 @@ async def _told(world: World, outside: Outside, state: RunState) -> Told:
     return Told(
         state=state,
         log=log,
-        blobs=dict(world.store._blobs),  # pyright: ignore[reportPrivateUsage]
+        blobs=dict(world.store.blobs),
         called=outside.called,
         asked=[request.key.removeprefix(f"{RUN}/") for request in world.models.asked],
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
+from stores.contract import pauses, reasons, started
 
 from leadhand import StoreError
 from leadhand.core.errors import UnreadableRun
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import pauses, reasons, started
 
 PAGE = 4_096
 RUNS = ("run-1", "run-2", "run-3")

@@ -23,6 +23,8 @@ from leadhand.core.events import (
     ToolCallBegan,
     ToolCallReturned,
 )
+from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.testing.memory_store import MemoryStore
@@ -67,7 +69,8 @@ async def cut(entries: Sequence[Entry]) -> tuple[World, Bench]:
     assert isinstance(first, RunStarted)
     await world.store.create("run_1", first)
     if len(entries) > 1:
-        await world.store.append("run_1", [entry.event for entry in entries[1:]])
+        head = head_of(replay("run_1", entries))
+        await world.store.append("run_1", [entry.event for entry in entries[1:]], head=head)
     return world, bench
 
 

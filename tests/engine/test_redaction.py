@@ -42,7 +42,7 @@ UNDER_A_NAME = "swordfish"
 async def everything_of(world: World) -> str:
     """All that a world has written down: every event, and every blob."""
     events = [entry.event.model_dump_json() for entry in await world.entries()]
-    return "\n".join([*events, *(body.decode() for body in world.store._blobs.values())])
+    return "\n".join([*events, *(body.decode() for body in world.store.blobs.values())])
 
 
 def canaries(text: str) -> list[str]:

@@ -137,7 +137,7 @@ async def test_a_worker_is_shown_the_large_answer_of_its_own_call(open_world: An
 
 async def blobs_of(world: World) -> dict[str, bytes]:
     """What is kept beside the log."""
-    return dict(world.store._blobs)
+    return dict(world.store.blobs)
 
 
 async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_world: Any):

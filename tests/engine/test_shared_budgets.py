@@ -25,7 +25,7 @@ SMALL = Usage(input_tokens=5, output_tokens=5)
 
 
 def accounts(world: World) -> dict[str, Account]:
-    return world.store._shared
+    return world.store.shared
 
 
 async def spent(world: World, *runs: str) -> int:

@@ -13,6 +13,7 @@ from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -227,6 +228,8 @@ class World:
         for listing in await self.store.runs():
             entries = await self.store.read(listing.run_id)
             if self._sound:
-                check_log(listing.run_id, entries)
+                head = head_of(check_log(listing.run_id, entries))
                 check_list(listing.run_id, entries)
+                shown = (listing.subtasks, listing.completed, listing.failed)
+                assert shown == (head.subtasks, head.completed, head.failed), "the list says something else"
         assert not self.models.broken

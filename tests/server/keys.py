@@ -22,7 +22,7 @@ class Keys:
         self._headers = headers
         self.ids: dict[str, str] = {}
 
-    async def add(self, name: str, *scopes: Scope, **ceilings: int) -> None:
+    async def add(self, name: str, *scopes: Scope, **ceilings: float) -> None:
         """Make another key, with ceilings of its own."""
         store = key_store(self.door.runtime.store)
         key, secret = await make_key(store, name, scopes, KeyCeilings.model_validate(ceilings))

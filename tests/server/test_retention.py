@@ -13,8 +13,8 @@ from server.teams import Office
 from leadhand.app.retention import Retention, duration
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunStatusSet
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
+from leadhand.ports.runs import RunListing
 from leadhand.server.upkeep import Upkeep
 
 

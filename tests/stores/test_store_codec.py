@@ -76,7 +76,15 @@ def test_the_samples_are_written_as_the_golden_log_says() -> None:
     assert GOLDEN.read_text().splitlines() == golden(), "what is stored has changed: see store_samples.py"
 
 
-ROW = {"at": 0, "epoch": 1, "kind": "decision", "type": "run_status", "version": 1, "subject": "", "body": "{}"}
+ROW = {
+    "at": 0,
+    "epoch": 1,
+    "kind": "decision",
+    "type": "run_status",
+    "version": 1,
+    "subject": "",
+    "body": '{"status":"paused"}',
+}
 
 
 def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> UnreadableRun:
@@ -97,7 +105,7 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> Unreadab
     [
         ({"type": "run_teleported"}, "run_teleported"),
         ({"version": 2}, "run_status"),
-        ({"body": '{"reason":"a","mood":"b"}'}, "mood"),
+        ({"body": '{"status":"paused","reason":"a","mood":"b"}'}, "mood"),
     ],
     ids=["type", "version", "field"],
 )
@@ -113,14 +121,14 @@ def test_an_event_of_the_future_is_named_and_not_guessed(
     ("change", "named"),
     [
         ({"body": "\x00garbage\n"}, "run_status"),
-        ({"body": '{"reason":'}, "run_status"),
+        ({"body": '{"status":"paused","reason":'}, "run_status"),
         ({"body": ""}, "run_status"),
-        ({"body": '{"reason":"a\x1eb"}'}, ""),
-        ({"body": '{"reason":"a"}\x1e'}, ""),
-        ({"body": '{"reason":"a\x1fb"}'}, "run_status"),
-        ({"body": b'{"reason":"a\xffb"}'}, "run_status"),
+        ({"body": '{"status":"paused","reason":"a\x1eb"}'}, ""),
+        ({"body": '{"status":"paused","reason":"a"}\x1e'}, ""),
+        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status"),
+        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status"),
         ({"body": "[]"}, "run_status"),
-        ({"body": '{"reason":[1]}'}, "reason"),
+        ({"body": '{"status":"paused","reason":[1]}'}, "reason"),
         ({"type": "run_claimed", "body": '{"mood":"b"}'}, "owner"),
         ({"version": "one"}, "ValueError"),
         ({"at": 2**62}, "OverflowError"),
@@ -271,9 +279,8 @@ def test_the_type_is_a_column_and_not_in_the_body() -> None:
         "run_status",
         1,
         "",
-        '{"reason":"a"}',
+        '{"status":"paused","reason":"a","by":""}',
     )
-    assert encode(events.RunStatusSet(status=RunStatus.RUNNING)).columns[4] == "{}"
 
 
 def test_what_json_cannot_say_is_refused() -> None:
@@ -297,7 +304,7 @@ def nested(levels: int, inner: Any = 0) -> Any:
     return inner
 
 
-def supplied(raw: Any) -> events.ResultSupplied:
+def supplied(raw: Any) -> events.StepRequested:
     return events.StepRequested(what="supply", steps=("wo-001.0",), summary="x", raw=raw)
 
 
@@ -309,7 +316,7 @@ def test_whatever_is_accepted_can_be_read_back(levels: int, letters: int, digits
     except StoreError:
         assert levels > DEEPEST or digits > 4_300, "what every door lets in was refused"
     else:
-        assert events.ResultSupplied.model_validate_json(unpack(packed, values)) == event
+        assert events.StepRequested.model_validate_json(unpack(packed, values)) == event
 
 
 @pytest.mark.parametrize(
@@ -329,7 +336,7 @@ def test_an_event_that_could_not_be_read_back_is_refused(raw: Any, named: str) -
 def test_large_events_are_read_in_pages_of_a_bounded_size(
     connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bodies = [f'{{"reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
+    bodies = [f'{{"status":"paused","reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
     stored(connection, [{**ROW, "seq": seq, "body": body} for seq, body in enumerate(bodies, start=1)])
     every = read_entries(connection, DIALECT, "old")
     monkeypatch.setattr(codec, "PAGE_SIZE", 100)

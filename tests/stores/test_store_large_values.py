@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
+from stores.contract import reasons, started
 
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import RunStatusSet, ToolCallBegan
@@ -18,7 +19,6 @@ from leadhand.core.run import RunStatus
 from leadhand.stores import codec
 from leadhand.stores.large_values import pack, unpack
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import reasons, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 

@@ -9,13 +9,13 @@ from contextlib import aclosing
 import pytest
 from refusals import refused
 from store_processes import process
+from stores.contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 from leadhand.core.errors import AllowanceRefused, Fenced, NoSuchRun, UsageError
 from leadhand.stores.connection import TRIES, Changed, Unavailable
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.stores.sqlite import SqliteConnection
-from leadhand.testing.store_contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 Overtake = Callable[[Callable[[], Awaitable[object]]], list[bool]]
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stores.contract import started
 
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import opening, schema
 from leadhand.stores.opening import database_at, network_file_system, open_store
 from leadhand.stores.sqlite import EXPLAINED, explained
-from leadhand.testing.store_contract import started
 
 RECORDED = "SELECT version FROM meta"
 

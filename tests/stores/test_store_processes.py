@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from store_processes import is_orphan, process, until
+from stores.contract import pauses, reasons, started
 
 from leadhand.core.errors import Fenced, RunOwned
 from leadhand.core.events import RunRequested
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import pauses, reasons, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from refusals import refused
 from store_processes import process, until
+from stores.contract import began, started, tokens, tokens_at_most
 
 from leadhand.ports import AllowanceRefused, ContextStore
 from leadhand.stores.opening import database_at, open_store
-from leadhand.testing.store_contract import began, started, tokens, tokens_at_most
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 ACCOUNT = "SELECT spent_tokens, reserved_tokens FROM shared_accounts WHERE scope = 'all runs'"

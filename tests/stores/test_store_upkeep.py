@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from refusals import refused
 from store_processes import process
+from stores.contract import began, pauses, started, tokens, tokens_at_most
 
 from leadhand.core.blob import pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
@@ -23,7 +24,6 @@ from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
-from leadhand.testing.store_contract import began, pauses, started, tokens, tokens_at_most
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 ATTEMPT = "wo-001.0/a1"

@@ -14,12 +14,12 @@ from typing import Any, Literal, cast
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
-from leadhand.core.run_filter import RunFilter, RunSort
 from leadhand.core.text import check_names, line_problem
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, Unfit, is_number, one_line, plain_json, shown
 from leadhand.ports import Models, Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
+from leadhand.ports.runs import RunFilter, RunSort
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""

@@ -10,12 +10,12 @@ from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
+from leadhand.ports.runs import RunListing
 
 MOST_LISTED = 200
 REFUSED_S = 30.0

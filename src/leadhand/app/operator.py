@@ -23,8 +23,8 @@ from leadhand.core.blob import BLOB_KEY
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, replay
+from leadhand.core.head import RunHead
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.listing import RunListing
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import blocked_by
 from leadhand.core.rights import tools_of
@@ -36,6 +36,7 @@ from leadhand.core.value import Json
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
+from leadhand.ports.runs import RunListing
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
 SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
@@ -73,7 +74,8 @@ async def stop(
                     message = f"cancelled by {request.by}; its results are unknown: {error.what}"
                     failure = Failure.of(message, "cancelled", FailureClass.REJECTED, error.how)
                     finished = ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
-                    await runtime.log(run_id).append(finished, epoch=epoch)
+                    head = RunHead(0, listing.subtasks, listing.completed, listing.failed)
+                    await runtime.log(run_id).append(finished, epoch=epoch, head=head)
                     return RunStatus.CANCELLED
                 finally:
                     await runtime.store.release(run_id, epoch)

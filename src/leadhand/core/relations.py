@@ -81,11 +81,9 @@ def artifacts_of(state: RunState, key: str) -> list[str]:
     ]
 
 
-def early(state: RunState) -> Iterator[StepState]:
+def early(state: RunState) -> list[StepState]:
     """Return the subtasks that began while their plan was being written, and that no order contains or replaced."""
-    for each in state.steps.values():
-        if each.step.subtask is not None and not each.order and each.superseded_by is None:
-            yield each
+    return [state.steps[key] for key in state.early]
 
 
 def next_order_id(state: RunState, subtasks: Sequence[Subtask] | None = None) -> str:

@@ -246,7 +246,8 @@ class RunState:
     failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged), ``retrying`` (settled,
     with a retry due) and ``parked``, or is settled. ``children`` counts what a step asked for, ``dependents`` are the
     steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
-    ``busy`` those of them that have started and are not settled. ``asking`` are the open approvals. ``reserved`` holds,
+    ``busy`` those of them that have started and are not settled, ``early`` those that began while their plan was being
+    written, and that no order contains or replaced. ``asking`` are the open approvals. ``reserved`` holds,
     by attempt, the reservations of its open model calls; ``allowed`` the tools that a person approved for the whole
     run; ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
     run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests``
@@ -273,6 +274,7 @@ class RunState:
     retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    early: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])

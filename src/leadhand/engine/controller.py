@@ -18,6 +18,7 @@ from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
+from leadhand.core.head import RunHead, head_of
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
@@ -78,6 +79,7 @@ class Controller:
         self._check_at = 0.0
         self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
+        self._head: RunHead | None = None
 
     async def drive(self) -> RunState:
         """Drive the run until it ends, is paused or waits for people, and return its state.
@@ -97,6 +99,7 @@ class Controller:
                     if await self._decide(not_started, batches):
                         continue
                     if self._at_rest():
+                        await self._correct_head()
                         return self._state
                     await self._take(await batches.next(self._seconds_left()))
                     await self._check_others()
@@ -119,18 +122,25 @@ class Controller:
         """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
         decided.
         """
-        events = self._decisions(first)
+        events, after = self._decisions(first)
         if not events:
             return False
         events = await guarded(self._hooks, self._policy, self._state, events, self._clock.now())
         jobs = self._dispatcher.jobs(self._state, events)
-        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs)
+        self._head = head_of(after)
+        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)
         while self._state.seq < entries[-1].seq:
             await self._take(await batches.next(None))
         return True
 
-    def _decisions(self, first: Iterable[do.Command]) -> list[AnyEvent]:
-        """Everything that follows from the state as it is. Tries its own events on a copy, which is thrown away."""
+    async def _correct_head(self) -> None:
+        """Write the head of a run at rest if it is not the one of the last decisions: a person has answered since."""
+        head = head_of(self._state)
+        if self._head is None or head[1:] != self._head[1:]:
+            await self._log.append(epoch=self._epoch, head=head)
+
+    def _decisions(self, first: Iterable[do.Command]) -> tuple[list[AnyEvent], RunState]:
+        """Return everything that follows from the state as it is, and the state after it: a copy, to be thrown away."""
         now, state = self._clock.now(), self._state
         made: list[AnyEvent] = []
         commands, postponed = [*self._sleep(), *first], False
@@ -139,7 +149,7 @@ class Controller:
             if not commands:
                 commands, postponed = self._commands(state), False
             if not commands:
-                return made
+                return made, state
             events, later, reason = self._round(state, commands, now, postponed=postponed)
             if events:
                 made += events
@@ -157,7 +167,7 @@ class Controller:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason) if not made else []
                 if not commands or commands == tried:
-                    return made
+                    return made, state
                 tried = commands
         raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 

@@ -20,6 +20,8 @@ from leadhand.core.events import (
     RunStarted,
     ToolCallBegan,
 )
+from leadhand.core.evolve import start
+from leadhand.core.head import head_after
 from leadhand.core.run import ForkPoint, RunDefinition, with_turns
 from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
@@ -58,7 +60,7 @@ async def fork(
     assert isinstance(started, RunStarted)
     origin = ForkPoint(run_id=run_id, seq=at)
     definition = with_turns(started.definition, turns or {}).evolve(forked_from=origin, submission="", **changes)
-    await store.create(new_id, RunStarted(definition=definition))
+    created = await store.create(new_id, RunStarted(definition=definition))
     kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event)]
     if definition.limits != started.definition.limits or any(
         isinstance(event, RunChanged) and event.limits is not None for event in kept
@@ -67,7 +69,7 @@ async def fork(
         before = _limits_of(started.definition.evolve(by=definition.by))
         kept = [before, *kept, _limits_of(definition).evolve(turns=dict(turns or {}))] if kept else []
     if kept:
-        await store.append(new_id, kept, epoch=1)
+        await store.append(new_id, kept, epoch=1, head=head_after(start(new_id, created), kept, created.at))
 
 
 def _limits_of(definition: RunDefinition) -> RunChanged:

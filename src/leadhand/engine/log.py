@@ -9,6 +9,7 @@ from typing import Any, cast
 from leadhand.core.blob import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.frozen import FrozenDict, frozen
+from leadhand.core.head import RunHead
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.sent_requests import SentRequests
@@ -32,21 +33,24 @@ class RunLog:
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         jobs: Sequence[Job] = (),
+        head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
-        shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("jobs", jobs)) if value}
+        shared: dict[str, Any] = {
+            name: value for name, value in (("begins", begins), ("jobs", jobs), ("head", head)) if value
+        }
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
     def note(self, attempt: str, message: object) -> None:
         """Record what code of users reports."""
         self.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
-    async def entries(self) -> Sequence[Entry]:
-        """Return the entries of the run so far."""
-        return await self._store.read(self.run_id)
+    async def entries(self, after: int = 0, limit: int | None = None) -> Sequence[Entry]:
+        """Return the entries of the run so far, those with a sequence above ``after``, and at most ``limit``."""
+        return await self._store.read(self.run_id, after, limit)
 
     def redacted(self, text: str) -> str:
         """Return a text as the log holds it."""

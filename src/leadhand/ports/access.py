@@ -1,14 +1,14 @@
 """Scopes, and the records of API keys that a service stores (never the keys themselves)."""
 
 from collections.abc import Collection
-from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Field
 
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, smaller, usd
-from leadhand.core.value import Value, unset
+from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, nanousd, smaller
+from leadhand.core.moment import Moment
+from leadhand.core.value import Value
 
 
 class Scope(StrEnum):
@@ -33,45 +33,34 @@ INCLUDED: dict[Scope, frozenset[Scope]] = {
 
 
 class KeyCeilings(Value):
-    """The most that a key may ask for; None: what the server allows.
+    """The limits of a key, money in US dollars; null where only the server's limits apply."""
 
-    ``budget_nanousd`` is for one run, ``daily_nanousd`` for all its runs on one day (UTC), ``total_nanousd`` for all
-    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many steps of one run,
-    ``max_running_steps`` how many of all its runs together.
-    """
-
-    budget_nanousd: int | None = Field(default=None, ge=0)
-    daily_nanousd: int | None = Field(default=None, ge=0)
-    total_nanousd: int | None = Field(default=None, ge=0)
-    max_runs: int | None = Field(default=None, ge=1)
-    max_workers: int | None = Field(default=None, ge=1)
-    max_running_steps: int | None = Field(default=None, ge=1, exclude_if=unset)
+    budget: float | None = Field(default=None, ge=0, description="The most that one run may spend.")
+    budget_per_day: float | None = Field(
+        default=None, ge=0, description="The most that all its runs may spend on one day (UTC)."
+    )
+    budget_total: float | None = Field(default=None, ge=0, description="The most that all its runs may spend.")
+    max_runs: int | None = Field(
+        default=None, ge=1, description="The most runs at once, including those that wait for approval."
+    )
+    max_workers: int | None = Field(default=None, ge=1, description="The most steps of one run at once.")
+    max_running_steps: int | None = Field(
+        default=None, ge=1, description="The most steps of all its runs at once, on all hosts."
+    )
 
     @property
     def in_money(self) -> bool:
         """Whether one of the ceilings is in money, so that the price of every call must be known."""
-        return any(each is not None for each in (self.budget_nanousd, self.daily_nanousd, self.total_nanousd))
-
-    def document(self) -> dict[str, float | int | None]:
-        """Return the ceilings as people see them, money in US dollars."""
-        money = {
-            "budget": self.budget_nanousd,
-            "budget_per_day": self.daily_nanousd,
-            "budget_total": self.total_nanousd,
-        }
-        dollars = {name: None if each is None else usd(each) for name, each in money.items()}
-        return {
-            **dollars,
-            "max_runs": self.max_runs,
-            "max_workers": self.max_workers,
-            "max_running_steps": self.max_running_steps,
-        }
+        return any(each is not None for each in (self.budget, self.budget_per_day, self.budget_total))
 
     def budgets(self, key_id: str) -> tuple[SharedBudget, ...]:
         """Return the budgets that all runs of the key share."""
-        scope, daily, total = f"key {key_id}", self.daily_nanousd, self.total_nanousd
-        of_day = () if daily is None else (SharedBudget(scope=scope, nanousd=daily, daily=True),)
-        return of_day if total is None else (*of_day, SharedBudget(scope=scope, nanousd=total))
+        amounts = ((self.budget_per_day, True), (self.budget_total, False))
+        return tuple(
+            SharedBudget(scope=f"key {key_id}", nanousd=nanousd(most), daily=daily)
+            for most, daily in amounts
+            if most is not None
+        )
 
     def shared(self, key_id: str) -> Concurrency:
         """Return the limit at once that all runs of the key share."""
@@ -81,7 +70,7 @@ class KeyCeilings(Value):
     def narrow(self, limits: Limits) -> Limits:
         """Return the limits of a run within these ceilings."""
         return limits.evolve(
-            budget_nanousd=smaller(limits.budget_nanousd, self.budget_nanousd),
+            budget_nanousd=smaller(limits.budget_nanousd, None if self.budget is None else nanousd(self.budget)),
             max_workers=smaller(limits.max_workers, self.max_workers),
         )
 
@@ -89,23 +78,31 @@ class KeyCeilings(Value):
 UNBOUNDED = KeyCeilings()
 
 
-class ApiKey(Value):
-    """The stored record of an API key: everything but the key itself.
-
-    ``key_id`` identifies the key, ``prefix`` is its first characters, which its holder can recognise, ``digest`` the
-    SHA-256 (hex) of the whole key. A key with ``revoked_at`` no longer grants access. No two keys that are not revoked
-    have the same ``name``. ``ceilings`` are the most that its holder may ask for.
-    """
+class KeyDocument(Value):
+    """An API key, without the secret."""
 
     key_id: str
     name: str
-    prefix: str
-    digest: str
+    prefix: str = Field(description="The first characters of the secret.")
     scopes: tuple[Scope, ...]
     ceilings: KeyCeilings = UNBOUNDED
-    created_at: datetime
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
+    created_at: Moment
+    revoked_at: Moment | None = None
+    last_used_at: Moment | None = None
+
+
+class ApiKey(KeyDocument):
+    """The stored record of an API key: everything but the key itself, of which ``digest`` is the SHA-256 (hex).
+
+    A key with ``revoked_at`` no longer grants access. No two keys that are not revoked have the same ``name``.
+    """
+
+    digest: str
+
+    @property
+    def shown(self) -> KeyDocument:
+        """The key as people see it."""
+        return KeyDocument.model_validate(self.model_dump(exclude={"digest"}))
 
 
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:

@@ -7,8 +7,10 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
+from pydantic import Field
+
 from leadhand.core.events import AnyEvent, ApprovalRequested, Entry, RunFinished
-from leadhand.core.moment import iso
+from leadhand.core.moment import Moment, iso
 from leadhand.core.run import RunStatus
 from leadhand.core.value import Value
 
@@ -21,35 +23,46 @@ RETRY_AFTER_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds between the attempts to deliver a message, as Standard Webhooks recommends. Then it has failed."""
 
 
-class Webhook(Value):
-    """An address to which messages are sent, of the key ``key_id`` ("": the user of the machine). With ``every``, about
-    the runs of all keys. ``secret`` signs them: ``whsec_`` and base64."""
+class WebhookDocument(Value):
+    """A webhook, without its secret."""
 
     webhook_id: str
     url: str
-    secret: str
     events: tuple[WebhookEvent, ...]
-    key_id: str
-    every: bool
+    every: bool = Field(description="Whether it is about the runs of all keys, or of its own key.")
     by: str
-    created_at: datetime
+    created_at: Moment
 
 
-class Delivery(Value):
-    """A message to one webhook. ``next_at`` is when it is sent next, None when it is delivered or has failed; ``code``
-    and ``error`` are of its last attempt."""
+class Webhook(WebhookDocument):
+    """An address to which messages are sent, of the key ``key_id`` ("": the user of the machine). ``secret`` signs
+    them: ``whsec_`` and base64."""
 
-    delivery_id: str
-    webhook_id: str
+    secret: str
+    key_id: str
+
+
+class DeliveryDocument(Value):
+    """A message. Without ``delivered`` and ``next_at``, it has failed for good."""
+
+    delivery_id: str = Field(description="The `webhook-id` of the message, the same at each attempt.")
     run_id: str
     event: WebhookEvent
     body: str
-    created_at: datetime
-    next_at: datetime | None
+    created_at: Moment
+    next_at: Moment | None = Field(description="When it is sent next.")
     attempts: int = 0
     delivered: bool = False
-    code: int | None = None
+    code: int | None = Field(
+        default=None, description="The HTTP status of the last attempt; null if there was no answer."
+    )
     error: str = ""
+
+
+class Delivery(DeliveryDocument):
+    """A message to one webhook."""
+
+    webhook_id: str
 
     def after(self, now: datetime, code: int | None, error: str) -> "Delivery":
         """Return the delivery after an attempt: ``code`` is the HTTP status, if any, ``error`` why it failed."""

@@ -24,11 +24,11 @@ from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
-from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, text_of
 from leadhand.ports import ClusterStore, KeyStore
+from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds

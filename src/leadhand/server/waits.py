@@ -7,9 +7,9 @@ import contextlib
 from collections import Counter
 
 from leadhand.core.events import RunFinished, RunStatusSet
-from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 
 def rests(listing: RunListing) -> bool:

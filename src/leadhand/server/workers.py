@@ -11,7 +11,7 @@ from leadhand.app.promotion import Promotion, promotion_of
 from leadhand.app.runtime import Runtime
 from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
 from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.core.listing import RunListing
+from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.problems import no_such
 

@@ -10,7 +10,7 @@ VERSION = 1
 """The version of these tables. A database of another version is refused."""
 TABLES = frozenset(
     {
-        *("meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache", "open_approvals"),
+        *("meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"),
         *("api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places", "run_texts"),
     }
 )
@@ -25,13 +25,12 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 #
 # runs: a run's place in lists, its head and owner, and its budget: ceilings (NULL: none), what composing the answer may
 # always use, what was spent, what open calls may yet cost. ``searched`` is the name and request in small letters, since
-# databases do not agree on capitals beyond ASCII. Each tag is a line, [key, value] as JSON, with a line break before and
-# after it. ``label_words`` are the words of the name and the request, with a space before each.
+# databases do not agree on capitals beyond ASCII. Each tag is a line, [key, value] as JSON, with a line break before
+# and after it. ``label_words`` are the words of the name and the request, with a space before each.
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # gates: ``used_at`` is when a gate was last used, which shows that the clock was put back since.
 # places: the queues of shared limits. The first tickets of a queue hold its places; see places.py.
-# open_approvals: the fields that decide whether an event answers an approval; see core/open_approvals.py.
 # api_keys: ``digest`` is the SHA-256 of a key, which itself is not stored; ``scopes`` are joined by commas.
 # shared_accounts: budgets that span runs. Their ceilings are in the calls, as each run was started with.
 # webhooks: secrets are stored as they are, since they sign.
@@ -41,12 +40,13 @@ CREATE TABLE runs (
     run_id TEXT NOT NULL PRIMARY KEY, flow TEXT NOT NULL, request TEXT NOT NULL, searched TEXT NOT NULL,
     status TEXT NOT NULL, model TEXT NOT NULL, created_at BIGINT NOT NULL, finished_at BIGINT,
     head_seq BIGINT NOT NULL, epoch BIGINT NOT NULL, owner TEXT, detached BIGINT NOT NULL,
-    subtasks BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL,
+    subtasks BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL, asking BIGINT NOT NULL,
     {_amounts("ceiling", null="")}, {_amounts("held_back", "spent")},
     unpriced BIGINT NOT NULL, {_amounts("reserved")},
     key_id TEXT NOT NULL, follows TEXT NOT NULL, name TEXT NOT NULL, tags TEXT NOT NULL, label_words TEXT NOT NULL
 );
 CREATE INDEX runs_newest ON runs (created_at, run_id);
+CREATE INDEX runs_asking ON runs (created_at, run_id) WHERE asking > 0;
 CREATE INDEX runs_owned ON runs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX runs_of_key ON runs (key_id, created_at, run_id) WHERE key_id <> '';
 CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> '';
@@ -54,7 +54,7 @@ CREATE TABLE events (
     run_id TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, epoch BIGINT NOT NULL, kind TEXT NOT NULL,
     type TEXT NOT NULL, version BIGINT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run_id, seq)
 );
-CREATE INDEX events_ending ON events (run_id, subject) WHERE type IN ('attempt_settled', 'attempt_lost');
+CREATE INDEX events_ending ON events (run_id, subject) WHERE type IN ('attempt_returned', 'step_settled');
 CREATE INDEX events_of_files ON events (at, run_id, seq) WHERE type = 'artifact_written';
 CREATE TABLE reservations (
     run_id TEXT NOT NULL, attempt TEXT NOT NULL, call_id TEXT NOT NULL, requests BIGINT NOT NULL,
@@ -62,7 +62,9 @@ CREATE TABLE reservations (
     PRIMARY KEY (run_id, attempt, call_id)
 );
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, body BYTES NOT NULL);
-CREATE TABLE snapshots (run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL);
+CREATE TABLE snapshots (
+    run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL
+);
 CREATE TABLE gates (
     name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
     last_ticket BIGINT NOT NULL DEFAULT 0
@@ -70,10 +72,6 @@ CREATE TABLE gates (
 CREATE TABLE places (name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, PRIMARY KEY (name, ticket));
 CREATE TABLE cache (cache_key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL, expires_at BIGINT NOT NULL);
 CREATE INDEX cache_expiry ON cache (expires_at);
-CREATE TABLE open_approvals (
-    run_id TEXT NOT NULL, approval_id TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, attempt TEXT NOT NULL,
-    args_hash TEXT NOT NULL, expires_at BIGINT, PRIMARY KEY (run_id, approval_id)
-);
 CREATE TABLE api_keys (
     key_id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, prefix TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
     scopes TEXT NOT NULL, created_at BIGINT NOT NULL, ceilings TEXT NOT NULL, revoked_at BIGINT, last_used_at BIGINT
@@ -111,8 +109,8 @@ CREATE TRIGGER run_texts_deleted AFTER DELETE ON run_texts BEGIN
     INSERT INTO run_words (run_words, rowid, words) VALUES ('delete', old.id, old.words); END;
 """
 
-# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which the
-# host counts as dead.
+# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
+# the host counts as dead.
 ON_SERVER = """
 CREATE TABLE meta (version BIGINT NOT NULL);
 CREATE INDEX run_words ON run_texts USING GIN (array_to_tsvector(string_to_array(words, ' ')));

@@ -17,12 +17,13 @@ from typing import Any, Unpack
 from leadhand.core.allowance import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
-from leadhand.core.listing import RunListing, StoreInfo, may_share
+from leadhand.core.head import RunHead
 from leadhand.core.run import EarlierFile
-from leadhand.core.run_filter import RunFilter
 from leadhand.core.value import Json
 from leadhand.ports import ArtifactStore, Job, Places
+from leadhand.ports.earlier_files import may_share
 from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
+from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 
 from . import search_index, side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
@@ -132,6 +133,7 @@ class SqlContextStore(KeptBeside):
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         jobs: Sequence[Job] = (),
+        head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``ClusterStore``.
 
@@ -150,6 +152,7 @@ class SqlContextStore(KeptBeside):
                 current=current,
                 begins=begins,
                 jobs=jobs,
+                head=head,
                 blobs=blobs or {},
                 metered=metered,
                 attempts={event.attempt for event in metered if not isinstance(event, RunChanged)},

@@ -11,7 +11,6 @@ from leadhand.app.new_limits import proposed_limits
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.relations import parent_of
 from leadhand.core.run import ENDED, RunDefinition
@@ -20,6 +19,7 @@ from leadhand.core.value import Value
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
+from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 from . import shapes

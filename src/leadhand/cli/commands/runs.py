@@ -40,10 +40,9 @@ from leadhand.cli.terminal.streams import (
     write_json,
 )
 from leadhand.core.errors import UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
-from leadhand.core.run_filter import RunFilter, RunSort
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunFilter, RunListing, RunSort
 from leadhand.runs import Run
 
 POLL_S = 0.2

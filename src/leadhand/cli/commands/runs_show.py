@@ -52,12 +52,12 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.core.errors import Failure, UsageError
 from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
-from leadhand.core.listing import RunListing
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait
+from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 FAILURE_WORDS = {

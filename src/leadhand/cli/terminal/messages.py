@@ -37,12 +37,11 @@ from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say,
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
-from leadhand.core.listing import RunListing
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
-from leadhand.core.run_filter import duration_s
 from leadhand.core.state import RunState
 from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
+from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 
 LEAST_LAST = 12

@@ -172,8 +172,9 @@ def _run_changed(state: RunState, _entry: ev.Entry, event: ev.RunChanged) -> Non
         )
         state.definition = with_turns(definition, event.turns) if event.turns else definition
         state.relimited = True
-    if event.name is not None:
-        state.definition = state.definition.evolve(name=event.name, tags=event.tags or {})
+    labels = {"name": event.name, "tags": event.tags}
+    if given := {name: label for name, label in labels.items() if label is not None}:
+        state.definition = state.definition.evolve(**given)
 
 
 def _asked(state: RunState, _entry: ev.Entry, event: ev.QuestionAsked) -> None:

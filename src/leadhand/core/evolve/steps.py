@@ -71,6 +71,10 @@ def _count(state: RunState, before: StepState | None, after: StepState) -> None:
         state.busy.pop(after.key, None)
     elif after.attempt is not None and not started:
         state.busy[after.key] = None
+    if after.step.subtask is not None and not after.order and after.superseded_by is None:
+        state.early[after.key] = None
+    else:
+        state.early.pop(after.key, None)
     if before is not None and before.status is after.status and before.superseded_by is after.superseded_by:
         return
     for step, by in ((before, -1), (after, 1)):

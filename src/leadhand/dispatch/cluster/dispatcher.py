@@ -151,6 +151,7 @@ class ClusterDispatcher(LocalDispatcher):
         super().withdraw(run_id, attempt)
 
     def cancel(self, run_id: str) -> None:
+        self._broken.pop(run_id, None)
         run = self._driven.pop(run_id, None)
         if run is None or run.rests:
             self.stop(run_id)

@@ -18,8 +18,8 @@ from leadhand.app.document.run_document import run_line
 from leadhand.app.document.shapes import RunDocument
 from leadhand.core.errors import NoSuchRun, RunOwned
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.run_filter import RunSort
 from leadhand.ports.access import Scope
+from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.pages import Chunk

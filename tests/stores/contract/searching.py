@@ -8,9 +8,9 @@ from leadhand.core import events as ev
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.run import Gap, RunStatus
-from leadhand.core.run_filter import RunSort
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore, UpkeepStore
+from leadhand.ports.runs import RunSort
 
 from .samples import Contract, began, pauses, returned, started, tokens
 
@@ -30,8 +30,8 @@ def _called(**args: Any) -> ev.ToolCallBegan:
     return ev.ToolCallBegan(attempt="wo-001.0/a1", call_id="wo-001.0/t0/c0", tool="ship_tool", args=args)
 
 
-class SearchContract(Contract):
-    """Runs are found by what is in them, in every order, and by the labels that people give them."""
+class SearchIndexContract(Contract):
+    """Runs are found by what is in them."""
 
     async def test_runs_are_found_by_answer_arguments_errors_and_gaps(self, store: ContextStore) -> None:
         for number in range(1, 6):
@@ -135,6 +135,16 @@ class SearchContract(Contract):
         assert await _found(store, "harbour") == []
         assert await _found(store, "forest") == ["run-1"]
 
+    async def test_a_run_is_found_by_its_new_name(self, store: ContextStore) -> None:
+        await store.create("run-1", started("Weather in Paris", name="first"))
+        await store.append("run-1", [ev.RunChanged(by="me", name="Nightly ☾")])
+        assert await _found(store, "nightly") == ["run-1"]
+        assert await _found(store, "first") == []
+
+
+class ListContract(Contract):
+    """Lists of runs have every order, and the labels that people give to runs."""
+
     async def test_runs_are_sorted_and_filtered_by_cost_duration_status_and_flow(self, store: ContextStore) -> None:
         for number, flow in ((1, "report"), (2, "research"), (3, "report"), (4, "work-order")):
             await store.create(f"run-{number}", started(flow=flow))
@@ -182,4 +192,3 @@ class SearchContract(Contract):
         assert await _found(store, text="nightly ☾") == ["run-1"]
         assert await _found(store, text="paris") == ["run-1"]
         assert await _found(store, text="first") == []
-        assert await _found(store, "nightly") == ["run-1"]

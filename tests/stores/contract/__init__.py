@@ -1,4 +1,4 @@
-"""Contract tests for context stores: inherit them to test your own adapter.
+"""Contract tests for context stores: inherit them to test a store of your own.
 
 Provide two instances on one database, each as a fixture, and inherit the tests::
 
@@ -15,21 +15,19 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
 
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
 of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of artifacts
-:class:`ArtifactStoreContract`, stores that find the files of earlier runs :class:`FileIndexContract`, stores whose
-processes share limits :class:`PlaceStoreContract`.
+:class:`ArtifactStoreContract`, stores that find the files of earlier runs :class:`FileIndexContract`, stores that
+search in the words of runs :class:`SearchIndexContract`, stores whose processes share limits
+:class:`PlaceStoreContract`.
 
-Needs pytest and pytest-asyncio. For whole assertions in reports, call
-``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
+Needs pytest and pytest-asyncio.
 """
 
 from __future__ import annotations
 
 from .allowance import AllowanceContract, SharedAllowanceContract
-from .asking import AskingContract, SharedAskingContract
-from .asking import asks as asks
-from .asking import says as says
 from .files import FileIndexContract as FileIndexContract
 from .files import write_file as write_file
+from .heads import HeadContract, SharedHeadContract
 from .keeping import ArtifactStoreContract as ArtifactStoreContract
 from .keeping import KeepingContract, SharedKeepingContract
 from .keeping import KeyStoreContract as KeyStoreContract
@@ -39,6 +37,7 @@ from .log import LogContract, SharedLogContract
 from .places import PlaceStoreContract as PlaceStoreContract
 from .runs import RunsContract, SharedRunsContract
 from .samples import UNLIMITED as UNLIMITED
+from .samples import asks as asks
 from .samples import began as began
 from .samples import collected as collected
 from .samples import lost as lost
@@ -46,19 +45,21 @@ from .samples import next_of as next_of
 from .samples import pauses as pauses
 from .samples import reasons as reasons
 from .samples import returned as returned
+from .samples import says as says
 from .samples import started as started
 from .samples import tokens as tokens
 from .samples import tokens_at_most as tokens_at_most
 from .samples import tokens_left as tokens_left
-from .searching import SearchContract
+from .searching import ListContract
+from .searching import SearchIndexContract as SearchIndexContract
 
 
-class OneStoreContract(LogContract, AllowanceContract, RunsContract, SearchContract, AskingContract, KeepingContract):
+class OneStoreContract(LogContract, AllowanceContract, RunsContract, ListContract, HeadContract, KeepingContract):
     """The contract of a store for one process. Provide ``store``, on an empty database."""
 
 
 class SharedStoreContract(
-    SharedLogContract, SharedAllowanceContract, SharedRunsContract, SharedAskingContract, SharedKeepingContract
+    SharedLogContract, SharedAllowanceContract, SharedRunsContract, SharedHeadContract, SharedKeepingContract
 ):
     """What several processes on one database may rely on. Provide ``store`` and ``second_store``."""
 

@@ -6,10 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from . import events as ev
-from .errors import Failure
-from .text import late_pattern
-from .value import Json, is_list, is_object
+from leadhand.core import events as ev
+from leadhand.core.errors import Failure
+from leadhand.core.text import late_pattern
+from leadhand.core.value import Json, is_list, is_object
 
 LONGEST_WORD = 64
 """Characters of a word that are compared."""

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from leadhand.core import events as ev
+from leadhand.core.approval import Approval, args_hash
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.tool import Effect
 from leadhand.core.work_result import WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 
@@ -21,6 +23,7 @@ PATIENCE_S = 10.0
 """The longest wait of a test, in seconds: it ends a test that would hang."""
 
 ATTEMPT = "wo-001.0/a1"
+ARGS = {"to": "Bob", "amount": 30}
 UNLIMITED = Limits(budget_nanousd=None)
 Within = Mapping[str, Ceiling]
 """Ceilings by scope."""
@@ -137,3 +140,15 @@ async def next_of(following: AsyncGenerator[list[ev.Entry]]) -> list[ev.Entry]:
     """Return what a follower receives next."""
     async with asyncio.timeout(PATIENCE_S):
         return await anext(following)
+
+
+def asks(call: str, *, tool: str = "pay_tool", kind: str = "call", **more: Any) -> ev.ApprovalRequested:
+    """A request for approval of a call such as ``wo-001.0/t0/c0``."""
+    attempt = f"{call.rpartition('/t')[0]}/a1"
+    approval = {"approval_id": call, "kind": kind, "attempt": attempt, "tool": tool, "args": ARGS, **more}
+    return ev.ApprovalRequested(approval=Approval.model_validate({**approval, "effect": Effect.ONCE}))
+
+
+def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: bool = False) -> ev.ApprovalAnswered:
+    """A person's answer to the approval of a call that was ``shown`` with these arguments."""
+    return ev.ApprovalAnswered(by="Ann", approval_id=call, approve=yes, args_hash=args_hash(shown), always=always)

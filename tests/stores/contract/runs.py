@@ -11,7 +11,6 @@ from leadhand.core import events as ev
 from leadhand.core.errors import RunOwned, UsageError
 from leadhand.core.limits import Usage
 from leadhand.core.run import Follows, RunStatus
-from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import HostLine
 
@@ -62,34 +61,16 @@ class RunsContract(Contract):
 
     async def test_a_listing_follows_its_run(self, store: ContextStore) -> None:
         await store.create("run-1", started("x" * 300, detached=True))
-        order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=tuple(Subtask(name=f"s{n}") for n in range(3)))
-        await store.append("run-1", [ev.OrderIssued(order=order)])
-        await store.append(
-            "run-1",
-            [
-                ev.StepSettled(
-                    step="plan", attempt="plan/a1", ok=True, final=True
-                ),  # a thought of the lead, not a subtask
-                ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=False),
-                ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a2", ok=True, final=True),
-                ev.StepSettled(step="wo-001.1", attempt="wo-001.1/a1", ok=False, final=True),
-                ev.StepSettled(step="wo-001.2", ok=False),
-                ev.RunStatusSet(status=RunStatus.PAUSED),
-            ],
-        )
+        await store.append("run-1", [ev.RunStatusSet(status=RunStatus.PAUSED)])
         listing = await store.run("run-1")
         assert (listing.flow, listing.model, listing.request) == ("work-order", "offline", "x" * 200)
-        assert (listing.subtasks, listing.completed, listing.failed) == (3, 1, 2)
-        assert (listing.status, listing.head_seq, listing.detached) == (RunStatus.PAUSED, 8, True)
+        assert (listing.status, listing.head_seq, listing.detached) == (RunStatus.PAUSED, 2, True)
         assert listing.finished_at is None
         await store.append("run-1", [ev.RunStatusSet(status=RunStatus.RUNNING)])
         assert (await store.run("run-1")).status is RunStatus.RUNNING
-        late = ev.StepSettled(step="wo-001.3", attempt="wo-001.3/a1", ok=True, final=True)
-        finished = ev.RunFinished(status=RunStatus.FAILED, answer="")
-        _, entry = await store.append("run-1", [late, finished])
+        (entry,) = await store.append("run-1", [ev.RunFinished(status=RunStatus.FAILED, answer="")])
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at) == (RunStatus.FAILED, entry.at)
-        assert (listing.subtasks, listing.completed, listing.failed) == (2, 1, 1), "as the last event says"
         assert listing.created_at == (await store.read("run-1"))[0].at
         assert await store.runs() == [listing]
 
