@@ -138,9 +138,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "question_asked": ("Question for you", "{e.question.text}", "attention phase people"),
     "question_answered": ("Question answered", "{e.text}{more}", "good phase people"),
 }
-"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if not
-info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
-``more``."""
+"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if
+not info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
+what :func:`_about` returns as ``more``."""
 
 
 def _words(title: str, text: str, look: str) -> Words:
