@@ -304,7 +304,7 @@ async def test_an_attempt_that_began_while_a_person_settled_its_subtask_is_withd
     spans = Spans()
     log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look]))
     cut = 1 + next(n for n, entry in enumerate(log) if isinstance(entry.event, ToolCallBegan))
-    settled = StepSettled(subtask="wo-001.0", data=ResultData(summary="by hand"), by="me")
+    settled = StepSettled(step="wo-001.0", ok=True, data=ResultData(summary="by hand"), by="me")
     spans.of_log([*log[:cut], log[cut].evolve(event=settled)])
 
     withdrawn = spans.one(AGENT.format("look"))
@@ -319,7 +319,7 @@ async def test_a_run_out_of_time_leaves_no_span_open(open_world: Any) -> None:
     )
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: "wo-001.0" in state.live and state.steps["wo-001.0"].begun)
+    await world.until(lambda state: "wo-001.0" in state.live and state.steps["wo-001.0"].status == "running")
     world.clock.advance(10)
     await world.append(
         run_id, StepRequested(what="skip", steps=("wo-001.9",), by="me")

@@ -150,7 +150,7 @@ function resultIn(
   event: EventDocument | null,
 ): { data: ResultData | null; used: readonly string[] } {
   if (event !== null && "result" in event) return event.result;
-  if (event !== null && "data" in event) return { data: event.data, used: [] };
+  if (event !== null && "data" in event) return { data: event.data ?? null, used: [] };
   return { data: null, used: [] };
 }
 

@@ -115,8 +115,10 @@ def _word(value: Any) -> str:
             return "yes" if value else "no"
         case {"$result": {"subtask": str() as source}}:
             return f"from {source}"
-        case dict() | list() | tuple():
-            items: Any = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
-            return ", ".join(filter(None, map(_word, islice(items, MOST_ITEMS))))
+        case dict():
+            return _word([*cast("dict[str, Any]", value).values()])
+        case list() | tuple():
+            items = cast("Sequence[Any]", value)[:MOST_ITEMS]
+            return ", ".join(filter(None, map(_word, items)))
         case _:
             return str(value)

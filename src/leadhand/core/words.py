@@ -138,9 +138,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "question_asked": ("Question for you", "{e.question.text}", "attention phase people"),
     "question_answered": ("Question answered", "{e.text}{more}", "good phase people"),
 }
-"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if not
-info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
-``more``."""
+"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if
+not info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
+what :func:`_about` returns as ``more``."""
 
 
 def _words(title: str, text: str, look: str) -> Words:
@@ -180,11 +180,9 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             return event.status, _why(event.failure)
         case "run_requested":
             return event.what, _by(event, event.reason)
-        case "run_changed" if event.name is None:
-            return "limits", _by(event)
         case "run_changed":
-            tags = (f"{key}={value}" for key, value in (event.tags or {}).items())
-            return "name", _by(event, " ".join([event.name, *tags]))
+            tags = "".join(f" {key}={value}" for key, value in (event.tags or {}).items())
+            return ("limits", _by(event)) if event.name is None else ("name", _by(event, event.name + tags))
         case "order_issued":
             number, repairs = len(event.order.subtasks), event.order.repairs
             text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"

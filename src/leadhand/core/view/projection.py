@@ -24,15 +24,12 @@ from leadhand.core.work_result import VerdictKind
 
 from .patches import Part, instead, moment, show
 from .shapes import ViewDocument, empty
-from .steps import FINAL, counts_of, step_values
+from .steps import FINAL, OF_CALLS, counts_of, step_values
 
 LONGEST_REQUEST = 2_000
 IDLE_S = 2.0
 """Seconds without a running attempt after which a time axis may skip the gap."""
-_OF_ATTEMPTS = frozenset({
-    "attempt_started", "attempt_returned", "attempt_parked", "step_settled",
-    "model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned",
-})  # fmt: skip
+_OF_ATTEMPTS = OF_CALLS | {"attempt_started", "attempt_returned", "attempt_parked", "step_settled"}
 """Events that are shown in their attempt, even if the state no longer has it."""
 _OF_SPENDING = frozenset({
     "run_started", "run_changed", "model_call_began", "model_call_returned", "attempt_returned", "attempt_parked",
@@ -146,7 +143,7 @@ class Projection:
         if event.type == "todos_set":
             values["todos"] = instead(shown["todos"], _todos(state))
         if event.type in _OF_SPENDING:
-            values["spend"] = _spend(state)
+            values["spend"] = _spend(state, event)
         for path, number in numbers.items():
             if number:
                 _add(shown, values, path, number)
@@ -260,13 +257,17 @@ def _writes_elements(state: RunState, name: str) -> bool:
 # --- its other parts -------------------------------------------------------------------------------------------------
 
 
-def _spend(state: RunState) -> Part:
-    counted = ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "unpriced")
-    values = {name: getattr(state, name) for name in counted}
-    for name in ("cached_tokens", "cache_write_tokens"):
-        values[name] = values[name] or None
-    limits = {name: getattr(state.definition.limits, name) for name in ("budget_nanousd", "max_tokens", "max_requests")}
-    return {**state.spent.model_dump(), **values, **limits}
+def _spend(state: RunState, event: ev.AnyEvent) -> Part:
+    spent = state.spent
+    values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
+    values |= {"input_tokens": state.input_tokens, "cached_tokens": state.cached_tokens or None}
+    values |= {"cache_write_tokens": state.cache_write_tokens or None, "output_tokens": state.output_tokens}
+    limits = event.type in ("run_started", "run_changed")
+    values |= state.definition.limits.model_dump(include=_LIMITS) if limits else {}
+    return {**values, "unpriced": state.unpriced}
+
+
+_LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
 
 
 def _order(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:

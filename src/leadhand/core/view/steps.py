@@ -23,7 +23,7 @@ from .patches import Part, instead, moment
 
 FINAL = ("completed", "failed", "dropped")
 _UNDER_WAY = ("scheduled", "running")
-_OF_CALLS = frozenset({"model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned"})
+OF_CALLS = frozenset({"model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned"})
 
 
 def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:
@@ -31,12 +31,10 @@ def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str
     step, event = state.steps[key], entry.event
     of, number = split_attempt(event.subject)
     known: Part = shown.get("attempts", {})
+    if event.type in OF_CALLS:  # nothing else changes
+        return _call_values(state, known[number], shown, number, entry, at) if number in known else {}
     last = next(reversed(known), "") if step.attempt is None else str(step.attempt.number)
-    attempts = _attempts(state, step, shown, entry, at, number if of == key else "", last)
-    if event.type in _OF_CALLS and shown:  # nothing else changes
-        acts = event.type == "tool_call_began" and of == key and shown.get("tool") == event.tool
-        # Its order has the planned arguments.
-        return {"attempts": attempts, "label": _label(shown["name"], event.args)} if acts else {"attempts": attempts}
+    attempts = _attempts(state, step, known, entry, at, number if of == key else "", last)
     outcome: str = attempts.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
     again = outcome == "scheduled" and known.get(str(int(last) - 1), {}).get("outcome") in ("failed", "lost")
     verdict, judged = step.verdict, step.step.judges
@@ -45,10 +43,11 @@ def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str
         "position": step.position,
         "attempts": attempts,
         "status": _status(state, step, outcome, again=again),
-        "failure": _failure(step.failure, shown),
+        "failure": None,
         "verdict": {"verdict": verdict.verdict.value, "reason": line(verdict.reason)} if verdict else None,
         "superseded_by": step.superseded_by,
         "by": step.by or None,
+        **_failed(step.failure),
     }
     if not step.closed or event.type == "step_settled":
         values["note"] = _note(state, step, outcome, event)
@@ -115,9 +114,8 @@ def _note(state: RunState, step: StepState, outcome: str, event: ev.AnyEvent) ->
     return waits_for(step.attempt.open_calls) if outcome == "parked" else ""
 
 
-def _attempts(state: RunState, step: StepState, shown: Part, entry: ev.Entry, at: str, number: str, last: str) -> Part:
+def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at: str, number: str, last: str) -> Part:
     """Return what changes in the attempts at a step; ``number`` is the one that the entry is about, if any."""
-    known: Part = shown.get("attempts", {})
     values: Part = {}
     if step.attempt is not None and last not in known:
         before, now = next(reversed(known), ""), step.attempt
@@ -132,53 +130,40 @@ def _attempts(state: RunState, step: StepState, shown: Part, entry: ev.Entry, at
             "calls": {},
         }
     if number in known:
-        held = sum(amount.nanousd for amount in state.reserved.get(entry.event.subject, {}).values())
-        values[number] = _attempt(known[number], shown, entry, at, is_last=number == last)
-        values[number]["reserved_nanousd"] = held or None
-    attempt: Part = {**known.get(last, {}), **values.get(last, {})}
-    paused = entry.event.type == "run_status_set" and entry.event.status is RunStatus.PAUSED
-    over = step.closed or state.status in ENDED or (paused and attempt.get("outcome") == "running")
-    if over and attempt.get("outcome") in _UNDER_WAY:  # the log says so only later, if at all
-        values.setdefault(last, {})["outcome"] = "stopped"
+        values[number] = _attempt(known[number], entry, at, is_last=number == last)
+        values[number]["reserved_nanousd"] = _reserved(state, entry.event)
+    outcome = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome")
+    paused = entry.event.type == "run_status_set" and entry.event.status is RunStatus.PAUSED and outcome == "running"
+    if outcome in _UNDER_WAY and (step.closed or state.status in ENDED or paused):
+        values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
     for name, each in values.items():
         if each.get("outcome", "running") not in _UNDER_WAY and "ended_at" not in known.get(name, {}):
             each["ended_at"] = at
     return values
 
 
-def _attempt(shown: Part, step: Part, entry: ev.Entry, at: str, *, is_last: bool) -> Part:
+def _reserved(state: RunState, event: ev.AnyEvent) -> int | None:
+    return sum(amount.nanousd for amount in state.reserved.get(event.subject, {}).values()) or None
+
+
+def _attempt(shown: Part, entry: ev.Entry, at: str, *, is_last: bool) -> Part:
     """Return what changes in an attempt. Only the last one can be judged or park; a late return is ignored."""
     event, was, ended = entry.event, shown["outcome"], "ended_at" in shown
     match event.type:
         case "attempt_started" if not ended:
             return {"outcome": "running", "started_at": at, "host": event.host}
         case "attempt_returned" if not ended or was == "stopped":  # what a pause stopped can still return
-            failure = _failed(event.result.error, shown)
+            failed = _failed(event.result.error)
             if event.lost:
-                return {"outcome": "lost" if failure else "stopped", **failure}
-            return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failure}
+                return {"outcome": "lost" if failed else "stopped", **failed}
+            return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
         case "attempt_parked" if is_last:
             calls = [shortened(call.model_dump(include=_OPEN, exclude_defaults=True)) for call in event.open_calls]
             return {"outcome": "parked", "open_calls": calls}
         case "step_settled" if is_last:
-            failure = _failed(event.failure, shown)
-            kept = was == "lost" or (was == "stopped" and not failure)
-            return {"outcome": "ok" if event.ok else was if kept else "failed", **failure}
-        case "model_call_began":
-            call = {"id": event.call_id, "kind": "model", "name": event.model, "began_at": at}
-            return {"calls": {str(entry.seq): call}}
-        case "tool_call_began":
-            args, call = (
-                shortened(event.args),
-                {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at},
-            )
-            call |= {"effect": event.effect.value, "args": None if args == step["args"] else args}
-            return {"calls": {str(entry.seq): call}}
-        case "model_call_returned" | "tool_call_returned":
-            began = (seq for seq, call in reversed(shown["calls"].items()) if "ended_at" not in call)
-            seq = next((seq for seq in began if shown["calls"][seq]["id"] == event.call_id), None)
-            values = {"ended_at": at, "ok": event.failure is None, "returned_seq": entry.seq, **_usage(event)}
-            return {} if seq is None else {"calls": {seq: {**values, "failure": _failure(event.failure, {})}}}
+            failed = _failed(event.failure)
+            kept = was == "lost" or (was == "stopped" and not failed)
+            return {"outcome": "ok" if event.ok else was if kept else "failed", **failed}
         case _:
             return {}
 
@@ -186,7 +171,32 @@ def _attempt(shown: Part, step: Part, entry: ev.Entry, at: str, *, is_last: bool
 _OPEN = {"call_id", "kind", "tool", "args"}
 
 
-def _usage(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
+def _call_values(state: RunState, attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> Part:
+    """Return what changes in a step with a call that begins, under the number of the entry, or that returns."""
+    event, seq, values = entry.event, str(entry.seq), Part()
+    call: Part = {}
+    match event.type:
+        case "model_call_began":
+            call = {"id": event.call_id, "kind": "model", "name": event.model, "began_at": at}
+        case "tool_call_began":
+            args = shortened(event.args)
+            call = {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at}
+            call |= {"effect": event.effect.value, "args": None if args == shown["args"] else args}
+            if shown.get("tool") == event.tool:
+                values["label"] = _label(shown["name"], event.args)  # its order has the planned arguments
+        case "model_call_returned" | "tool_call_returned":
+            calls: Part = attempt["calls"]
+            began = (each for each in reversed(calls) if "ended_at" not in calls[each])
+            seq = next((each for each in began if calls[each]["id"] == event.call_id), "")
+            call = {"ended_at": at, "ok": event.failure is None, "returned_seq": entry.seq, **_used(event)}
+            call |= _failed(event.failure)
+        case _:
+            pass
+    changed = {"reserved_nanousd": _reserved(state, event), "calls": {seq: call} if seq else {}}
+    return {**values, "attempts": {number: changed}}
+
+
+def _used(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
     if event.type == "tool_call_returned":
         return {"summary": cut(event.summary or "") or None, "cached": event.cached is not None or None}
     if (usage := event.usage) is None:
@@ -195,25 +205,22 @@ def _usage(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
     return {**tokens, "cached_tokens": usage.cached_tokens or None, "nanousd": usage.nanousd}
 
 
-def _failure(failure: Failure | None, shown: Part) -> Part | None:
-    """Return a failure in place of the one that is shown; None if there is none, or a pause caused it."""
+def _failed(failure: Failure | None) -> Part:
+    """Return a failure; nothing if there is none, or a pause caused it."""
     if failure is None or failure.type == INTERRUPTED:
-        return None
+        return {}
     part: Part = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
-    return {**part, "next_action": line(failure.next_action) or None}
-
-
-def _failed(failure: Failure | None, shown: Part) -> Part:
-    part = _failure(failure, shown)
-    return {"failure": part} if part is not None else {}
+    return {"failure": {**part, "next_action": line(failure.next_action) or None}}
 
 
 def counts_of(part: Part, event: ev.AnyEvent) -> list[tuple[tuple[str, ...], int]]:
     """Return what a step adds to those numbers of a view that an event can change, with their paths."""
+    if event.type in ("tool_call_began", "tool_call_returned"):
+        return []
     attempts = part.get("attempts", {}).values()
     reserved = sum(attempt.get("reserved_nanousd", 0) for attempt in attempts)
     found: list[tuple[tuple[str, ...], int]] = [(("spend", "reserved_nanousd"), reserved)]
-    if event.type in _OF_CALLS:
+    if event.type in OF_CALLS:
         return found
     running = sum(attempt["outcome"] == "running" for attempt in attempts)
     found.append((("counts", "attempts_running"), running))
