@@ -10,15 +10,6 @@ export interface components {
       };
       readonly primary: boolean;
     };
-    readonly Allowance: {
-      readonly ceiling: components["schemas"]["Ceiling"];
-      readonly scope: string;
-    };
-    readonly Amount: {
-      readonly nanousd: number;
-      readonly requests: number;
-      readonly tokens: number;
-    };
     readonly AnswerBody: {
       readonly always?: boolean;
       readonly args?: {
@@ -309,6 +300,7 @@ export interface components {
     readonly Ceiling: {
       readonly nanousd: number | null;
       readonly requests: number | null;
+      readonly scope?: string;
       readonly tokens: number | null;
     };
     readonly Check: {
@@ -452,11 +444,11 @@ export interface components {
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
-      readonly role: string | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
       /** @constant */
       readonly type: "delegate";
+      readonly worker: string | null;
     };
     readonly DeliveriesList: {
       readonly deliveries: readonly components["schemas"]["DeliveryDocument"][];
@@ -591,7 +583,7 @@ export interface components {
       readonly message: string;
       readonly next_action: string;
       readonly retry_after_s: number | null;
-      readonly short_of?: components["schemas"]["Amount"] | null;
+      readonly short_of?: components["schemas"]["Money"] | null;
       readonly type: string;
     };
     /** @enum {string} */
@@ -805,13 +797,13 @@ export interface components {
           | components["schemas"]["ToolMessage"]
         )
       )[];
-      readonly reserved: components["schemas"]["Amount"];
+      readonly reserved: components["schemas"]["Money"];
       readonly seq: number;
-      readonly shared?: readonly components["schemas"]["Allowance"][];
+      readonly shared?: readonly components["schemas"]["Ceiling"][];
       readonly stages: number;
       /** @constant */
       readonly type: "model_call_began";
-      readonly within?: readonly components["schemas"]["Allowance"][];
+      readonly within?: readonly components["schemas"]["Ceiling"][];
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelCallDocument: {
@@ -826,10 +818,10 @@ export interface components {
       readonly prompt: components["schemas"]["SentPrompt"];
       readonly reply: components["schemas"]["CallReply"] | null;
       readonly returned_seq: number | null;
-      readonly role: string;
       readonly run_id: string;
       readonly seq: number;
       readonly usage: components["schemas"]["CallUsage"] | null;
+      readonly worker: string;
     };
     readonly ModelCallReturned: {
       readonly asked?: unknown;
@@ -861,6 +853,11 @@ export interface components {
     readonly ModelInfo: {
       readonly name: string;
       readonly why: string;
+    };
+    readonly Money: {
+      readonly nanousd: number;
+      readonly requests: number;
+      readonly tokens: number;
     };
     readonly NewKey: {
       readonly budget?: number | null;
@@ -974,19 +971,20 @@ export interface components {
     readonly PhasePart: {
       readonly again?: string;
       readonly begun?: number;
-      readonly role: string;
       readonly running: number;
       readonly since: string;
       readonly step: string;
       readonly text: string;
+      readonly worker: string;
       readonly written?: number;
     };
     readonly Preview: {
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly text: string;
       readonly title: string;
       readonly tools: readonly string[];
-      readonly toolsets: readonly string[];
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -1186,31 +1184,6 @@ export interface components {
       readonly retry: number;
       readonly seq: number;
     };
-    readonly Role: {
-      readonly budget: number | null;
-      readonly code?: string;
-      readonly continues?: boolean;
-      readonly counts: boolean;
-      readonly delegates?: readonly string[];
-      readonly description?: string;
-      readonly doing?: string;
-      readonly elements?: string;
-      readonly fingerprint?: string;
-      readonly input?: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly instructions: string;
-      /** @enum {string} */
-      readonly loop: "turns" | "reply" | "code";
-      readonly max_children?: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
-      readonly model: string | null;
-      readonly name: string;
-      readonly output: unknown;
-      readonly tools: readonly string[];
-    };
     readonly RunAnswer: {
       readonly answer: string | null;
       readonly evidence: components["schemas"]["EvidencePart"];
@@ -1221,7 +1194,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
-      readonly held_back?: components["schemas"]["Amount"];
+      readonly held_back?: components["schemas"]["Money"];
       readonly held_back_s?: number;
       readonly limits?: components["schemas"]["Limits"] | null;
       readonly name?: string | null;
@@ -1265,13 +1238,13 @@ export interface components {
       readonly flow_version: number;
       readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
-      readonly held_back: components["schemas"]["Amount"];
+      readonly held_back: components["schemas"]["Money"];
       readonly held_back_s: number;
       readonly hooks?: readonly string[];
       readonly instructions?: {
         readonly [key: string]: string;
       };
-      readonly judging?: readonly components["schemas"]["Role"][];
+      readonly judging?: readonly string[];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
@@ -1288,17 +1261,17 @@ export interface components {
       readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
-      readonly roles: readonly components["schemas"]["Role"][];
-      readonly shape?: components["schemas"]["Role"] | null;
+      readonly shape?: string;
       readonly strict?: boolean;
       readonly submission: string;
+      readonly subtask_worker?: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
-      readonly workers?: readonly components["schemas"]["Role"][];
+      readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
       readonly answer: string | null;
@@ -1598,11 +1571,11 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
-      readonly role: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
+      readonly worker: string;
     };
     readonly StepIssued: {
       readonly at: string;
@@ -1619,10 +1592,10 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly id: string;
       readonly parent?: string | null;
-      readonly role: string;
       readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
       readonly title: string;
+      readonly worker: string;
     };
     readonly StepPart: {
       readonly args: {
@@ -1642,7 +1615,6 @@ export interface components {
       readonly parent?: string;
       readonly position: number;
       readonly repairs?: string;
-      readonly role: string;
       readonly seq: number;
       readonly settled_seq?: number;
       /** @enum {string} */
@@ -1658,6 +1630,7 @@ export interface components {
       readonly tool?: string;
       readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
+      readonly worker: string;
     };
     readonly StepRequested: {
       readonly args?: {
@@ -2015,16 +1988,44 @@ export interface components {
     readonly WebhooksList: {
       readonly webhooks: readonly components["schemas"]["WebhookDocument"][];
     };
+    readonly Worker: {
+      readonly budget: number | null;
+      readonly code?: string;
+      readonly continues?: boolean;
+      readonly counts: boolean;
+      readonly declared?: boolean;
+      readonly delegates?: readonly string[];
+      readonly description?: string;
+      readonly doing?: string;
+      readonly elements?: string;
+      readonly fingerprint?: string;
+      readonly input?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly instructions: string;
+      /** @enum {string} */
+      readonly loop: "turns" | "reply" | "code";
+      readonly max_children?: number | null;
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
+      /** @enum {string} */
+      readonly model_role?: "" | "plan" | "work" | "review" | "compose";
+      readonly name: string;
+      readonly output: unknown;
+      readonly tools: readonly string[];
+    };
     readonly WorkerDefined: {
       readonly at: string;
       readonly attempt: string;
       readonly description: string;
       readonly epoch: number;
-      readonly role: components["schemas"]["Role"];
       readonly seq: number;
       /** @constant */
       readonly type: "worker_defined";
       readonly words: components["schemas"]["EventWords"];
+      readonly worker: components["schemas"]["Worker"];
     };
     readonly WorkerDocument: {
       readonly description: string;
@@ -2032,7 +2033,9 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly instructions: string;
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly made_by: string | null;
       readonly model: string | null;
       readonly name: string;
@@ -2049,12 +2052,6 @@ export interface components {
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
       readonly version: number;
-    };
-    readonly WorkerLimits: {
-      readonly budget: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
     };
     readonly WorkerPromotion: {
       readonly diff: string;
@@ -2113,8 +2110,6 @@ export interface components {
   pathItems: never;
 }
 export type Action = components["schemas"]["Action"];
-export type Allowance = components["schemas"]["Allowance"];
-export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
 export type Approval = components["schemas"]["Approval"];
@@ -2203,6 +2198,7 @@ export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
+export type Money = components["schemas"]["Money"];
 export type NewKey = components["schemas"]["NewKey"];
 export type NewLimits = components["schemas"]["NewLimits"];
 export type NewWebhook = components["schemas"]["NewWebhook"];
@@ -2243,7 +2239,6 @@ export type RetentionInfo = components["schemas"]["RetentionInfo"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
-export type Role = components["schemas"]["Role"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
 export type RunChanged = components["schemas"]["RunChanged"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
@@ -2312,9 +2307,9 @@ export type WaitingRun = components["schemas"]["WaitingRun"];
 export type WaitPart = components["schemas"]["WaitPart"];
 export type WebhookDocument = components["schemas"]["WebhookDocument"];
 export type WebhooksList = components["schemas"]["WebhooksList"];
+export type Worker = components["schemas"]["Worker"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkerDocument = components["schemas"]["WorkerDocument"];
-export type WorkerLimits = components["schemas"]["WorkerLimits"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
