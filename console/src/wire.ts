@@ -285,6 +285,10 @@ export interface components {
       readonly type: "attempt_started";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly Blob: {
+      readonly $blob: string;
+      readonly bytes: number;
+    };
     readonly CachedFrom: {
       readonly at: string;
       readonly call_id: string;
@@ -897,8 +901,18 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
+      readonly continues?: string;
       readonly epoch: number;
       readonly model: string;
+      readonly request?: readonly (
+        | components["schemas"]["Blob"]
+        | (
+          | components["schemas"]["SystemMessage"]
+          | components["schemas"]["UserMessage"]
+          | components["schemas"]["AssistantMessage"]
+          | components["schemas"]["ToolMessage"]
+        )
+      )[];
       readonly reserved: components["schemas"]["Amount"];
       readonly seq: number;
       readonly shared?: readonly components["schemas"]["Allowance"][];
@@ -917,8 +931,7 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly finish_reason: string;
       readonly model: string;
-      readonly prompt: components["schemas"]["SentPrompt"] | null;
-      readonly prompt_missing: string;
+      readonly prompt: components["schemas"]["SentPrompt"];
       readonly reply: components["schemas"]["CallReply"] | null;
       readonly returned_seq: number | null;
       readonly role: string;
@@ -1698,7 +1711,6 @@ export interface components {
       readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
     };
     readonly SentPrompt: {
-      readonly as_sent: boolean;
       readonly max_tokens: number;
       readonly messages: readonly components["schemas"]["SentMessage"][];
       readonly output: {
@@ -1966,6 +1978,11 @@ export interface components {
       readonly streams: number;
       readonly version: string;
     };
+    readonly SystemMessage: {
+      /** @constant */
+      readonly role: "system";
+      readonly text: string;
+    };
     readonly Todo: {
       readonly content: string;
       readonly id: string;
@@ -2086,6 +2103,14 @@ export interface components {
       readonly run_id: string | null;
       readonly type: string;
     };
+    readonly ToolMessage: {
+      readonly call_id: string;
+      readonly content: string;
+      readonly name: string;
+      readonly ok: boolean;
+      /** @constant */
+      readonly role: "tool";
+    };
     readonly ToolsList: {
       readonly tools: readonly components["schemas"]["ToolDocument"][];
     };
@@ -2138,6 +2163,11 @@ export interface components {
       readonly nanousd: number | null;
       readonly output_tokens: number;
       readonly requests: number;
+    };
+    readonly UserMessage: {
+      /** @constant */
+      readonly role: "user";
+      readonly text: string;
     };
     readonly Verdict: {
       readonly reason: string;
@@ -2334,6 +2364,7 @@ export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
 export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type Blob = components["schemas"]["Blob"];
 export type CachedFrom = components["schemas"]["CachedFrom"];
 export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
@@ -2502,6 +2533,7 @@ export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
+export type SystemMessage = components["schemas"]["SystemMessage"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];
@@ -2511,6 +2543,7 @@ export type ToolCallBlocked = components["schemas"]["ToolCallBlocked"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
 export type ToolError = components["schemas"]["ToolError"];
+export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
@@ -2518,6 +2551,7 @@ export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
 export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
+export type UserMessage = components["schemas"]["UserMessage"];
 export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
