@@ -25,8 +25,8 @@ from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans
 
 Document = dict[str, Any]
 OPTIONAL = (
-    "after asked begun cached changed_by judgement judges left_out listed needs_prices replaced sample shared "
-    "stages turns value waits_for waits_s within"
+    "after asked begun cached changed_by continues judgement judges left_out listed needs_prices replaced request "
+    "sample shared stages turns value waits_for waits_s within"
 )
 OPERATIONS = [
     (method, route.path_format)

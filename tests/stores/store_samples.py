@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from leadhand.core import events
 from leadhand.core.approval import Approval
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
+from leadhand.core.blob import Blob
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, UserMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
@@ -241,6 +242,8 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         stages=4,
         after=1,
         within=(CEILING.evolve(scope="wo-001.0"),),
+        request=(Blob(digest=f"sha256:{'0' * 64}", size=5_000), UserMessage(text="Weather in Paris?"), MESSAGE),
+        continues="wo-001.0/t0",
     ),
     events.ModelCallReturned(
         attempt=ATTEMPT,

@@ -244,11 +244,9 @@ def _decoded(
         return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
         raise _misshapen(run_id, seq, type_, error) from error
-    except UNREADABLE as error:
+    except (ValueError, ArithmeticError) as error:
         raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
 
-
-UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
 

@@ -142,9 +142,10 @@ def is_created(connection: Connection, database: Database) -> bool:
     if len(versions) != 1 or not isinstance(versions[0], int):
         raise _damaged(database, "its table meta has no schema version")
     if versions[0] != VERSION:
+        other = "upgrade: pip install -U leadhand" if versions[0] > VERSION else "install that release"
         raise StoreError(
             f"{database.name} was written by another release of Leadhand (schema {versions[0]}, not {VERSION})",
-            "install that release, or choose another database with --database (this one was not touched)",
+            f"{other}, or choose another database with --database (this one was not touched)",
         )
     return True
 
