@@ -27,16 +27,6 @@ export interface components {
       readonly seq: number;
       readonly status: components["schemas"]["RunStatus"];
     };
-    readonly AnswerRefused: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "answer_refused";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly Approval: {
       readonly approval_id: string;
       readonly args: {
@@ -63,16 +53,18 @@ export interface components {
       readonly tool: string;
     };
     readonly ApprovalAnswered: {
-      readonly always: boolean;
+      readonly always?: boolean;
       readonly approval_id: string;
       readonly approve: boolean;
-      readonly args: {
+      readonly args?: {
         readonly [key: string]: unknown;
       } | null;
       readonly args_hash: string;
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly expired?: boolean;
+      readonly raw?: unknown;
       readonly reason: string;
       readonly seq: number;
       /** @constant */
@@ -109,15 +101,6 @@ export interface components {
       readonly run_id: string;
       readonly status: components["schemas"]["ApprovalStatus"] | "settled";
       readonly tool: string;
-    };
-    readonly ApprovalExpired: {
-      readonly approval_id: string;
-      readonly at: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "approval_expired";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly ApprovalPart: {
       readonly args: {
@@ -193,16 +176,6 @@ export interface components {
       readonly text: string;
       readonly tool_calls: readonly components["schemas"]["ToolCall"][];
     };
-    readonly AttemptLost: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_lost";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly AttemptParked: {
       readonly at: string;
       readonly attempt: string;
@@ -235,6 +208,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly lost?: boolean;
       readonly result: components["schemas"]["WorkResult"];
       readonly seq: number;
       /** @constant */
@@ -253,19 +227,6 @@ export interface components {
       readonly type: "attempt_scheduled";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly AttemptSettled: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly counts: boolean;
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"] | null;
-      readonly final: boolean;
-      readonly ok: boolean;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_settled";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly AttemptStarted: {
       readonly at: string;
       readonly attempt: string;
@@ -275,6 +236,10 @@ export interface components {
       /** @constant */
       readonly type: "attempt_started";
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly Blob: {
+      readonly $blob: string;
+      readonly bytes: number;
     };
     readonly CachedFrom: {
       readonly at: string;
@@ -331,15 +296,6 @@ export interface components {
       readonly cost_usd: number | null;
       readonly input_tokens: number;
       readonly output_tokens: number;
-    };
-    readonly CancelRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "cancel_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Ceiling: {
       readonly nanousd: number | null;
@@ -544,29 +500,6 @@ export interface components {
     };
     /** @enum {string} */
     readonly Effect: "pure" | "idempotent" | "once";
-    readonly EffectAnswered: {
-      readonly approval_id: string;
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly happened: boolean;
-      readonly raw: unknown;
-      readonly seq: number;
-      readonly summary: string;
-      /** @constant */
-      readonly type: "effect_answered";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly EffectQuestioned: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly open_calls: readonly components["schemas"]["OpenCall"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "effect_questioned";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ElementWritten: {
       readonly at: string;
       readonly attempt: string;
@@ -581,55 +514,36 @@ export interface components {
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
       | components["schemas"]["RunClaimed"]
-      | components["schemas"]["WorkOrderIssued"]
-      | components["schemas"]["GapsNoted"]
-      | components["schemas"]["StepIssued"]
-      | components["schemas"]["AttemptScheduled"]
-      | components["schemas"]["AttemptSettled"]
-      | components["schemas"]["AttemptLost"]
-      | components["schemas"]["SubtaskBlocked"]
-      | components["schemas"]["ResultsJudged"]
-      | components["schemas"]["ApprovalRequested"]
-      | components["schemas"]["ApprovalExpired"]
-      | components["schemas"]["EffectQuestioned"]
-      | components["schemas"]["QuestionAsked"]
-      | components["schemas"]["RunPaused"]
-      | components["schemas"]["RunWaiting"]
-      | components["schemas"]["RunResumed"]
-      | components["schemas"]["ProcessSlept"]
-      | components["schemas"]["RunReopened"]
-      | components["schemas"]["RetryGranted"]
-      | components["schemas"]["SubtaskResolved"]
-      | components["schemas"]["SubtaskReused"]
-      | components["schemas"]["RequestDeclined"]
+      | components["schemas"]["RunStatusSet"]
       | components["schemas"]["RunFinished"]
+      | components["schemas"]["RunRequested"]
+      | components["schemas"]["RunChanged"]
+      | components["schemas"]["OrderIssued"]
+      | components["schemas"]["GapsNoted"]
+      | components["schemas"]["ResultsJudged"]
+      | components["schemas"]["StepIssued"]
+      | components["schemas"]["StepSettled"]
+      | components["schemas"]["StepRequested"]
+      | components["schemas"]["RequestDecided"]
+      | components["schemas"]["AttemptScheduled"]
       | components["schemas"]["AttemptStarted"]
+      | components["schemas"]["AttemptReturned"]
+      | components["schemas"]["AttemptParked"]
       | components["schemas"]["ModelCallBegan"]
       | components["schemas"]["ModelCallReturned"]
       | components["schemas"]["ElementWritten"]
-      | components["schemas"]["AnswerRefused"]
       | components["schemas"]["ConversationCompacted"]
       | components["schemas"]["ToolCallBegan"]
-      | components["schemas"]["ToolCallBlocked"]
       | components["schemas"]["ToolCallReturned"]
-      | components["schemas"]["AttemptReturned"]
-      | components["schemas"]["AttemptParked"]
-      | components["schemas"]["CancelRequested"]
-      | components["schemas"]["PauseRequested"]
-      | components["schemas"]["ResumeRequested"]
-      | components["schemas"]["LimitsChanged"]
-      | components["schemas"]["RunLabelled"]
-      | components["schemas"]["ApprovalAnswered"]
-      | components["schemas"]["EffectAnswered"]
-      | components["schemas"]["QuestionAnswered"]
-      | components["schemas"]["RetryRequested"]
-      | components["schemas"]["SkipRequested"]
-      | components["schemas"]["ResultSupplied"]
       | components["schemas"]["CallAnswered"]
       | components["schemas"]["WorkerDefined"]
       | components["schemas"]["ArtifactWritten"]
       | components["schemas"]["TodosSet"]
-      | components["schemas"]["NoteEmitted"];
+      | components["schemas"]["NoteEmitted"]
+      | components["schemas"]["ApprovalRequested"]
+      | components["schemas"]["ApprovalAnswered"]
+      | components["schemas"]["QuestionAsked"]
+      | components["schemas"]["QuestionAnswered"];
     readonly EventRefs: {
       readonly step?: string | null;
       readonly subtask_index?: number | null;
@@ -862,22 +776,6 @@ export interface components {
       readonly model_patience?: number | null;
       readonly timeout?: number | null;
     };
-    readonly LimitsChanged: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly held_back: components["schemas"]["Money"];
-      readonly held_back_s: number;
-      readonly limits: components["schemas"]["Limits"];
-      readonly needs_prices?: boolean;
-      readonly seq: number;
-      readonly turns?: {
-        readonly [key: string]: number;
-      };
-      /** @constant */
-      readonly type: "limits_changed";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly MissingPart: {
       readonly name: string;
       readonly tool?: string;
@@ -887,8 +785,18 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
+      readonly continues?: string;
       readonly epoch: number;
       readonly model: string;
+      readonly request?: readonly (
+        | components["schemas"]["Blob"]
+        | (
+          | components["schemas"]["SystemMessage"]
+          | components["schemas"]["UserMessage"]
+          | components["schemas"]["AssistantMessage"]
+          | components["schemas"]["ToolMessage"]
+        )
+      )[];
       readonly reserved: components["schemas"]["Money"];
       readonly seq: number;
       readonly shared?: readonly components["schemas"]["Ceiling"][];
@@ -907,8 +815,7 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly finish_reason: string;
       readonly model: string;
-      readonly prompt: components["schemas"]["SentPrompt"] | null;
-      readonly prompt_missing: string;
+      readonly prompt: components["schemas"]["SentPrompt"];
       readonly reply: components["schemas"]["CallReply"] | null;
       readonly returned_seq: number | null;
       readonly run_id: string;
@@ -978,6 +885,7 @@ export interface components {
       readonly attempt: string;
       readonly epoch: number;
       readonly message: string;
+      readonly refused?: boolean;
       readonly seq: number;
       /** @constant */
       readonly type: "note_emitted";
@@ -1026,6 +934,16 @@ export interface components {
       readonly id: string;
       readonly text: string;
     };
+    readonly OrderIssued: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly order: components["schemas"]["WorkOrder"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "order_issued";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly OrderPart: {
       readonly at: string;
       readonly by?: string;
@@ -1049,16 +967,6 @@ export interface components {
     };
     readonly PauseBody: {
       readonly reason?: string;
-    };
-    readonly PauseRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "pause_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly PhasePart: {
       readonly again?: string;
@@ -1088,15 +996,6 @@ export interface components {
       readonly type?: string;
     } & {
       readonly [key: string]: unknown;
-    };
-    readonly ProcessSlept: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly seconds: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "process_slept";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly PromoteBody: {
       readonly digest: string;
@@ -1207,14 +1106,21 @@ export interface components {
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
     };
-    readonly RequestDeclined: {
+    readonly RequestDecided: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly at: string;
+      readonly by: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
+      readonly declined?: string;
       readonly epoch: number;
-      readonly reason: string;
-      readonly request: string;
       readonly seq: number;
+      readonly steps: readonly string[];
       /** @constant */
-      readonly type: "request_declined";
+      readonly type: "request_decided";
+      /** @enum {string} */
+      readonly what: "retry" | "skip" | "supply";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ResearchedQuestion: {
@@ -1237,7 +1143,6 @@ export interface components {
     readonly ResultsJudged: {
       readonly at: string;
       readonly epoch: number;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly review: components["schemas"]["Review"];
       readonly seq: number;
       /** @constant */
@@ -1245,30 +1150,8 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
       readonly work_order_id: string;
     };
-    readonly ResultSupplied: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly may_approve: boolean;
-      readonly raw: unknown;
-      readonly seq: number;
-      readonly subtask: string;
-      readonly summary: string;
-      /** @constant */
-      readonly type: "result_supplied";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ResumeBody: {
       readonly limits?: components["schemas"]["NewLimits"];
-    };
-    readonly ResumeRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "resume_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly RetentionInfo: {
       readonly checked_at: string | null;
@@ -1284,35 +1167,6 @@ export interface components {
       readonly confirmed?: boolean;
       readonly limits?: components["schemas"]["NewLimits"];
       readonly subtasks?: readonly string[];
-    };
-    readonly RetryGranted: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly at: string;
-      readonly by: string;
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly epoch: number;
-      readonly reopened: number;
-      readonly seq: number;
-      readonly subtasks: readonly string[];
-      /** @constant */
-      readonly type: "retry_granted";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RetryRequested: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly at: string;
-      readonly by: string;
-      readonly confirmed: boolean;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtasks: readonly string[];
-      /** @constant */
-      readonly type: "retry_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Review: {
       readonly answer: string | null;
@@ -1335,6 +1189,26 @@ export interface components {
       readonly evidence: components["schemas"]["EvidencePart"];
       readonly status: components["schemas"]["RunStatus"];
       readonly value: unknown;
+    };
+    readonly RunChanged: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly held_back?: components["schemas"]["Money"];
+      readonly held_back_s?: number;
+      readonly limits?: components["schemas"]["Limits"] | null;
+      readonly name?: string | null;
+      readonly needs_prices?: boolean;
+      readonly seq: number;
+      readonly tags?: {
+        readonly [key: string]: string;
+      } | null;
+      readonly turns?: {
+        readonly [key: string]: number;
+      };
+      /** @constant */
+      readonly type: "run_changed";
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunClaimed: {
       readonly at: string;
@@ -1467,7 +1341,7 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
       readonly judgement?: components["schemas"]["Judgement"] | null;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
+      readonly left_out?: readonly string[];
       readonly number: number;
       readonly sample?: boolean;
       readonly seq: number;
@@ -1476,19 +1350,6 @@ export interface components {
       /** @constant */
       readonly type: "run_finished";
       readonly value?: unknown;
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunLabelled: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly name: string;
-      readonly seq: number;
-      readonly tags: {
-        readonly [key: string]: string;
-      };
-      /** @constant */
-      readonly type: "run_labelled";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly RunLimits: {
@@ -1557,30 +1418,16 @@ export interface components {
         readonly [key: string]: components["schemas"]["WaitPart"];
       };
     };
-    readonly RunPaused: {
+    readonly RunRequested: {
       readonly at: string;
+      readonly by: string;
       readonly epoch: number;
       readonly reason: string;
       readonly seq: number;
       /** @constant */
-      readonly type: "run_paused";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunReopened: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_reopened";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunResumed: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_resumed";
+      readonly type: "run_requested";
+      /** @enum {string} */
+      readonly what: "cancel" | "pause" | "resume";
       readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
@@ -1608,6 +1455,19 @@ export interface components {
       | "partial"
       | "failed"
       | "cancelled";
+    readonly RunStatusSet: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      readonly slept_s?: number;
+      /** @enum {string} */
+      readonly status: "running" | "paused" | "waiting";
+      /** @constant */
+      readonly type: "run_status";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly RunUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -1615,15 +1475,6 @@ export interface components {
       readonly input_tokens: number;
       readonly output_tokens: number;
       readonly requests: number;
-    };
-    readonly RunWaiting: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_waiting";
-      readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
@@ -1639,7 +1490,6 @@ export interface components {
       readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
     };
     readonly SentPrompt: {
-      readonly as_sent: boolean;
       readonly max_tokens: number;
       readonly messages: readonly components["schemas"]["SentMessage"][];
       readonly output: {
@@ -1672,17 +1522,6 @@ export interface components {
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
-    };
-    readonly SkipRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "skip_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Source: {
       readonly title: string;
@@ -1792,6 +1631,42 @@ export interface components {
       readonly verdict?: components["schemas"]["VerdictPart"];
       readonly worker: string;
     };
+    readonly StepRequested: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly at: string;
+      readonly by: string;
+      readonly confirmed?: boolean;
+      readonly epoch: number;
+      readonly may_approve?: boolean;
+      readonly raw?: unknown;
+      readonly reason?: string;
+      readonly seq: number;
+      readonly steps: readonly string[];
+      readonly summary?: string;
+      /** @constant */
+      readonly type: "step_requested";
+      /** @enum {string} */
+      readonly what: "retry" | "skip" | "supply";
+      readonly words: components["schemas"]["EventWords"];
+    };
+    readonly StepSettled: {
+      readonly at: string;
+      readonly attempt?: string;
+      readonly by?: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly final: boolean;
+      readonly ok: boolean;
+      readonly same_as?: string;
+      readonly seq: number;
+      readonly step: string;
+      /** @constant */
+      readonly type: "step_settled";
+      readonly words: components["schemas"]["EventWords"];
+    };
     /** @enum {string} */
     readonly StepStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
     readonly Submission: {
@@ -1844,49 +1719,10 @@ export interface components {
       readonly tool: string | null;
       readonly worker?: string | null;
     };
-    readonly SubtaskBlocked: {
-      readonly at: string;
-      readonly cause: string;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_blocked";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly SubtaskCounts: {
-      readonly completed: number;
-      readonly failed: number;
-      readonly subtasks: number;
-    };
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
       readonly name: string;
       readonly status: components["schemas"]["StepStatus"];
-    };
-    readonly SubtaskResolved: {
-      readonly at: string;
-      readonly by: string;
-      /** @enum {string} */
-      readonly counted: "open" | "completed" | "failed";
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_resolved";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly SubtaskReused: {
-      readonly at: string;
-      readonly begun: string;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_reused";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly SupplyBody: {
       readonly raw?: unknown;
@@ -1906,6 +1742,11 @@ export interface components {
       readonly started_at: string;
       readonly streams: number;
       readonly version: string;
+    };
+    readonly SystemMessage: {
+      /** @constant */
+      readonly role: "system";
+      readonly text: string;
     };
     readonly TaskEvent: {
       readonly agent: string;
@@ -1960,22 +1801,6 @@ export interface components {
       readonly type: "tool_call_began";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly ToolCallBlocked: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly at: string;
-      readonly attempt: string;
-      readonly call_id: string;
-      readonly effect: components["schemas"]["Effect"];
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"];
-      readonly seq: number;
-      readonly tool: string;
-      /** @constant */
-      readonly type: "tool_call_blocked";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ToolCallReturned: {
       readonly asks: readonly (
         | components["schemas"]["Delegate"]
@@ -1985,9 +1810,13 @@ export interface components {
       )[];
       readonly at: string;
       readonly attempt: string;
+      readonly blocked_args?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly cached?: components["schemas"]["CachedFrom"] | null;
       readonly call_id: string;
       readonly duration_ms: number;
+      readonly effect?: components["schemas"]["Effect"];
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly ok: boolean;
@@ -2031,6 +1860,14 @@ export interface components {
       readonly message: string;
       readonly run_id: string | null;
       readonly type: string;
+    };
+    readonly ToolMessage: {
+      readonly call_id: string;
+      readonly content: string;
+      readonly name: string;
+      readonly ok: boolean;
+      /** @constant */
+      readonly role: "tool";
     };
     readonly ToolsList: {
       readonly tools: readonly components["schemas"]["ToolDocument"][];
@@ -2084,6 +1921,11 @@ export interface components {
       readonly nanousd: number | null;
       readonly output_tokens: number;
       readonly requests: number;
+    };
+    readonly UserMessage: {
+      /** @constant */
+      readonly role: "user";
+      readonly text: string;
     };
     readonly Verdict: {
       readonly reason: string;
@@ -2225,18 +2067,6 @@ export interface components {
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;
     };
-    readonly WorkOrderIssued: {
-      readonly at: string;
-      readonly begun?: number;
-      readonly by: string;
-      readonly epoch: number;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
-      readonly order: components["schemas"]["WorkOrder"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "work_order_issued";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
       readonly error: components["schemas"]["Failure"] | null;
@@ -2280,11 +2110,9 @@ export interface components {
 export type Action = components["schemas"]["Action"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
-export type AnswerRefused = components["schemas"]["AnswerRefused"];
 export type Approval = components["schemas"]["Approval"];
 export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
 export type ApprovalCard = components["schemas"]["ApprovalCard"];
-export type ApprovalExpired = components["schemas"]["ApprovalExpired"];
 export type ApprovalPart = components["schemas"]["ApprovalPart"];
 export type ApprovalPolicy = components["schemas"]["ApprovalPolicy"];
 export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
@@ -2294,20 +2122,18 @@ export type ArtifactLine = components["schemas"]["ArtifactLine"];
 export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
-export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
 export type AttemptPart = components["schemas"]["AttemptPart"];
 export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
-export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type Blob = components["schemas"]["Blob"];
 export type CachedFrom = components["schemas"]["CachedFrom"];
 export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallUsage = components["schemas"]["CallUsage"];
-export type CancelRequested = components["schemas"]["CancelRequested"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
@@ -2332,8 +2158,6 @@ export type Doubt = components["schemas"]["Doubt"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
-export type EffectAnswered = components["schemas"]["EffectAnswered"];
-export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
 export type ElementWritten = components["schemas"]["ElementWritten"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
@@ -2366,7 +2190,6 @@ export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
-export type LimitsChanged = components["schemas"]["LimitsChanged"];
 export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
@@ -2384,15 +2207,14 @@ export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OpenQuestion = components["schemas"]["OpenQuestion"];
+export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
-export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
-export type ProcessSlept = components["schemas"]["ProcessSlept"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
@@ -2406,37 +2228,31 @@ export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
 export type ReportTask = components["schemas"]["ReportTask"];
-export type RequestDeclined = components["schemas"]["RequestDeclined"];
+export type RequestDecided = components["schemas"]["RequestDecided"];
 export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
-export type ResultSupplied = components["schemas"]["ResultSupplied"];
 export type ResumeBody = components["schemas"]["ResumeBody"];
-export type ResumeRequested = components["schemas"]["ResumeRequested"];
 export type RetentionInfo = components["schemas"]["RetentionInfo"];
 export type RetryBody = components["schemas"]["RetryBody"];
-export type RetryGranted = components["schemas"]["RetryGranted"];
-export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
+export type RunChanged = components["schemas"]["RunChanged"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
 export type RunFinished = components["schemas"]["RunFinished"];
-export type RunLabelled = components["schemas"]["RunLabelled"];
 export type RunLimits = components["schemas"]["RunLimits"];
 export type RunLine = components["schemas"]["RunLine"];
 export type RunPart = components["schemas"]["RunPart"];
-export type RunPaused = components["schemas"]["RunPaused"];
-export type RunReopened = components["schemas"]["RunReopened"];
-export type RunResumed = components["schemas"]["RunResumed"];
+export type RunRequested = components["schemas"]["RunRequested"];
 export type RunSort = components["schemas"]["RunSort"];
 export type RunsPage = components["schemas"]["RunsPage"];
 export type RunStarted = components["schemas"]["RunStarted"];
 export type RunStatus = components["schemas"]["RunStatus"];
+export type RunStatusSet = components["schemas"]["RunStatusSet"];
 export type RunUsage = components["schemas"]["RunUsage"];
-export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
 export type Section = components["schemas"]["Section"];
 export type SentMessage = components["schemas"]["SentMessage"];
@@ -2446,7 +2262,6 @@ export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SharedLimit = components["schemas"]["SharedLimit"];
 export type SkipBody = components["schemas"]["SkipBody"];
-export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];
 export type StageReview = components["schemas"]["StageReview"];
@@ -2455,26 +2270,25 @@ export type Step = components["schemas"]["Step"];
 export type StepIssued = components["schemas"]["StepIssued"];
 export type StepLine = components["schemas"]["StepLine"];
 export type StepPart = components["schemas"]["StepPart"];
+export type StepRequested = components["schemas"]["StepRequested"];
+export type StepSettled = components["schemas"]["StepSettled"];
 export type StepStatus = components["schemas"]["StepStatus"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
-export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
-export type SubtaskCounts = components["schemas"]["SubtaskCounts"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
-export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
-export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
+export type SystemMessage = components["schemas"]["SystemMessage"];
 export type TaskEvent = components["schemas"]["TaskEvent"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
-export type ToolCallBlocked = components["schemas"]["ToolCallBlocked"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
 export type ToolError = components["schemas"]["ToolError"];
+export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
@@ -2482,6 +2296,7 @@ export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
 export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
+export type UserMessage = components["schemas"]["UserMessage"];
 export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
@@ -2496,7 +2311,6 @@ export type WorkerDocument = components["schemas"]["WorkerDocument"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
-export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];

@@ -115,15 +115,15 @@ def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
         of_role = role.ceiling if role is not None else None
         ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
         if ceiling:
-            found.append(Ceiling(scope=each.step_id, ceiling=ceiling))
+            found.append(ceiling.evolve(scope=each.step_id))
     return tuple(found)
 
 
 def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
     """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
-    if role in run.judging:
+    if role.name in run.judging:
         return 0
-    if role == run.shape:
+    if role.name == run.shape:
         return int(bool(run.judging))
     if given.judges:
         return run.closing_stages - 1
