@@ -272,7 +272,7 @@ async def report(home: Path, vandal: Vandal) -> Any:
     )
 
 
-WHILE_ASKING = ("run_status", "run_claimed", "run_status")
+WHILE_ASKING = ("run_status_set", "run_claimed", "run_status_set")
 """Whether a run comes to rest before its approval is answered is a matter of speed."""
 REACHED = {
     "work_order": (

@@ -30,7 +30,8 @@ from leadhand.core.events import (
     WorkerDefined,
 )
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.core.view import WORDS, Level, Projection, Tone, words
+from leadhand.core.view import Projection
+from leadhand.core.words import WORDS, Level, Tone, words
 from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
@@ -50,7 +51,7 @@ def samples() -> Iterable[Entry]:
 
 
 def test_every_type_of_event_has_words() -> None:
-    assert set(WORDS) == set(EVENT_TYPES.values())
+    assert {kind.partition(" ")[0] for kind in WORDS} == set(EVENT_TYPES)
 
 
 @pytest.mark.parametrize("sample", tuple(samples()), ids=lambda sample: sample.event.type)
@@ -72,7 +73,7 @@ def test_titles_use_the_words_of_the_glossary() -> None:
 
 
 def settled(**about: Any) -> Entry:
-    event = StepSettled.model_validate({"attempt": "wo-001.0/a1", **about})
+    event = StepSettled.model_validate({"step": "wo-001.0", "attempt": "wo-001.0/a1", **about})
     return Entry(seq=2, at=NOON, epoch=1, event=event)
 
 
@@ -138,7 +139,7 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
     ]
     projection = Projection("run_1")
     made = projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1))
-    view = projection.view.document
+    view = projection.document
 
     assert view["todos"] == {"2": {"content": "Write", "status": "completed", "priority": "high", "position": 0}}
     assert view["artifacts"] == {
@@ -178,7 +179,7 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     ]
     projection = Projection("run_1")
     projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
-    lanes, counts = projection.view.document["steps"], projection.view.document["counts"]
+    lanes, counts = projection.document["steps"], projection.document["counts"]
 
     assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
     assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})

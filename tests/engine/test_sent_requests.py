@@ -55,8 +55,8 @@ async def test_a_request_names_only_the_messages_that_follow_those_of_the_one_be
     await world.run()
 
     first, second, third = [each for each in await world.events(ModelCallBegan) if each.attempt.startswith("wo-")]
-    form, system, user = first.request
-    assert (type(form), type(system), getattr(user, "role", "")) == (Blob, Blob, "user")
+    head, user = first.request
+    assert (type(head), getattr(user, "role", "")) == (Blob, "user")
     assert [getattr(each, "role", "") for each in second.request] == ["assistant", "tool"]
     assert (second.continues, third.continues) == (first.call_id, second.call_id)
     assert all(shown(sent) == shown(logged) for sent, logged in await compared(world))

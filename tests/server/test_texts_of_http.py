@@ -19,7 +19,7 @@ from stores.store_samples import AT, SAMPLES
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import Entry
-from leadhand.core.view import words
+from leadhand.core.words import words
 from leadhand.ports.access import Scope
 from leadhand.server import problems
 from leadhand.server.app import Doors

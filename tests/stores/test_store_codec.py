@@ -81,7 +81,7 @@ ROW = {
     "at": 0,
     "epoch": 1,
     "kind": "decision",
-    "type": "run_status",
+    "type": "run_status_set",
     "version": 1,
     "subject": "",
     "body": '{"status":"paused"}',
@@ -105,7 +105,7 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> Unreadab
     ("change", "unknown"),
     [
         ({"type": "run_teleported"}, "run_teleported"),
-        ({"version": 2}, "run_status"),
+        ({"version": 2}, "run_status_set"),
         ({"body": '{"status":"paused","reason":"a","mood":"b"}'}, "mood"),
     ],
     ids=["type", "version", "field"],
@@ -121,14 +121,14 @@ def test_an_event_of_the_future_is_named_and_not_guessed(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"body": "\x00garbage\n"}, "run_status"),
-        ({"body": '{"status":"paused","reason":'}, "run_status"),
-        ({"body": ""}, "run_status"),
+        ({"body": "\x00garbage\n"}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":'}, "run_status_set"),
+        ({"body": ""}, "run_status_set"),
         ({"body": '{"status":"paused","reason":"a\x1eb"}'}, ""),
         ({"body": '{"status":"paused","reason":"a"}\x1e'}, ""),
-        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status"),
-        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status"),
-        ({"body": "[]"}, "run_status"),
+        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status_set"),
+        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status_set"),
+        ({"body": "[]"}, "run_status_set"),
         ({"body": '{"status":"paused","reason":[1]}'}, "reason"),
         ({"type": "run_claimed", "body": '{"mood":"b"}'}, "owner"),
         ({"version": "one"}, "ValueError"),
@@ -277,7 +277,7 @@ def test_a_moment_is_kept_to_the_microsecond(number: int) -> None:
 def test_the_type_is_a_column_and_not_in_the_body() -> None:
     assert encode(events.RunStatusSet(status=RunStatus.PAUSED, reason="a")).columns == (
         "decision",
-        "run_status",
+        "run_status_set",
         1,
         "",
         '{"status":"paused","reason":"a","by":""}',

@@ -21,6 +21,7 @@ from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, neede
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
+from leadhand.app.work_order_file import WorkOrderFile
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
@@ -43,7 +44,6 @@ from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
-from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
@@ -308,8 +308,7 @@ class Runtime:
                 await self.cluster.join(HostKind.RUN)
             if state.status is RunStatus.RUNNING:
                 await self.learn(state)
-            state = await controller.drive()
-            file.note(state)
+            state = self._held[state.run_id] = await controller.drive()
             await keeper.rest(state)
             return state
         finally:
@@ -320,7 +319,8 @@ class Runtime:
                 self._outputs.pop(state.run_id, None)
             self.forget(state.run_id)
             await keeper.aclose()
-            await file.aclose()
+            if last.orders:
+                await file.write(last)
             await self.store.release(state.run_id, state.epoch)
 
     async def learn(self, state: RunState) -> None:

@@ -41,9 +41,9 @@ class NoteGaps(NamedTuple):
 class IssueStep(NamedTuple):
     """Give work to a worker. The step starts when everything that it ``needs`` is completed.
 
-    ``tools`` restricts the worker's tools; ``model`` and ``instructions`` replace the worker's. With ``answers``, the
-    step writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time are
-    held back for both.
+    ``tools`` restricts the worker's tools; ``model``, ``instructions`` and ``doing`` replace the worker's. With
+    ``answers``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
+    Money and time are held back for both.
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
@@ -56,6 +56,7 @@ class IssueStep(NamedTuple):
     instructions: str | None = None
     answers: bool = False
     judges: str = ""
+    doing: str = ""
 
 
 class Start(NamedTuple):

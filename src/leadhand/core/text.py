@@ -1,11 +1,12 @@
-"""What a text looks like to a person: whether there is anything to read, and which name was probably meant."""
+"""What a text looks like to a person: cut to a line, whether it shows anything, and which name was meant."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, cast
 
 from .errors import UsageError
@@ -67,3 +68,55 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
         if name not in names:
             how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
             raise UsageError(f"{what} has no option {name!r}", how)
+
+
+# --- shortened -------------------------------------------------------------------------------------------------------
+
+LONGEST_TEXT = 300
+"""Maximum characters of a text in a list or a view; the event has the full text."""
+LONGEST_LABEL = 80
+MOST_ITEMS = 50
+"""Maximum entries of a list or object that are shown."""
+
+
+def cut(text: str, most: int = LONGEST_TEXT) -> str:
+    """Cut text to at most ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def line(text: str, most: int = LONGEST_TEXT) -> str:
+    """Put text on one line, of at most ``most`` characters."""
+    return cut(" ".join(text[: 2 * most].split()), most)
+
+
+def shortened(value: Any) -> Any:
+    """Return JSON with long texts, lists and objects cut, and without the entries of objects that are null."""
+    if isinstance(value, str):
+        return cut(value)
+    if isinstance(value, dict):
+        entries = islice(cast("dict[str, Any]", value).items(), MOST_ITEMS)
+        return {key: shortened(inner) for key, inner in entries if inner is not None}
+    if isinstance(value, list | tuple):
+        return [shortened(inner) for inner in cast("Sequence[Any]", value)[:MOST_ITEMS]]
+    return value
+
+
+def label(name: str, args: Mapping[str, Any]) -> str:
+    """Return a name with its arguments, to distinguish siblings: ``check_weather · Paris, tomorrow``."""
+    shown = ", ".join(filter(None, map(_word, args.values())))
+    return line(f"{name} · {shown}" if shown else name, LONGEST_LABEL)
+
+
+def _word(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case {"$result": {"subtask": str() as source}}:
+            return f"from {source}"
+        case dict() | list() | tuple():
+            items: Any = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+            return ", ".join(filter(None, map(_word, islice(items, MOST_ITEMS))))
+        case _:
+            return str(value)

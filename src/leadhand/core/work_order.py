@@ -274,16 +274,18 @@ class Step(Value):
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
     ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
-    role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions`` and ``output`` (the JSON
-    schema of its answer) replace the role's. ``key`` identifies the task among those of its parent. ``subtask`` is the
-    subtask that it carries out, with the tool that must be called. If it ``counts``, its result belongs to the answer.
-    If it ``answers``, it writes the answer: its text is shown while it is written, and it may use the allowance
-    reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept for reviews.
+    role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and ``output``
+    (the JSON schema of its answer) replace the role's. ``key`` identifies the task among those of its parent.
+    ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
+    belongs to the answer. If it ``answers``, it writes the answer: its text is shown while it is written, and it may
+    use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
+    for reviews.
     """
 
     step_id: str
     worker: str
     title: str = ""
+    doing: str = Field(default="", exclude_if=operator.not_)
     input: dict[str, Any] = {}
     needs: tuple[str, ...] = ()
     parent: str | None = None

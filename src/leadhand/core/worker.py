@@ -59,7 +59,7 @@ class Worker(Value):
     output together), ``budget`` its cost in US dollars. ``delegates`` are the workers to which its tools may delegate
     with all tools of those workers; other children have no tool that their parent lacks, and its steps and their
     children leave what is held back to reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for. A ``declared`` worker, of the project or defined during the run, is one that
+    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). A ``declared`` worker, of the project or defined during the run, is one that
     orders can name and tools can call; the others are those of the flow. ``code`` is where its code comes from,
     ``fingerprint`` a digest of the source.
     """
@@ -67,6 +67,7 @@ class Worker(Value):
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     description: str = Field(default="", exclude_if=operator.not_)
+    doing: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
     model_role: ModelRole = Field(default="", exclude_if=operator.not_)
     declared: bool = Field(default=False, exclude_if=operator.not_)

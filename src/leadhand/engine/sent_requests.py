@@ -1,7 +1,8 @@
-"""Requests of model calls as the log holds them: each message once, large ones and what calls have in common as blobs.
+"""Requests of model calls as the log holds them: each message once, and what many calls have in common as a blob.
 
-The first part of a request is what the calls of a role have in common: tools, and the schema of the answer. The others
-are its messages. A request that begins with the messages of an earlier one names only those that follow.
+The first part of a request is its head: the instructions, tools, and schema of the answer, which the calls of a role
+share. The others are its messages, large ones as blobs. A request that begins with the messages of an earlier one names
+only those that follow.
 """
 
 from __future__ import annotations
@@ -15,15 +16,7 @@ from pydantic import TypeAdapter
 
 from leadhand.core.artifact import digest_of
 from leadhand.core.blob import BLOB_ABOVE, Blob
-from leadhand.core.conversation import (
-    AssistantMessage,
-    Message,
-    ModelRequest,
-    OutputSpec,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, Message, ModelRequest, OutputSpec, SystemMessage
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Frozen, Json, compact_json
@@ -38,7 +31,7 @@ class Packed(NamedTuple):
     """A request for the log: the call whose messages come first, the other parts, and the content of their blobs."""
 
     continues: str
-    parts: tuple[Message | Blob, ...]
+    parts: tuple[Blob | Message, ...]
     blobs: Mapping[str, bytes]
 
 
@@ -47,44 +40,38 @@ class SentRequests:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._last: tuple[str, _Stored, tuple[Message, ...]] | None = None
+        self._last: tuple[str, _Stored, Sequence[Message]] | None = None
 
     def pack(self, request: ModelRequest) -> Packed:
         """Return a request for the log, which redacts the messages that are not blobs."""
-        form, messages = self._form_of(request), request.messages
-        continues, blobs = "", {form[0].digest: form[1]}
-        parts: list[Message | Blob] = [form[0]]
+        (head, body), messages = self._parts(request)
         if self._last is not None:
-            call_id, form_before, before = self._last
-            if form is form_before and before and _begins_with(messages, before):
-                continues, blobs, parts = call_id, dict[str, bytes](), []
-                messages = messages[len(before) :]
-        for message in messages:
-            if isinstance(message, SystemMessage):
-                blob, body = _instructions(self._redactor, message.text)
-            elif isinstance(message, UserMessage | ToolMessage) and message.size > BLOB_ABOVE:
-                blob, body = _stored(self._redactor, message.model_dump())
-            else:
-                parts.append(_without_opaque(message))
-                continue
-            blobs[blob.digest] = body
-            parts.append(blob)
-        return Packed(continues, tuple(parts), blobs)
+            call_id, (head_before, _), before = self._last
+            if head is head_before and before and _begins_with(messages, before):
+                blobs = dict[str, bytes]()
+                return Packed(call_id, tuple(self._packed(each, blobs) for each in messages[len(before) :]), blobs)
+        blobs = {head.digest: body}
+        return Packed("", (head, *(self._packed(each, blobs) for each in messages)), blobs)
 
     def written(self, call_id: str, request: ModelRequest) -> None:
         """Take note that a request is in the log."""
-        self._last = call_id, self._form_of(request), request.messages
+        self._last = call_id, *self._parts(request)
 
-    def _form_of(self, request: ModelRequest) -> _Stored:
+    def _parts(self, request: ModelRequest) -> tuple[_Stored, Sequence[Message]]:
+        instructions, messages = "", request.messages
+        if messages and isinstance(messages[0], SystemMessage):
+            instructions, messages = messages[0].text, messages[1:]
         schema = None if request.output is None else Frozen(request.output.schema_)
-        return _form(self._redactor, tuple(map(Frozen, request.tools)), schema, request.max_tokens)
+        tools = tuple(map(Frozen, request.tools))
+        return _head(self._redactor, instructions, tools, schema, request.max_tokens), messages
 
-
-def _without_opaque(message: Message) -> Message:
-    """Return a message for the log, which has its opaque data in the reply that it was."""
-    if isinstance(message, AssistantMessage) and message.opaque is not None:
-        return message.model_copy(update={"opaque": None})
-    return message
+    def _packed(self, message: Message, blobs: dict[str, bytes]) -> Blob | Message:
+        if isinstance(message, AssistantMessage):  # its text is in the reply that it was, and opaque data only there
+            return message if message.opaque is None else message.model_copy(update={"opaque": None})
+        if message.size <= BLOB_ABOVE:
+            return message
+        blob, blobs[blob.digest] = _stored(self._redactor, message.model_dump())
+        return blob
 
 
 def _begins_with(messages: Sequence[Message], before: Sequence[Message]) -> bool:
@@ -92,16 +79,17 @@ def _begins_with(messages: Sequence[Message], before: Sequence[Message]) -> bool
 
 
 @lru_cache(maxsize=64)
-def _form(
-    redactor: Redactor, tools: Sequence[Frozen[ToolSpec]], schema: Frozen[Any] | None, max_tokens: int
+def _head(
+    redactor: Redactor,
+    instructions: str,
+    tools: Sequence[Frozen[ToolSpec]],
+    schema: Frozen[Any] | None,
+    max_tokens: int,
 ) -> _Stored:
     shown = [tool.value.model_dump(include={"name", "description", "parameters"}) for tool in tools]
-    return _stored(redactor, {"tools": shown, "output": schema and schema.value, "max_tokens": max_tokens})
-
-
-@lru_cache(maxsize=64)
-def _instructions(redactor: Redactor, text: str) -> _Stored:
-    return _stored(redactor, SystemMessage(text=text).model_dump())
+    output = schema and schema.value
+    common = {"instructions": instructions, "tools": shown, "output": output, "max_tokens": max_tokens}
+    return _stored(redactor, common)
 
 
 def _stored(redactor: Redactor, value: Json) -> _Stored:
@@ -122,13 +110,15 @@ async def sent_request(began: Entry, entries: Sequence[Entry], store: ContextSto
         at, first = _call_before(at, first, entries)
         parts[:0] = first.request
     read: list[Any] = [json.loads(await store.blob(each.digest)) if isinstance(each, Blob) else each for each in parts]
-    form, *messages = read
+    head, *messages = read
+    if head["instructions"]:
+        messages.insert(0, SystemMessage(text=head["instructions"]))
     return ModelRequest(
         model=call.model,
         messages=tuple(map(_MESSAGE.validate_python, messages)),
-        tools=tuple(map(ToolSpec.model_validate, form["tools"])),
-        output=None if form["output"] is None else OutputSpec.model_validate({"name": "", "schema": form["output"]}),
-        max_tokens=form["max_tokens"],
+        tools=tuple(map(ToolSpec.model_validate, head["tools"])),
+        output=None if head["output"] is None else OutputSpec.model_validate({"name": "", "schema": head["output"]}),
+        max_tokens=head["max_tokens"],
     )
 
 

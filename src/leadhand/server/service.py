@@ -23,11 +23,10 @@ from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
-from leadhand.core.events import Entry, RunRequested, StepRequested
+from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, text_of
-from leadhand.core.view import CallHappened, happenings
 from leadhand.ports import ClusterStore, KeyStore
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
@@ -327,9 +326,9 @@ class Service:
 
     def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
         for entry in entries:
-            for happened in happenings(entry.event):
-                if isinstance(happened, CallHappened) and happened.kind == "tool" and happened.failure is not None:
-                    self.note_error(happened.name, happened.failure, entry.at, state.run_id)
+            event = entry.event
+            if isinstance(event, ToolCallReturned) and event.failure is not None and event.blocked_args is None:
+                self.note_error(event.tool, event.failure, entry.at, state.run_id)
 
     def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
         """Store the failure of a tool."""

@@ -25,8 +25,8 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 #
 # runs: a run's place in lists, its head and owner, and its budget: ceilings (NULL: none), what composing the answer may
 # always use, what was spent, what open calls may yet cost. ``searched`` is the name and request in small letters, since
-# databases do not agree on capitals beyond ASCII. Each tag is a line, [key, value] as JSON, with a line break before and
-# after it. ``label_words`` are the words of the name and the request, with a space before each.
+# databases do not agree on capitals beyond ASCII. Each tag is a line, [key, value] as JSON, with a line break before
+# and after it. ``label_words`` are the words of the name and the request, with a space before each.
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # gates: ``used_at`` is when a gate was last used, which shows that the clock was put back since.
@@ -62,7 +62,9 @@ CREATE TABLE reservations (
     PRIMARY KEY (run_id, attempt, call_id)
 );
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, body BYTES NOT NULL);
-CREATE TABLE snapshots (run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL);
+CREATE TABLE snapshots (
+    run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL
+);
 CREATE TABLE gates (
     name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
     last_ticket BIGINT NOT NULL DEFAULT 0
@@ -107,8 +109,8 @@ CREATE TRIGGER run_texts_deleted AFTER DELETE ON run_texts BEGIN
     INSERT INTO run_words (run_words, rowid, words) VALUES ('delete', old.id, old.words); END;
 """
 
-# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which the
-# host counts as dead.
+# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
+# the host counts as dead.
 ON_SERVER = """
 CREATE TABLE meta (version BIGINT NOT NULL);
 CREATE INDEX run_words ON run_texts USING GIN (array_to_tsvector(string_to_array(words, ' ')));

@@ -42,8 +42,10 @@ def judging_roles(check: Check, others: Iterable[Worker], *, verifier: bool) -> 
         )
     judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
     return (
-        judge.evolve(output=REPLY, model_role="review", loop="code" if verifier else "reply"),
-        confirm.evolve(output=CONFIRMATION, model_role="plan"),
+        judge.evolve(
+            output=REPLY, model_role="review", loop="code" if verifier else "reply", doing="Judging the answer"
+        ),
+        confirm.evolve(output=CONFIRMATION, model_role="plan", doing="Checking what is missing"),
     )
 
 

@@ -50,17 +50,27 @@ from leadhand.cli.terminal.streams import (
     write_line,
     write_paged,
 )
-from leadhand.core.errors import UsageError
-from leadhand.core.lifecycle import StepStatus
+from leadhand.core.errors import Failure, UsageError
+from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
-from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
+FAILURE_WORDS = {
+    "transient": "temporary error",
+    "rate_limited": "rate limit",
+    "unavailable": "not available",
+    "rejected": "refused",
+    "too_large": "too large",
+    "insufficient": "not enough",
+    "exhausted": "limit reached",
+}
+"""What the classes of failures mean; the others are words themselves."""
+_CAUSES = {"not_found": "not found", "timeout": "timeout", "gave_up": "given up", "needs_failed": "blocked"}
 MOST_LISTED = 12
 """Steps of an order that ``runs show`` lists, at most, unless all are asked for."""
 LEAST_ANSWER = 10
@@ -297,7 +307,7 @@ class _Work:
         if each.superseded_by is not None:
             words.append(f"replaced by {each.superseded_by}")
         if each.failure is not None:
-            cause = cause_word(each.failure.class_, each.failure.type)
+            cause = _cause(each.failure)
             named = one_line(each.failure.message)[:LONGEST_LINE] in self._before
             words.append(cause if named else f"{shortened(each.failure.message, LONGEST_LINE)} ({cause})")
         glyph = GLYPHS["failed"] if status == "failed" else GLYPHS[each.status]
@@ -305,7 +315,20 @@ class _Work:
 
 
 def _status(each: StepState) -> str:
-    return status_word(each.status, each.failure, each.by)
+    """Return the status of a step in one word: what failed by itself has failed, even if a review dropped it."""
+    if each.status not in UNSUCCESSFUL:
+        return each.status
+    if each.failure is not None and each.failure.type == "cancelled":
+        return "cancelled"
+    failed = each.status is StepStatus.FAILED or (each.failure is not None and not each.by)
+    return "failed" if failed else "skipped"
+
+
+def _cause(failure: Failure) -> str:
+    """Return why a step failed, in two words or fewer: ``HTTP 503``, ``timeout``, ``not available``."""
+    if failure.type.startswith("http_"):
+        return f"HTTP {failure.type.removeprefix('http_')}"
+    return _CAUSES.get(failure.type) or FAILURE_WORDS.get(failure.class_, failure.class_)
 
 
 async def runs_open(

@@ -22,8 +22,8 @@ from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, 
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
-from leadhand.core.view import Tone
 from leadhand.core.view.shapes import StepPart
+from leadhand.core.words import Tone
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12

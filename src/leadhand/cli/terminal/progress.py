@@ -12,8 +12,9 @@ from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.view import Change, Level, Projection, Tone, ViewDocument
+from leadhand.core.view import Change, Projection, ViewDocument
 from leadhand.core.view.shapes import AttemptPart, StepPart
+from leadhand.core.words import Level, Tone
 from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
@@ -56,7 +57,7 @@ class Progress:
     @property
     def view(self) -> ViewDocument:
         """The view of the run."""
-        return self._projection.view.document
+        return self._projection.document
 
     @property
     def crowded(self) -> bool:
@@ -109,7 +110,7 @@ class Progress:
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
-        if change.type == "run_status" and approvals:
+        if change.type == "run_status_set" and approvals:
             text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))

@@ -54,6 +54,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         step_id=command.id,
         worker=command.worker,
         title=command.title,
+        doing=command.doing,
         input=dict(command.input),
         needs=tuple(dict.fromkeys(command.needs)),
         tools=None if command.tools is None else tuple(command.tools),

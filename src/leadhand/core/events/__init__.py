@@ -52,7 +52,7 @@ class RunStatusSet(EventBase):
     was not running for ``slept_s`` seconds (stopped, or the machine was suspended), which are not time of the run.
     """
 
-    type: Literal["run_status"] = "run_status"
+    type: Literal["run_status_set"] = "run_status_set"
     status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING]
     reason: str = ""
     by: str = ""

@@ -45,8 +45,11 @@ class Observation(EventBase):
     """Something that a host observed on behalf of an attempt."""
 
     kind: ClassVar[Kind] = Kind.OBSERVATION
-    about: ClassVar[str] = "attempt"
     attempt: str
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
 
 
 class Request(EventBase):

@@ -164,8 +164,9 @@ class ModelCallBegan(Observation):
     its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
     allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
 
-    ``request`` is what the model is sent: a blob with tools and schema, then each message, large ones as blobs. With
-    ``continues``, the request of the attempt's latest call of this id comes first, and these messages follow.
+    ``request`` is what the model is sent: a blob of instructions, tools and schema, then each message, large ones as
+    blobs. With ``continues``, the request of the attempt's latest call of this id comes first, and these messages
+    follow.
     """
 
     type: Literal["model_call_began"] = "model_call_began"

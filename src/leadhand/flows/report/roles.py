@@ -15,6 +15,7 @@ from .shapes import DraftReview, Findings, Outline
 
 WEB = ("web_search", "web_fetch")
 """The tools of a researcher besides those of the run."""
+DOING = {PLANNER: "Planning", RESEARCHER: "Researching", WRITER: "Writing", REVIEWER: "Reviewing"}
 OUTPUTS: dict[str, Any] = {PLANNER: Outline, RESEARCHER: Findings, WRITER: None, REVIEWER: DraftReview}
 
 MODEL_ROLES: dict[str, ModelRole] = {PLANNER: "plan", RESEARCHER: "work", WRITER: "compose", REVIEWER: "review"}
@@ -37,6 +38,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
         agent = agents.get(stage.agent)
         return Worker(
             name=stage.name,
+            doing=DOING.get(stage.name, ""),
             instructions=stage.instructions or "",
             model=stage.model,
             model_role=role,
@@ -56,6 +58,7 @@ def _role(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
         text += f"\n\n{instructions(f'stage-{stage.gives[0]}')}" if stage.gives else ""
     return Worker(
         name=stage.name,
+        doing=DOING.get(stage.name, ""),
         instructions=text,
         model=stage.model,
         model_role=role,

@@ -25,6 +25,7 @@ def roles(options: Options) -> list[Worker]:
     return [
         Worker(
             name=LEAD,
+            doing="Deciding what to do next",
             instructions=instructions(LEAD),
             tools=LEAD_TOOLS,
             model_role="plan",
@@ -39,5 +40,5 @@ def roles(options: Options) -> list[Worker]:
             output=SubagentResult,
             model_role="work",
         ),
-        Worker(name=WRITER, instructions=instructions(WRITER), loop="reply", model_role="compose"),
+        Worker(name=WRITER, doing="Writing", instructions=instructions(WRITER), loop="reply", model_role="compose"),
     ]

@@ -22,6 +22,7 @@ from . import briefs
 from .results import answer_sources, answerable_results, composed_text, own_text
 from .roles import RoleName, instructions, with_role
 
+TITLE = "Write the answer"
 SECTION = 25
 """Results per section."""
 
@@ -35,7 +36,7 @@ def compose(state: RunState) -> list[do.Command]:
     whole = state.steps.get(name)
     if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
-            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, answers=True)]
+            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, answers=True)]
         return _sections(state)
     if whole is not None and not whole.closed:
         return []
@@ -86,6 +87,7 @@ def _sections(state: RunState) -> list[do.Command]:
         do.IssueStep(
             id=_section(state, 0, number),
             worker=RoleName.COMPOSE,
+            title=f"{TITLE} · part {number + 1}",
             instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
             input={
                 "covers": keys,
@@ -113,12 +115,20 @@ def _tree(state: RunState) -> list[do.Command]:
         if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
             return [
-                do.IssueStep(id=whole, worker=RoleName.COMPOSE, instructions=both, input={"over": over}, answers=True)
+                do.IssueStep(
+                    id=whole,
+                    worker=RoleName.COMPOSE,
+                    title=TITLE,
+                    instructions=both,
+                    input={"over": over},
+                    answers=True,
+                )
             ]
         return [
             do.IssueStep(
                 id=_section(state, number + 1, position),
                 worker=RoleName.COMPOSE,
+                title=f"{TITLE} · part {position + 1}",
                 instructions=both,
                 input={"over": ids, "part": True},
             )

@@ -48,7 +48,8 @@ def plan(state: RunState) -> list[do.Command] | Plan:
         more += [ANSWERED] if replied(state) else []
         own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
         page = page_id(len(pages) + 1, number)
-        return [do.IssueStep(id=page, worker=RoleName.PLAN, input={"first": first}, instructions=own)]
+        title = f"Plan · part {len(pages) + 1}" if pages else "Plan"
+        return [do.IssueStep(id=page, worker=RoleName.PLAN, title=title, input={"first": first}, instructions=own)]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
         return [do.Finish(failure=why_failed(pages[0]))]

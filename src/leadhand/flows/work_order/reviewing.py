@@ -118,6 +118,8 @@ def _shard(
     return do.IssueStep(
         id=f"review-{work_order}-{name}",
         worker=RoleName.REVIEW,
+        title=f"Review {work_order}" + ("" if name in ("0", "whole") else f" · part {name}"),
+        doing="Reviewing and writing the answer" if compose else "",
         judges=work_order,
         instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.instructions),
         input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
@@ -164,6 +166,7 @@ def _halves(shard: StepState) -> list[do.IssueStep]:
         do.IssueStep(
             id=f"{shard.key}{letter}",
             worker=RoleName.REVIEW,
+            title=f"{shard.step.title} · half {letter}",
             judges=shard.step.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )

@@ -36,8 +36,8 @@ def roles() -> tuple[Worker, ...]:
         Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply") for name in RoleName
     )
     return (
-        plan.evolve(output=Plan, elements="subtasks"),
+        plan.evolve(output=Plan, elements="subtasks", doing="Planning"),
         work.evolve(tools=(ALL_TOOLS,), loop="turns", counts=True),
-        review.evolve(output=Review),
-        compose,
+        review.evolve(output=Review, doing="Reviewing"),
+        compose.evolve(doing="Writing the answer"),
     )

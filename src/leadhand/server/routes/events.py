@@ -14,7 +14,8 @@ from leadhand.app.document.event_line import event_line
 from leadhand.core.blob import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
-from leadhand.core.view import ViewDocument, words
+from leadhand.core.view import ViewDocument
+from leadhand.core.words import words
 from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
