@@ -79,8 +79,7 @@ class RunRecord:
     @property
     def listing(self) -> RunListing:
         """The run's line in lists."""
-        requests, tokens, nanousd = self._budget.run.spent
-        spent = {"requests": requests, "tokens": tokens, "nanousd": nanousd}
+        spent = self._budget.run.spent.model_dump()
         orphan = self.owner is None and self._line["status"] in DRIVEN
         head = {name: value for name, value in self.head._asdict().items() if name != "seq"}
         return RunListing(head_seq=len(self.entries), orphan=orphan, **head, **spent, **self._line)
