@@ -55,7 +55,7 @@ class LongLead:
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         said = sum(message.role == "assistant" for message in request.messages)
-        if request.role == "lead":
+        if request.worker == "lead":
             began = time.process_time()
             size = 0 if PROFILE else sum(len(message.model_dump_json()) for message in request.messages)
             self.marks.append((began - self._measuring, resident(), size))

@@ -18,7 +18,7 @@ from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
 from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import Finish, Flow, IssueStep, Role, RunView, StepView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, StepView, Worker
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
@@ -103,7 +103,7 @@ class Asking(Flow):
         self._judge = judge
         self.questions: dict[str, Question] = {}
 
-    def roles(self, options: Flow.Options) -> list[Role]:
+    def roles(self, options: Flow.Options) -> list[Worker]:
         return [self._role]
 
     def next(self, run: RunView[Flow.Options]) -> list[IssueStep] | list[Finish]:
@@ -111,7 +111,7 @@ class Asking(Flow):
             room = context_budget(run.state, JUDGE)
             self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
         if not run.steps and (new := [key for key in self.questions if key not in self._replies]):
-            return [IssueStep(id=key, role=JUDGE) for key in new]
+            return [IssueStep(id=key, worker=JUDGE) for key in new]
         return [] if any(each.open for each in run.steps.values()) else [Finish()]
 
     def _digest(self, question: Question) -> str:

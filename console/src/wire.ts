@@ -1492,7 +1492,7 @@ export interface components {
       /** @enum {string} */
       readonly status: "running" | "paused" | "waiting";
       /** @constant */
-      readonly type: "run_status";
+      readonly type: "run_status_set";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly RunUsage: {

@@ -11,7 +11,7 @@ from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelRepl
 from leadhand.core.errors import Failure
 from leadhand.core.events import StepSettled
 from leadhand.core.limits import Usage
-from leadhand.flows import Finish, Flow, IssueStep, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.ports import ModelError
 
 
@@ -23,12 +23,12 @@ class Three(Flow):
     class Options(Flow.Options):
         style: str = "short"
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="writer", instructions="Write.", counts=True)]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write.", counts=True)]
 
     def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [IssueStep(id=name, role="writer", input={"name": name}) for name in ("good", "bad", "slow")]
+            return [IssueStep(id=name, worker="writer", input={"name": name}) for name in ("good", "bad", "slow")]
         return [] if run.open else [Finish()]
 
 

@@ -58,7 +58,7 @@ async def test_after_an_approval_with_other_arguments_everybody_is_shown_what_wa
         assert results[0]["note"]
     (event,) = answer.document["context_store"]["events"]
     assert {name: event["content"][name] for name in DECLINED} == DECLINED
-    material = json.dumps([brief_of(request) for request in model.requests if request.role != "work"][-1])
+    material = json.dumps([brief_of(request) for request in model.requests if request.worker != "work"][-1])
     assert DECLINED["body"] in material
 
     progress = Progress()

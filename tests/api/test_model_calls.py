@@ -20,13 +20,13 @@ async def test_the_prompt_of_code_is_what_it_asked_with_its_rejected_answers(hom
         return str(found.facts)
 
     steps = [gives({"facts": "none"}), gives({"facts": ["they heat"]}).costing(input_tokens=900, output_tokens=20)]
-    model = ScriptedModel().on(lambda request: request.role == "other", always="hello").on(lambda _: True, *steps)
+    model = ScriptedModel().on(lambda request: request.worker == "other", always="hello").on(lambda _: True, *steps)
     async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.answer()
         runtime = await lead.runtime()
         second = await model_call(runtime, run.run_id, "coder-1/t2")
-        sent = [request for request in model.requests if request.role == "coder"][1]
+        sent = [request for request in model.requests if request.worker == "coder"][1]
 
         assert [each.role for each in second.prompt.messages] == ["system", "user", "assistant", "user"]
         assert [each.text for each in second.prompt.messages] == [getattr(each, "text", "") for each in sent.messages]

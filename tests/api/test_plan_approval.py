@@ -89,7 +89,7 @@ async def test_a_plan_denied_with_a_reason_is_made_again(home: Path) -> None:
         answer = await run.answer()
 
     assert (answer.status, CALLED) == (RunStatus.SUCCEEDED, ["wind"])
-    second = [each for each in model.requests if each.role == "plan"][-1]
+    second = [each for each in model.requests if each.worker == "plan"][-1]
     assert "not the tide" in second.messages[-1].text
 
 
@@ -229,14 +229,14 @@ async def test_a_report_shows_its_plan_before_research_begins(home: Path) -> Non
     async with Leadhand(offline=True, home=home) as lead:
         answer = await lead.report("event sourcing", approve_plan=True)
         assert answer.status is RunStatus.WAITING
-        assert {each["role"] for each in answer.document["steps"]} == {"planner"}
+        assert {each["worker"] for each in answer.document["steps"]} == {"planner"}
         assert answer.plan is not None
         assert answer.plan["sections"]
         run = await lead.get(answer.run_id)
         await run.approve((await run.approvals())[0])
         answer = await run.answer()
     assert answer.status is not RunStatus.WAITING
-    assert any(each["role"] == "researcher" for each in answer.document["steps"])
+    assert any(each["worker"] == "researcher" for each in answer.document["steps"])
 
 
 async def test_a_plan_that_nobody_approves_in_time_ends_the_run(home: Path) -> None:

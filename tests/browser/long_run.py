@@ -84,7 +84,7 @@ def _end(workers: int) -> RunFinished:
 def events_of(n: int) -> list[AnyEvent]:
     """Return the events of one worker: 10, or 16 of a worker with two attempts."""
     key = f"wo-001.{n}"
-    begun: list[AnyEvent] = [StepIssued(step=Step(step_id=key, role=RoleName.WORK))]
+    begun: list[AnyEvent] = [StepIssued(step=Step(step_id=key, worker=RoleName.WORK))]
     if n in FAILED:
         return begun + attempt(n, 1, BROKEN, final=True)
     if n in RETRIED:

@@ -14,7 +14,7 @@ from leadhand.core.commands import Ask
 from leadhand.core.conversation import ModelRequest
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
-from leadhand.flows import Finish, Flow, IssueStep, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, says, subtask
@@ -35,8 +35,8 @@ class Menu(Flow):
 
     name = "menu"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="writer", instructions="Write about the dish.", counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write about the dish.", counts=True)]
 
     def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish | Ask]:
         if not run.state.questions:
@@ -44,7 +44,7 @@ class Menu(Flow):
         if not replied(run.state):
             return []
         if not run.steps:
-            return [IssueStep(id="writing", role="writer", title="Writing")]
+            return [IssueStep(id="writing", worker="writer", title="Writing")]
         return [] if run.open else [Finish()]
 
 

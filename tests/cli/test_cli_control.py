@@ -266,7 +266,7 @@ def test_what_cannot_be_is_refused(leadhand: Any, power: Power) -> None:
         leadhand(*shlex.split(line.replace("RUN", run_id))).refused(*named)
 
 
-ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK))
+ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK))
 
 
 DECISIONS = (
@@ -298,7 +298,7 @@ def test_what_people_and_silence_decide_is_told_in_a_line(row: tuple[Any, ...]) 
 ASSIGNED = ev.StepIssued(
     step=Step(
         step_id="wo-001.0/t0/c0",
-        role=RoleName.WORK,
+        worker=RoleName.WORK,
         parent="wo-001.0/a1",
         title="research_tool",
         input={"topic": "noise"},

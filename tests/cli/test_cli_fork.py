@@ -77,7 +77,7 @@ async def test_a_cancel_from_another_process_ends_hanging_tools_and_requests_lon
         {"name": "waits", "tool": "wait_tool", "args": {"how": "long"}},
         {"name": "thinks", "tool": None, "args": {"of": "nothing"}},
     )
-    server = ScriptedServer(served_by(models)).inject(served_fault("hang"), role="work")
+    server = ScriptedServer(served_by(models)).inject(served_fault("hang"), worker="work")
     async with server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
         driving = leadhand.start(

@@ -176,7 +176,7 @@ class World:
         events = [
             RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
             OrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
-            StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK)),
+            StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK)),
             StepIssued(step=child("wo-001.0", "research_tool")),
             StepIssued(step=child("wo-001.0/t0/c0", "book_tool")),
         ]
@@ -184,7 +184,7 @@ class World:
 
 
 def child(of: str, name: str) -> Step:
-    return Step(step_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=name)
+    return Step(step_id=f"{of}/t0/c0", worker=RoleName.WORK, parent=f"{of}/a1", title=name)
 
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:

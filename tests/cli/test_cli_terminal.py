@@ -174,7 +174,7 @@ def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
 def begun(number: int) -> list[AnyEvent]:
     key = f"wo-001.{number}"
     return [
-        StepIssued(step=Step(step_id=key, role=RoleName.WORK)),
+        StepIssued(step=Step(step_id=key, worker=RoleName.WORK)),
         AttemptStarted(attempt=f"{key}/a1", host="here"),
     ]
 
@@ -182,7 +182,7 @@ def begun(number: int) -> list[AnyEvent]:
 def thinking(role: str) -> list[AnyEvent]:
     """The lead begins to plan, review or compose."""
     return [
-        StepIssued(step=Step(step_id=role, role=role)),
+        StepIssued(step=Step(step_id=role, worker=role)),
         AttemptStarted(attempt=f"{role}/a1", host="here"),
     ]
 

@@ -159,7 +159,7 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
 
 
 def begun(key: str) -> list[AnyEvent]:
-    issued = StepIssued(step=Step(step_id=key, role=RoleName.WORK))
+    issued = StepIssued(step=Step(step_id=key, worker=RoleName.WORK))
     return [issued, AttemptStarted(attempt=f"{key}/a1", host="here")]
 
 

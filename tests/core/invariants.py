@@ -18,7 +18,7 @@ from leadhand.core.head import head_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.limits import Amount
+from leadhand.core.limits import Money
 from leadhand.core.question import Question
 from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED, RunStatus
@@ -228,7 +228,7 @@ def _check_end(state: RunState) -> None:
     assert state.status in ENDED
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
-    assert reserved_total(state) == Amount(), "a finished run holds a reservation"
+    assert reserved_total(state) == Money(), "a finished run holds a reservation"
     _check_judgement(state, finished)
     for command in ANY_COMMAND:
         try:
@@ -292,14 +292,14 @@ def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def reserved_total(state: RunState) -> Amount:
+def reserved_total(state: RunState) -> Money:
     """The sum of all reservations."""
     return total(*(amount for calls in state.reserved.values() for amount in calls.values()))
 
 
-def total(*amounts: Amount) -> Amount:
+def total(*amounts: Money) -> Money:
     """The sum of amounts."""
-    summed = Amount()
+    summed = Money()
     for amount in amounts:
         summed = summed + amount
     return summed

@@ -20,7 +20,7 @@ from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.words_of_outcome import needs_failed
@@ -194,7 +194,7 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
     assert history.command(first)
     assert not history.command(first)
     assert history.command(do.SetStatus(RunStatus.PAUSED))
-    assert not history.command(do.IssueStep(id="plan", role=RoleName.PLAN))
+    assert not history.command(do.IssueStep(id="plan", worker=RoleName.PLAN))
     assert not history.command(third)
 
 
@@ -322,15 +322,15 @@ def test_an_order_is_judged_once_and_only_when_it_is_over():
 def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     history = handed_out()
     attempt = history.live[0]
-    call_id = history.asks_model(attempt, Amount(requests=1, tokens=500, nanousd=70))
+    call_id = history.asks_model(attempt, Money(requests=1, tokens=500, nanousd=70))
     assert call_id is not None
     history.command(do.Lose(attempt=attempt.attempt, failure=failure("lost")))
-    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
+    assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
 
     history.model_answers(attempt.attempt, call_id, Usage(input_tokens=1, nanousd=1))
     history.returns(attempt, WorkResult(task_name="a", ok=True, data=ResultData(summary="at last")))
 
-    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "it was counted twice"
+    assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "it was counted twice"
     assert history.state.steps["wo-001.0"].data is None
 
 

@@ -15,7 +15,7 @@ from leadhand.core.advice import next_action
 from leadhand.core.approval import Approval, ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass, usual_action
 from leadhand.core.ids import step_of
-from leadhand.core.limits import Amount
+from leadhand.core.limits import Money
 from leadhand.core.outcome import all_gaps
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect
@@ -84,7 +84,7 @@ def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
 )
 def test_a_spent_allowance_names_the_limits_that_bound(short: dict[str, int], flags: dict[str, str]) -> None:
     state = History(definition(max_requests=1)).state
-    action = next_action(state, failure("exhausted", "allowance").evolve(short_of=Amount(**short)))
+    action = next_action(state, failure("exhausted", "allowance").evolve(short_of=Money(**short)))
     assert flags_in(action) == flags.keys()
     assert all(f"{flag} (it was {most})" in action for flag, most in flags.items())
 

@@ -134,7 +134,7 @@ class CommandedAtWill(Explored):
     )
     def a_thought_is_handed_out(self, name: str, role: str, data: st.DataObject) -> None:
         needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.steps]), max_size=2))
-        self.history.command(do.IssueStep(id=name, role=role, needs=needs))
+        self.history.command(do.IssueStep(id=name, worker=role, needs=needs))
 
     @rule(data=st.data())
     def what_is_due_is_done(self, data: st.DataObject) -> None:

@@ -19,7 +19,7 @@ from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import replay
 from leadhand.core.ids import step_of
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection
@@ -177,13 +177,13 @@ def long_log(subtasks: int) -> list[ev.Entry]:
     )
     keys = order.subtask_keys()
     each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.OrderIssued(order=order)]
-    each += [ev.StepIssued(step=Step(step_id=key, role="work")) for key in keys]
+    each += [ev.StepIssued(step=Step(step_id=key, worker="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
     for number, key in enumerate(keys):
         attempt = f"{key}/a1"
         each += [
             ev.ModelCallBegan(
-                attempt=attempt, call_id=f"{key}/t0", model="fake", reserved=Amount(requests=1, tokens=9, nanousd=9)
+                attempt=attempt, call_id=f"{key}/t0", model="fake", reserved=Money(requests=1, tokens=9, nanousd=9)
             ),
             ev.ModelCallReturned(
                 attempt=attempt, call_id=f"{key}/t0", model="fake", usage=Usage(input_tokens=5, nanousd=5)

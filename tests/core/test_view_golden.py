@@ -29,12 +29,13 @@ from leadhand.core.events import (
     TodosSet,
     WorkerDefined,
 )
-from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.view import Projection
 from leadhand.core.words import WORDS, Level, Tone, words
 from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import Worker
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parent / "stores" / "golden" / "log.jsonl"
@@ -126,14 +127,14 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
     todos = (Todo(id="1", content="Read"), Todo(id="2", content="Write", status="completed", priority="high"))
     events = [
         RunStarted(definition=definition),
-        StepIssued(step=Step(step_id="lead", role="lead", title="Lead")),
+        StepIssued(step=Step(step_id="lead", worker="lead", title="Lead")),
         TodosSet(attempt="lead/a1", todos=todos),
         ArtifactWritten(
             attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
         ),
         ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7, media_type="text/markdown"),
         NoteEmitted(attempt="lead/a1", message="Reading"),
-        WorkerDefined(attempt="lead/a1", role=Role(name="critic"), description="finds faults"),
+        WorkerDefined(attempt="lead/a1", worker=Worker(name="critic"), description="finds faults"),
         TodosSet(attempt="lead/a1", todos=todos[1:]),
     ]
     projection = Projection("run_1")
@@ -165,7 +166,7 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
 def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     definition = RunDefinition(request="translate", flow="translate", models=ModelChoice(default="fake"))
     failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
-    given = Step(step_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
+    given = Step(step_id="to-0", worker="translator", title="French", input={"text": "a"}, counts=True)
     needs = given.evolve(step_id="to-1", title="Dutch", needs=("to-0",))
     log = [
         RunStarted(definition=definition),

@@ -150,7 +150,7 @@ def die_at(moment: str, event: str, subject: str) -> None:
 def new_lead() -> Leadhand:
     models = ScriptedModel(plan=planned, review=reviewed, compose=composed)
     return Leadhand(
-        models=models.on(lambda request: request.role == "shape", always=shaped),
+        models=models.on(lambda request: request.worker == "shape", always=shaped),
         tools=[piece, pay, fork],
         home=CONFIG["home"],
         database=CONFIG["url"],

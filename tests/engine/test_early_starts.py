@@ -13,7 +13,7 @@ from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
 from leadhand.core.errors import FailureClass
-from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.tools.decorator import tool
@@ -323,7 +323,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
         [head(*calls), early.until(lambda state: any(each.counts for each in state.steps.values())), tail()],
         tools=[early.bench.measure],
         limits=limits,
-        held_back=Amount(requests=2),
+        held_back=Money(requests=2),
     )
     state = await world.run()
 

@@ -15,7 +15,7 @@ from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.head import head_of
 from leadhand.core.judgement import Check
-from leadhand.core.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
+from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
@@ -65,7 +65,7 @@ class World:
         *,
         limits: Limits | None = None,
         approve: ApprovalPolicy = ApprovalPolicy.ASK,
-        held_back: Amount = NOTHING,
+        held_back: Money = NOTHING,
         held_back_s: float = 0.0,
         clock: Any = None,
         store: MemoryStore | None = None,
@@ -112,10 +112,12 @@ class World:
     async def start(self, request: str = "do it", **more: Any) -> str:
         """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
+        judging = judging_roles(self._check, self.roles, verifier=False)
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            roles=self.roles,
+            workers=(*self.roles, *judging),
+            subtask_worker="work",
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
@@ -125,7 +127,7 @@ class World:
             budgets=self.budgets,
             concurrency=self.concurrency,
             check=self._check,
-            judging=judging_roles(self._check, self.roles, verifier=False),
+            judging=tuple(each.name for each in judging),
             **more,
         )
         run_id = f"run_{next(self._numbers)}"

@@ -15,7 +15,7 @@ from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, VerdictKind, WorkResult
-from leadhand.flows import Finish, Flow, IssueStep, Judge, Outcome, Result, Review, Role, RunView, StepView, Verdict
+from leadhand.flows import Finish, Flow, IssueStep, Judge, Outcome, Result, Review, RunView, StepView, Verdict, Worker
 
 
 class Translate(Flow):
@@ -27,15 +27,15 @@ class Translate(Flow):
     class Options(Flow.Options):
         languages: list[str] = ["French", "German"]
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="translator", instructions="Translate.", counts=True, tools=("look",))]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="translator", instructions="Translate.", counts=True, tools=("look",))]
 
     def next(self, run: RunView[Options]) -> Iterable[Any]:
         if not run.steps:
             return [
                 IssueStep(
                     id=f"to-{n}",
-                    role="translator",
+                    worker="translator",
                     title=language,
                     input={"text": run.request, "language": language},
                 )
@@ -56,7 +56,7 @@ class Run(Script):
             flow=flow.name,
             request="Good morning",
             options=options,
-            roles=tuple(flow.roles(flow.checked_options(options))),
+            workers=tuple(flow.roles(flow.checked_options(options))),
         )
         History.__init__(self, what, flow)
         self.decide_all()
@@ -280,18 +280,18 @@ class Chain(Flow):
 
     name = "chain"
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="researcher", counts=True), Role(name="writer", counts=True)]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="researcher", counts=True), Worker(name="writer", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            yield IssueStep(id="notes", role="researcher", input={"topic": run.request})
-            yield IssueStep(id="text", role="writer", needs=["notes"])
+            yield IssueStep(id="notes", worker="researcher", input={"topic": run.request})
+            yield IssueStep(id="text", worker="writer", needs=["notes"])
         elif not run.open:
             yield Finish()
 
     def facts(self, run: RunView[Any], step: StepView) -> Mapping[str, Any]:
-        return {"style": "short"} if step.role == "writer" else {}
+        return {"style": "short"} if step.worker == "writer" else {}
 
     def problems(self, run: RunView[Any], step: StepView, result: Result) -> Sequence[str]:
         if step.id == "text" and run.steps["notes"].text not in result.text:
@@ -353,12 +353,12 @@ class Judged(Flow):
     class Options(Flow.Options):
         verdicts: list[str] = ["accept"]
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="writer", counts=True), Role(name="critic", output={"type": "object"}, loop="reply")]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="writer", counts=True), Worker(name="critic", output={"type": "object"}, loop="reply")]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [IssueStep(id="draft", role="writer")]
+            return [IssueStep(id="draft", worker="writer")]
         if run.open:
             return []
         critiques = run.of("critic")
@@ -369,7 +369,7 @@ class Judged(Flow):
                 said = Verdict(subtask="draft", verdict=VerdictKind(wanted), reason="so it seems")
                 return [Judge(Review(verdicts=(said,), complete=wanted == "accept"))]
         if len(critiques) < len(run.options.verdicts):
-            return [IssueStep(id=f"critique-{len(critiques)}", role="critic", needs=["draft"])]
+            return [IssueStep(id=f"critique-{len(critiques)}", worker="critic", needs=["draft"])]
         return [Finish()]
 
 
@@ -514,10 +514,10 @@ def test_a_flow_that_forgets_to_end_its_run_does_not_hang_it():
 @pytest.mark.parametrize(
     ("wanted", "named"),
     [
-        (IssueStep(id="a", role="nobody"), "'nobody'"),
-        (IssueStep(id="a", role="translator", tools=("send",)), "send"),
-        (IssueStep(id="a", role="translator", needs=("b",)), "'b'"),
-        (IssueStep(id="a/b", role="translator"), "a/b"),
+        (IssueStep(id="a", worker="nobody"), "'nobody'"),
+        (IssueStep(id="a", worker="translator", tools=("send",)), "send"),
+        (IssueStep(id="a", worker="translator", needs=("b",)), "'b'"),
+        (IssueStep(id="a/b", worker="translator"), "a/b"),
     ],
 )
 def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: IssueStep, named: str):

@@ -19,7 +19,7 @@ def test_a_run_begins_with_a_plan_and_nothing_else():
     brief = script.facts("plan")
     assert brief["request"] == script.state.definition.request
     assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
-    role = script.state.role(script.state.steps["plan"].step.role)
+    role = script.state.worker(script.state.steps["plan"].step.worker)
     assert role is not None
     assert role.name == "plan"
     assert role.output == Plan.model_json_schema()

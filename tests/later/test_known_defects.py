@@ -18,7 +18,7 @@ from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.flows import Desk, Finish, Flow, IssueStep, Role, RunView, StepView
+from leadhand.flows import Desk, Finish, Flow, IssueStep, RunView, StepView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 
@@ -99,12 +99,12 @@ class _Coded(Flow):
 
     name = "coded"
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="coder", loop="code", counts=True)]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="coder", loop="code", counts=True)]
 
     def next(self, run: RunView[Any]) -> list[Any]:
         if not run.steps:
-            return [IssueStep(id=f"a{n}", role="coder") for n in range(8)]
+            return [IssueStep(id=f"a{n}", worker="coder") for n in range(8)]
         return [] if run.open else [Finish()]
 
     def code(self, run: RunView[Any], step: StepView) -> Any:

@@ -27,7 +27,7 @@ def wanting(request: ModelRequest, name: str, **properties: Any) -> ModelRequest
 def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "text" not in facts:
         return None
-    return {"text": facts["text"].upper(), "role": request.role}
+    return {"text": facts["text"].upper(), "role": request.worker}
 
 
 async def test_a_flow_brings_the_rule_for_its_role() -> None:

@@ -86,7 +86,7 @@ async def test_always_answers_every_call_of_the_tool_in_this_run_alone(api: Door
 
 def rests_again(events: list[dict[str, Any]]) -> bool:
     """Whether a run has gone on after an answer, and waits for the next one."""
-    return sum(event["type"] == "run_status" for event in events) == 2
+    return sum(event["type"] == "run_status_set" for event in events) == 2
 
 
 async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:

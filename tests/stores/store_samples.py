@@ -16,12 +16,13 @@ from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.question import Question
-from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
 from leadhand.core.work_order import Check, OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
+from leadhand.core.worker import Worker
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
 FAILURE = Failure.model_validate(
@@ -44,7 +45,7 @@ TOOL = ToolSpec(
     import_path="leadhand.tools.weather:weather",
     fingerprint="sha256:00ff",
 )
-ROLE = Role(
+ROLE = Worker(
     name="work",
     instructions="Be brief.",
     model="offline",
@@ -81,11 +82,11 @@ DEFINITION = RunDefinition(
     approve=ApprovalPolicy.NEVER,
     offline=True,
     detached=True,
-    held_back=Amount(requests=1, tokens=4_000, nanousd=7),
+    held_back=Money(requests=1, tokens=4_000, nanousd=7),
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
-    roles=(ROLE,),
+    workers=(ROLE,),
     forked_from=ForkPoint(run_id="run-0", seq=7),
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
@@ -110,7 +111,7 @@ CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
 ASKS = (
     Delegate(
         title="Find hotels",
-        role="work",
+        worker="work",
         input={"n": 3},
         tools=("weather_tool",),
         model="offline",
@@ -141,7 +142,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.StepIssued(
         step=Step(
             step_id="review-wo-001.0",
-            role="review",
+            worker="review",
             title="Review the weather",
             input={"covers": ["wo-001.0"], "whole": True},
             needs=("wo-001.0",),
@@ -236,10 +237,10 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         attempt=ATTEMPT,
         call_id="wo-001.0/t0",
         model="offline",
-        reserved=Amount(requests=1, tokens=2_500, nanousd=10),
+        reserved=Money(requests=1, tokens=2_500, nanousd=10),
         stages=4,
         after=1,
-        within=(Allowance(scope="wo-001.0", ceiling=CEILING),),
+        within=(CEILING.evolve(scope="wo-001.0"),),
     ),
     events.ModelCallReturned(
         attempt=ATTEMPT,
@@ -292,13 +293,13 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         by="me", approval_id="wo-001.0/t0/c0/effect", approve=True, reason="it went through", raw={"receipt": 7}
     ),
     events.RunChanged(
-        by="me", limits=DEFINITION.limits, held_back=Amount(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
+        by="me", limits=DEFINITION.limits, held_back=Money(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
     ),
     events.StepRequested(what="retry", by="me", steps=("wo-001.0",), args={"n": 2}),
     events.StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="too dear"),
     events.StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="it is two", raw={"n": 2}),
     events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
-    events.WorkerDefined(attempt=ATTEMPT, role=ROLE.evolve(name="poet"), description="writes verse"),
+    events.WorkerDefined(attempt=ATTEMPT, worker=ROLE.evolve(name="poet"), description="writes verse"),
     events.ArtifactWritten(
         attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
     ),

@@ -25,9 +25,10 @@ from store_samples import SAMPLES, golden
 from leadhand.core import events
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.core.events import EVENT_TYPES, AnyEvent
-from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.value import DEEPEST
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import Worker
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack
@@ -80,7 +81,7 @@ ROW = {
     "at": 0,
     "epoch": 1,
     "kind": "decision",
-    "type": "run_status",
+    "type": "run_status_set",
     "version": 1,
     "subject": "",
     "body": '{"status":"paused"}',
@@ -104,7 +105,7 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> Unreadab
     ("change", "unknown"),
     [
         ({"type": "run_teleported"}, "run_teleported"),
-        ({"version": 2}, "run_status"),
+        ({"version": 2}, "run_status_set"),
         ({"body": '{"status":"paused","reason":"a","mood":"b"}'}, "mood"),
     ],
     ids=["type", "version", "field"],
@@ -120,14 +121,14 @@ def test_an_event_of_the_future_is_named_and_not_guessed(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"body": "\x00garbage\n"}, "run_status"),
-        ({"body": '{"status":"paused","reason":'}, "run_status"),
-        ({"body": ""}, "run_status"),
+        ({"body": "\x00garbage\n"}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":'}, "run_status_set"),
+        ({"body": ""}, "run_status_set"),
         ({"body": '{"status":"paused","reason":"a\x1eb"}'}, ""),
         ({"body": '{"status":"paused","reason":"a"}\x1e'}, ""),
-        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status"),
-        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status"),
-        ({"body": "[]"}, "run_status"),
+        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status_set"),
+        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status_set"),
+        ({"body": "[]"}, "run_status_set"),
         ({"body": '{"status":"paused","reason":[1]}'}, "reason"),
         ({"type": "run_claimed", "body": '{"mood":"b"}'}, "owner"),
         ({"version": "one"}, "ValueError"),
@@ -242,7 +243,7 @@ def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
             WorkResult, task_name=names, ok=st.just(False), error=error, used=used
         )
     fields = {info.alias or name: field(info) for name, info in model.model_fields.items()}
-    if model is Role:
+    if model is Worker:
         fields["output"] = JSON.filter(lambda output: output is None or isinstance(output, dict))
     return st.builds(lambda **values: model.model_validate(values), **fields)
 
@@ -276,7 +277,7 @@ def test_a_moment_is_kept_to_the_microsecond(number: int) -> None:
 def test_the_type_is_a_column_and_not_in_the_body() -> None:
     assert encode(events.RunStatusSet(status=RunStatus.PAUSED, reason="a")).columns == (
         "decision",
-        "run_status",
+        "run_status_set",
         1,
         "",
         '{"status":"paused","reason":"a","by":""}',

@@ -308,14 +308,14 @@ def test_two_threads_may_each_have_a_store(url: str) -> None:
 
 SPENDER = """
 from leadhand.core.limits import Usage
-from leadhand.ports import AllowanceRefused
+from leadhand.ports import BudgetRefused
 
 async def spend(store, name, number):
     within = {"a": tokens_at_most(100)} if number % 3 else {"a/1": tokens_at_most(40), "a": tokens_at_most(100)}
     call = f"{name}-{number}"
     try:
         await store.append("run-1", [began(call, tokens(9), within=within)])
-    except AllowanceRefused as refused:
+    except BudgetRefused as refused:
         return refused.scope
     if number % 2:
         await store.append("run-1", [returned(call, Usage(input_tokens=5))])

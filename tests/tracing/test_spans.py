@@ -66,7 +66,7 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     weather = spans.one(AGENT.format("weather"))
     assert of(weather, "gen_ai.operation.name", "gen_ai.agent.name") == ("invoke_agent", "worker_weather")
     assert of(weather, "leadhand.step", "leadhand.attempt") == ("wo-001.0", "wo-001.0/a1")
-    assert of(weather, "leadhand.role", "leadhand.outcome") == ("work", "ok")
+    assert of(weather, "leadhand.worker", "leadhand.outcome") == ("work", "ok")
     called = spans.one("execute_tool weather_tool")
     assert of(called, "gen_ai.operation.name", "gen_ai.tool.name") == ("execute_tool", "weather_tool")
     assert of(called, "gen_ai.tool.call.id", "gen_ai.tool.type") == ("wo-001.0/t0/c0", "function")

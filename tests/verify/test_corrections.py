@@ -65,7 +65,7 @@ class Played:
 
     def __call__(self, request: ModelRequest) -> Any:
         brief = brief_of(request)
-        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.role
+        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.worker
         self.briefs.setdefault(role, []).append(brief)
         match role:
             case "plan":

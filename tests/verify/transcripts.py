@@ -95,7 +95,7 @@ class Scene:
     def reply(self, request: ModelRequest, text: str, value: Any) -> Any:
         """Return what the model replies; ``text`` is its answer, ``value`` the typed one."""
         brief = brief_of(request)
-        match request.role:
+        match request.worker:
             case "plan":
                 plan = reply(self.plan)
                 return {"answer": text} if "answer" in plan else plan

@@ -21,7 +21,7 @@ export function ModelCall({ runId, call }: { runId: string; call: string }) {
   return (
     <div class="inspector model-call">
       <div class="inspector-head">
-        <h2>Model call: {value.role}</h2>
+        <h2>Model call: {value.worker}</h2>
         <p class="muted small">
           {value.model} · <a href={workerLink(worker)}>{value.attempt}</a> ·{" "}
           <a href={eventLink(value.seq)}>event {value.seq}</a>

@@ -65,7 +65,7 @@ class ClusterHost:
         self._runtime.check_resumable(state)
         await self._runtime.learn(state)
         flow = self._runtime.flows.of(state.definition)
-        fits = fits_of(None, state.definition.shape)
+        fits = fits_of(None, state.definition.worker(state.definition.shape))
         return state, policy_of(flow, state.definition, fits, self._runtime.verifier)
 
     async def drain(self, grace_s: float) -> None:

@@ -37,7 +37,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         seq=began.seq,
         returned_seq=ended.seq if ended is not None else None,
         attempt=call.attempt,
-        role=step.step.role if step is not None else "",
+        worker=step.step.worker if step is not None else "",
         model=call.model,
         began_at=began.at,
         ended_at=ended.at if ended is not None else None,

@@ -207,7 +207,7 @@ def prices_needed(settings: Settings, models: AddedModels, definition: RunDefini
     """
     if not settings.needs_prices:
         return False
-    named = {role.model for role in (*definition.roles, *definition.workers) if role.model is not None}
+    named = {role.model for role in definition.workers if role.model is not None}
     for name in sorted(named.union(definition.models.names)):
         try:
             models.check(name)

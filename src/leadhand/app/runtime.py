@@ -299,7 +299,7 @@ class Runtime:
             on_entries=note,
             asleep=self._asleep_s,
             hooks=self.hooks,
-            fits=fits_of(self._outputs.get(state.run_id), state.definition.shape),
+            fits=fits_of(self._outputs.get(state.run_id), state.definition.worker(state.definition.shape)),
             verifier=self.verifier,
         )
         self._held[state.run_id] = state

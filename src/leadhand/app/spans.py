@@ -192,7 +192,7 @@ class _RunSpans:
         attributes: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
-            "leadhand.role": issued.step.role,
+            "leadhand.worker": issued.step.worker,
             **self._about(attempt),
             **more,
         }
@@ -314,7 +314,7 @@ def _agent(state: RunState, step: str) -> str:
         return issued.subtask.agent
     if issued.parent is not None and issued.title in known:
         return issued.title
-    return AGENTS.get(issued.role, issued.role)
+    return AGENTS.get(issued.worker, issued.worker)
 
 
 def _returned(event: ev.ModelCallReturned | ev.ToolCallReturned) -> dict[str, AttributeValue]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import words_of_outcome as words
-from .allowance import counted
 from .approval import ApprovalStatus
 from .errors import DENIED, MAX_TURNS, Failure, FailureClass, usual_action
 from .limits import usd
@@ -35,7 +34,7 @@ def limits_reached(state: RunState, failure: Failure) -> Reached:
     if failure.short_of is not None:
         budget = None if limits.budget_nanousd is None else usd(limits.budget_nanousd)
         known: Reached = {"max_requests": limits.max_requests, "max_tokens": limits.max_tokens, "budget": budget}
-        return {name: known[name] for name, short in zip(known, counted(failure.short_of), strict=True) if short}
+        return {name: known[name] for name, short in zip(known, failure.short_of.row, strict=True) if short}
     usual = failure.next_action == usual_action(FailureClass.EXHAUSTED, "time")
     return {"timeout": limits.timeout_s} if usual and failure.type == "time" else {}
 
@@ -43,7 +42,7 @@ def limits_reached(state: RunState, failure: Failure) -> Reached:
 def _turns_of_stopped(state: RunState, failure: Failure) -> int:
     """Return the turns after which a lead was stopped that more turns let continue; 0 if the failure is of another."""
     stopped = next((each for each in state.steps.values() if each.stopped and each.failure == failure), None)
-    role = state.role(stopped.step.role) if stopped is not None else None
+    role = state.worker(stopped.step.worker) if stopped is not None else None
     return 0 if role is None else role.max_turns or state.definition.limits.max_turns
 
 

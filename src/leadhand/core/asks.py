@@ -19,7 +19,7 @@ class Delegate(Value):
 
     type: Literal["delegate"] = "delegate"
     title: str = ""
-    role: str | None = None
+    worker: str | None = None
     input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
     tools: tuple[str, ...] | None = None
     model: str | None = None

@@ -47,7 +47,7 @@ class IssueStep(NamedTuple):
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
-    role: str
+    worker: str
     title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
     input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
     needs: Sequence[str] = ()

@@ -97,7 +97,7 @@ class ModelRequest(Value):
     deadline_s: float = 120.0
     patience_s: float = 300.0
     key: str = ""
-    role: str = ""
+    worker: str = ""
 
 
 class ModelReply(Value):

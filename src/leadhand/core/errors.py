@@ -12,7 +12,7 @@ Two families::
      ├── RunOwned               another living process drives this run              exit code 2
      ├── Fenced                 this process lost the run; its decisions are refused
      ├── StaleAttempt           the attempt is over; its ``once`` call must not begin
-     └── AllowanceRefused       a reservation does not fit the allowance            exit code 5
+     └── BudgetRefused       a reservation does not fit the allowance            exit code 5
     ToolError                   raised by a tool: a classed Failure on its way into the log
 """
 
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .limits import Amount
+from .limits import Money
 from .value import Value, unset
 
 
@@ -134,7 +134,7 @@ class Failure(Value):
     class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     next_action: str = ""
     retry_after_s: float | None = None
-    short_of: Amount | None = Field(default=None, exclude_if=unset)
+    short_of: Money | None = Field(default=None, exclude_if=unset)
 
     @classmethod
     def of(
@@ -244,7 +244,7 @@ class StaleAttempt(LeadhandError):
     code = "stale_attempt"
 
 
-class AllowanceRefused(LeadhandError):
+class BudgetRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
     ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
@@ -264,7 +264,7 @@ class AllowanceRefused(LeadhandError):
         scope: str = "",
         shared: bool = False,
         hopeless: bool = False,
-        short_of: Amount | None = None,
+        short_of: Money | None = None,
     ) -> None:
         super().__init__(what, how)
         self.short_of = short_of

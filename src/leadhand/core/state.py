@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leadhand.core.worker import Worker
+
 from .approval import Approval
 from .asks import Todo
 from .conversation import AssistantMessage
@@ -18,9 +20,9 @@ from .events import RunFinished, StepRequested
 from .frozen import FrozenDict
 from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
-from .limits import NOTHING, Amount
+from .limits import NOTHING, Money
 from .question import Question
-from .run import Role, RunDefinition, RunStatus
+from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
 from .value import Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
@@ -281,14 +283,14 @@ class RunState:
     asking: dict[str, None] = field(default_factory=FrozenDict[str, None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
     questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
-    spent: Amount = NOTHING
+    spent: Money = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
-    reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
-    workers: dict[str, Role] = field(default_factory=FrozenDict[str, Role])
+    reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
+    workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
     artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
         default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
@@ -334,16 +336,10 @@ class RunState:
     def tools(self) -> dict[str, ToolSpec]:
         return {tool.name: tool for tool in self.definition.tools}
 
-    def role(self, name: str) -> Role | None:
+    def worker(self, name: str) -> Worker | None:
         """Return the worker with this name: for typed answers, made during the run, of the flow, or of the project."""
-        if name in self.workers:
-            return self.workers[name]
-        for roles in (self.definition.own_roles, self.definition.workers):
-            for role in roles:
-                if role.name == name:
-                    return role
-        return None
+        return self.workers.get(name) or self.definition.worker(name)
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.workers or any(role.name == name for role in self.definition.workers)
+        return name in self.workers or any(role.name == name for role in self.definition.declared)

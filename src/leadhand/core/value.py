@@ -94,7 +94,7 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=64)(TypeAdapter)
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception says, as one line; of a validation error its first fault: ``Role.name: Field required``."""
+    """What an exception says, as one line; of a validation error its first fault: ``Worker.name: Field required``."""
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False, include_context=False)[0]
         where = ".".join((error.title, *map(str, fault["loc"])))

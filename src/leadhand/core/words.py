@@ -73,7 +73,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "gaps_noted": ("Not supported", "{more}", "problem phase"),
     "results_judged": ("Results reviewed", "{more}", "problem phase work"),
     "results_judged accepted": ("Results reviewed", "{more}", "good phase work"),
-    "step_issued": ("Step issued", "{e.step.role}", "work"),
+    "step_issued": ("Step issued", "{e.step.worker}", "work"),
     "step_issued early": ("Begun early", "before the plan is complete", "work"),
     "step_settled": ("Completed", "", "good step work"),
     "step_settled failed": ("Failed", "{more}", "problem phase work"),
@@ -174,7 +174,7 @@ def words(entry: ev.Entry) -> Words:
 def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
     """Return the kind of an event ("": the usual one), and what its words have besides its fields."""
     match event.type:
-        case "run_status":
+        case "run_status_set":
             return "slept" if event.slept_s else "reopened" if event.by else event.status, ""
         case "run_finished":
             return event.status, _why(event.failure)

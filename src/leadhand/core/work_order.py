@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from leadhand.core.worker import ALL_TOOLS, Worker
+
 from .approval import Preview
 from .ids import subtask_key
 from .limits import Ceiling
-from .run import ALL_TOOLS, Role
 from .text import did_you_mean
 from .tool import ToolSpec
 from .value import Json, Value, is_object, unset
@@ -120,7 +121,12 @@ class Plan(Value):
 
 
 def issue(
-    plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None, *, workers: Sequence[Role] = ()
+    plan: Sequence[ProposedSubtask],
+    order: str,
+    goal: str,
+    repairs: str | None = None,
+    *,
+    workers: Sequence[Worker] = (),
 ) -> WorkOrder:
     """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
 
@@ -181,7 +187,7 @@ def result_reference(value: object) -> tuple[str, str | None] | None:
 
 
 def order_problems(
-    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Role] = ()
+    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Worker] = ()
 ) -> list[str]:
     """Return the problems of an order that cannot be carried out, one sentence each; empty if it can be issued.
 
@@ -222,7 +228,7 @@ def order_problems(
     return found
 
 
-def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Role]) -> Iterator[str]:
+def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) -> Iterator[str]:
     name, names = subtask.worker or "", [each.name for each in workers]
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
@@ -277,7 +283,7 @@ class Step(Value):
     """
 
     step_id: str
-    role: str
+    worker: str
     title: str = ""
     doing: str = Field(default="", exclude_if=operator.not_)
     input: dict[str, Any] = {}

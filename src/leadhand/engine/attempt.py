@@ -119,7 +119,7 @@ class Attempt:
 
     @property
     def _one_reply(self) -> bool:
-        return self._work.role.loop == "reply"
+        return self._work.worker.loop == "reply"
 
     def _ordered_turn(self) -> Turn | None:
         """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
@@ -172,7 +172,7 @@ class Attempt:
             if self._subtask.output_schema is not None:
                 return self._ok(conversation, compact_json(turn.value), shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
-            text = text or self._work.step.role
+            text = text or self._work.step.worker
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
         if (logged := self._turns.as_logged(turn)) is not turn:
@@ -194,7 +194,7 @@ class Attempt:
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
+            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
         proof = self._support(made)
@@ -225,7 +225,7 @@ class Attempt:
 
     def _is_sound(self, element: Json) -> bool:
         """Whether one element of an answer that is being written passes the checks that need nothing else."""
-        value = {self._work.role.elements: [element]}
+        value = {self._work.worker.elements: [element]}
         if json_problem(value) or schema_problems(self._schema_of_elements, value):
             return False
         try:
@@ -235,7 +235,7 @@ class Attempt:
 
     @cached_property
     def _schema_of_elements(self) -> dict[str, Any]:
-        return {**object_of(self._work.shape), "required": [self._work.role.elements]}
+        return {**object_of(self._work.shape), "required": [self._work.worker.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
         """Return why a turn was not accepted, or what asks for the rest of a text; of a turn from the log too."""
@@ -264,7 +264,7 @@ class Attempt:
     def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
-        role = self._work.role
+        role = self._work.worker
         if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")

@@ -22,7 +22,6 @@ from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
 from leadhand.core.frozen import thawed
-from leadhand.core.run import output_schema
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
@@ -40,6 +39,7 @@ from leadhand.core.value import (
 )
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import output_schema
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Parked
@@ -109,7 +109,7 @@ class CodeAttempt:
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
         name, output = self._work.step.name, self._work.shape
-        text = value if output is None else self._work.step.role
+        text = value if output is None else self._work.step.worker
         if not isinstance(text, str) or is_blank(text):
             return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
         if output is not None and (problems := schema_problems(output, value)):
@@ -250,8 +250,8 @@ class CodeDesk:
             number = max(*self._numbers, self._place) + 1
             self._note_difference()
         self._numbers.add(number)
-        if self._work.role.max_turns is not None and self._replies > self._work.role.max_turns:
-            message = f"no result after {self._work.role.max_turns} model calls"
+        if self._work.worker.max_turns is not None and self._replies > self._work.worker.max_turns:
+            message = f"no result after {self._work.worker.max_turns} model calls"
             raise ModelError(Failure.of(message, "max_turns", FailureClass.EXHAUSTED))
         reply: ModelReply = await self._in_engine(self._turns.asked(number, messages, schema, asked))
         return ModelTurn(f"{self.name}/t{number}", reply.message, reply.value)

@@ -108,7 +108,7 @@ class Conversation:
 
     @property
     def _one_reply(self) -> bool:
-        return self._work.role.loop == "reply"
+        return self._work.worker.loop == "reply"
 
     def _is_shown(self, turn: Turn) -> bool:
         return turn.number > self.compacted.left_out or turn.number == 0
@@ -134,7 +134,7 @@ class Conversation:
             if isinstance(call, ModelTurn) and call.asked is not None:
                 continue
             if isinstance(call, ModelTurn):
-                cut = work.role.continues and call.finish_reason == "length" and not call.message.tool_calls
+                cut = work.worker.continues and call.finish_reason == "length" and not call.message.tool_calls
                 turns[number] = Turn(number=number, message=call.message, value=call.value, cut=cut, parallel=parallel)
             elif number < numbers[-1] or is_final(work, call):
                 finished.append(call)

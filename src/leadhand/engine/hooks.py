@@ -196,7 +196,7 @@ def _seen(work: Work) -> dict[str, Any]:
         "run_id": work.run_id,
         "request": work.definition.request,
         "step": given.step_id,
-        "role": work.role.name,
+        "worker": work.worker.name,
     }
 
 

@@ -160,7 +160,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
     log."""
     brief = work.brief
-    if work.role.name == JUDGE and (evidence := brief.get("evidence")):
+    if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         from leadhand.verify.judge import cut_to_part  # few attempts judge
 
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}

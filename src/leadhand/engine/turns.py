@@ -74,7 +74,7 @@ class Turns:
     @property
     def _gives_up_in_words(self) -> bool:
         """Whether the instructions let the worker write that it gives up."""
-        return self._work.role.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
+        return self._work.worker.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
 
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
@@ -117,7 +117,7 @@ class Turns:
             text := self._log.redacted(message.text)
         ) != message.text:  # what is said about it holds no part of a secret
             message = message.model_copy(update={"text": text})
-        cut = work.role.continues and reply.finish_reason == "length" and not message.tool_calls
+        cut = work.worker.continues and reply.finish_reason == "length" and not message.tool_calls
         turn = Turn(number=number, message=message, value=reply.value, cut=cut, parallel=parallel_tools(work))
         conversation.turns.append(turn)
         return turn
@@ -146,7 +146,7 @@ class Turns:
         tools: tuple[ToolSpec, ...],
     ) -> ModelRequest:
         """Return the request of a model call of the attempt."""
-        work, role = self._work, self._work.role
+        work, role = self._work, self._work.worker
         limits = work.definition.limits
         return ModelRequest(
             model=work.model,
@@ -158,7 +158,7 @@ class Turns:
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
-            role=role.name,
+            worker=role.name,
         )
 
     async def _reply(
@@ -185,7 +185,7 @@ class Turns:
             call_id=call_id,
             request=request,
             stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.step, work.role),
+            after=stages_after(work.definition, work.step, work.worker),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
@@ -205,7 +205,7 @@ class Turns:
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
-        name, show, may_show = self._work.role.elements, self._on_text, self._work.draft
+        name, show, may_show = self._work.worker.elements, self._on_text, self._work.draft
         if not name and (show is None or may_show is None):
             return None
         if self._is_shown and show is not None:
@@ -352,7 +352,7 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 def _model_refused(work: Work) -> Failure | None:
     """Return why a model that a step names may not be called; those of the run and its roles were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.roles)}:
+    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.workers)}:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

@@ -7,13 +7,13 @@ from functools import partial
 
 from leadhand.core.commands import Policy
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.limits import Allowance
+from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.rights import tools_of
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
 from leadhand.core.work_order import Step
-from leadhand.core.worker import WorkerLimits
+from leadhand.core.worker import Worker
 from leadhand.ports import Caller, Work
 
 
@@ -21,7 +21,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step
-    role = state.role(given.role)
+    role = state.worker(given.worker)
     if step.attempt is None or role is None:
         raise ValueError(f"{key} has no current attempt or no role")
     needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
@@ -30,7 +30,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         state=state,
         policy=policy,
         definition=state.definition,
-        role=role,
+        worker=role,
         step=given,
         attempt=step.attempt,
         brief=policy.brief(state, step),
@@ -53,16 +53,16 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
 def caller_of(state: RunState, key: str) -> Caller:
     """Return the worker of a step as the tools that it calls see it."""
     run, step = state.definition, state.steps[key].step
-    role, mine = state.role(step.role), own_tools(state, step)
+    role, mine = state.worker(step.worker), own_tools(state, step)
     return Caller(
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
-        workers={role.name: role.description for role in (*run.workers, *state.workers.values())},
+        workers={role.name: role.description for role in (*run.declared, *state.workers.values())},
         known_tools=frozenset(tool.name for tool in run.tools),
-        reserved_names=frozenset(role.name for role in (*run.own_roles, *run.workers)),
-        inputs={role.name: role.input for role in run.workers if role.input is not None},
+        reserved_names=frozenset(role.name for role in run.workers),
+        inputs={role.name: role.input for role in run.declared if role.input is not None},
         nested_workers=run.nested_workers,
-        limits=WorkerLimits() if role is None else WorkerLimits.of(role),
+        limits={} if role is None else role.limits,
     )
 
 
@@ -107,23 +107,23 @@ def is_by_hand(state: RunState, step: Step) -> bool:
     return False
 
 
-def scopes_of(state: RunState, step: Step) -> tuple[Allowance, ...]:
+def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
     """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
-    found: list[Allowance] = []
+    found: list[Ceiling] = []
     for each in (step, *(above.step for above in ancestors(state, step))):
-        role = state.role(each.role)
+        role = state.worker(each.worker)
         of_role = role.ceiling if role is not None else None
         ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
         if ceiling:
-            found.append(Allowance(scope=each.step_id, ceiling=ceiling))
+            found.append(ceiling.evolve(scope=each.step_id))
     return tuple(found)
 
 
-def stages_after(run: RunDefinition, given: Step, role: Role) -> int:
+def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
     """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
-    if role in run.judging:
+    if role.name in run.judging:
         return 0
-    if role == run.shape:
+    if role.name == run.shape:
         return int(bool(run.judging))
     if given.judges:
         return run.closing_stages - 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from leadhand.core.commands import Finish, IssueStep, Judge, Outcome
-from leadhand.core.run import Gap, Role
+from leadhand.core.run import Gap
 from leadhand.core.work_result import Review, Verdict
+from leadhand.core.worker import Worker
 
 from .desk import Desk
 from .flow import Flow, Result
@@ -23,8 +24,8 @@ __all__ = [
     "Outcome",
     "Result",
     "Review",
-    "Role",
     "RunView",
     "StepView",
     "Verdict",
+    "Worker",
 ]

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core.commands import Command, Outcome, ProposedCall
 from leadhand.core.events import Entry
 from leadhand.core.outcome import may_be_used
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value
+from leadhand.core.worker import Worker
 
 from .desk import Code
 from .offline.rule import Rules
@@ -61,13 +61,15 @@ class Flow:
     """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
     writer: ClassVar[str] = ""
     """The role that corrects answers; "": the role of the step that wrote the text."""
+    subtask_worker: ClassVar[str] = ""
+    """The worker that carries out subtasks of work orders that name none."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
     class Options(Value):
         """The options of this flow, besides the request. Unknown options are rejected."""
 
-    def roles(self, options: Any) -> Sequence[Role]:
+    def roles(self, options: Any) -> Sequence[Worker]:
         """Return the roles of a run with these options. They are recorded when the run starts."""
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
@@ -108,7 +110,7 @@ class Flow:
 
     def code(self, run: RunView[Any], step: StepView) -> Code:
         """Return what carries out a step of a role with ``loop="code"``: a coroutine function of a desk."""
-        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.role}")
+        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.worker}")
 
     # --- for built-in flows ---------- ---------------------------------------------------------------------------
 

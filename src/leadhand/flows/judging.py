@@ -82,7 +82,7 @@ def judge_round(
         judging = state.steps.get(key)
         if judging is None:
             given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
-            wanted.append(IssueStep(id=key, role=JUDGE, title=f"judge, part {number}", input=given, judges=name))
+            wanted.append(IssueStep(id=key, worker=JUDGE, title=f"judge, part {number}", input=given, judges=name))
         elif not judging.closed:
             is_open = True
         elif (said := _findings(judging)) is not None:
@@ -245,9 +245,9 @@ def judge_reply(
 ) -> Json:
     """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
     findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
-    role = state.role(JUDGE)
+    role = state.worker(JUDGE)
     named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
-    judged_by = named or state.definition.models.of(JUDGE)
+    judged_by = named or state.definition.model_of(role)
     return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
 
 
@@ -259,7 +259,7 @@ def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
 
 def missing_parts(state: RunState) -> list[MissingPart]:
     """Return the parts of the request that the first judgement of a run says are missing, once it is complete."""
-    judging = [each for each in state.steps.values() if each.step.role == JUDGE]
+    judging = [each for each in state.steps.values() if each.step.worker == JUDGE]
     first = [each for each in judging if each.step.judges == judging[0].step.judges]
     if not all(each.closed for each in first):
         return []

@@ -138,7 +138,7 @@ class FlowPolicy:
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
 
     def code(self, state: RunState, step: StepState) -> Code | None:
-        role = state.role(step.step.role)
+        role = state.worker(step.step.worker)
         if role is None or role.loop != "code":
             return None
         if (closing := self._closing_of(step)) is not None:

@@ -28,7 +28,7 @@ def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Itera
             case _:
                 continue
         if key in known:
-            yield {"timestamp": iso(entry.at), "agent": known[key].role, "message": message}
+            yield {"timestamp": iso(entry.at), "agent": known[key].worker, "message": message}
 
 
 def lines_before(step: str, entries: Iterable[Entry]) -> list[dict[str, Json]]:

@@ -1,6 +1,6 @@
 """Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
-from leadhand.core.errors import AllowanceRefused, StaleAttempt
+from leadhand.core.errors import BudgetRefused, StaleAttempt
 
 from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
 from .stores import (
@@ -43,10 +43,10 @@ __all__ = [
     "DRIVE",
     "LARGEST_MESSAGE",
     "VERSION",
-    "AllowanceRefused",
     "AnswerCache",
     "ArtifactStore",
     "BoundTool",
+    "BudgetRefused",
     "Caller",
     "Clock",
     "ClusterStore",

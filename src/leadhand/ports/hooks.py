@@ -23,7 +23,7 @@ class Seen:
     run_id: str
     request: str
     step: str = ""
-    role: str = ""
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

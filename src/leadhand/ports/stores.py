@@ -62,7 +62,7 @@ class ContextStore(AnswerCache, Protocol):
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.core.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`AllowanceRefused` (see :mod:`leadhand.core.allowance`). ``blobs`` (by digest) are stored with them.
+        :class:`BudgetRefused` (see :mod:`leadhand.core.budget`). ``blobs`` (by digest) are stored with them.
 
         ``head`` is the head of the run after the events, for its line in lists. It counts if ``epoch`` is given, or if
         its ``seq`` is that of the last event: if the process that folded the run has seen everything. Without events,

@@ -14,8 +14,8 @@ from leadhand.core.commands import Policy, ProposedCall
 from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AnyEvent, Entry
-from leadhand.core.limits import Allowance, Usage
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.limits import Ceiling, Usage
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
     ArtifactVersion,
@@ -29,7 +29,7 @@ from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
-from leadhand.core.worker import WorkerDefinition, WorkerLimits
+from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
 
 from .cluster import Job
@@ -51,7 +51,7 @@ class Caller:
     reserved_names: frozenset[str] = frozenset()
     inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     nested_workers: bool = False
-    limits: WorkerLimits = field(default_factory=WorkerLimits)
+    limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Work:
     state: RunState = field(repr=False)
     policy: Policy
     definition: RunDefinition
-    role: Role
+    worker: Worker
     step: Step
     attempt: AttemptState
     brief: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Work:
     calls: tuple[ModelTurn | CallState, ...] = ()
     compacted: Compacted = NOT_COMPACTED
     allowed: frozenset[str] = frozenset()
-    scopes: tuple[Allowance, ...] = ()
+    scopes: tuple[Ceiling, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None
@@ -118,13 +118,13 @@ class Work:
 
     @property
     def instructions(self) -> str:
-        return self.step.instructions or self.role.instructions
+        return self.step.instructions or self.worker.instructions
 
     @property
     def shape(self) -> dict[str, Any] | None:
         """The JSON schema that the answer has to match: of its task, else of its role. None: it is text."""
         subtask = self.step.subtask
-        return (subtask.output_schema if subtask is not None else self.step.output) or self.role.output
+        return (subtask.output_schema if subtask is not None else self.step.output) or self.worker.output
 
     @property
     def output(self) -> Mapping[str, Any] | None:
@@ -134,11 +134,11 @@ class Work:
     @property
     def model(self) -> str:
         """The full name of the model that is called."""
-        return self.step.model or self.role.model or self.definition.models.of(self.role.name)
+        return self.step.model or self.definition.model_of(self.worker)
 
     @property
     def max_turns(self) -> int:
-        return self.role.max_turns or self.definition.limits.max_turns
+        return self.worker.max_turns or self.definition.limits.max_turns
 
 
 class Clock(Protocol):
@@ -276,11 +276,11 @@ class Files:
 class Workshop(Protocol):
     """Keeps the files of workers that are made during runs, and reads those of the project that are attached."""
 
-    def text(self, worker: WorkerDefinition, about: str) -> str:
+    def text(self, worker: Worker, about: str) -> str:
         """Return the whole file of a worker, with ``about`` in a comment. Raises ToolError."""
         ...
 
-    async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+    async def write(self, run_id: str, worker: Worker, about: str) -> str:
         """Write a worker to its file, and return the path of the file. Raises ToolError."""
         ...
 

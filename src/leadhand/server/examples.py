@@ -177,7 +177,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "model": None,
         "tools": ["web_search"],
         "toolsets": [],
-        "limits": {"max_turns": 12, "max_requests": None, "max_tokens": None, "budget": None},
+        "limits": {"max_turns": 12},
         "input": None,
         "output": None,
         "instructions": "Judge the pitch deck.",

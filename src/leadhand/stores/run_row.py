@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leadhand.core.allowance import Account, Budget, ceilings, counted
+from leadhand.core.budget import Account, Budget
 from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
 from leadhand.core.head import RunHead, status_after
+from leadhand.core.limits import ceiling_of, money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import REQUEST_SHOWN
 
@@ -64,7 +65,9 @@ class RunRow:
         self.head: tuple[int, ...] = row[11:15]
         self.read: Row = (self.fixed[4], self.head_seq, self.owner, self.head[-1])
         self.unpriced: int = row[15]
-        self.budget = Budget(Account(row[:3], row[16:19], row[19:22]), row[3:6], shared)
+        self.budget = Budget(
+            Account(ceiling_of(row[:3]), money(*row[16:19]), money(*row[19:22])), money(*row[3:6]), shared
+        )
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
@@ -76,7 +79,7 @@ class RunRow:
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
                 *label_columns(shown, definition.name, definition.tags),
-                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                *definition.limits.ceiling.row, *definition.held_back.counted.row,
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0,
                 0, 0, 0, 0, 0, 0, 0,
             ),
@@ -110,6 +113,7 @@ class RunRow:
         """Return the row in the order of :data:`RUNS`."""
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
-            *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, *self.head, self.unpriced, *self.budget.run.spent, *self.budget.run.reserved,
+            *self.budget.run.ceiling.row, *self.budget.held_back.row,
+            self.status, self.finished_at, self.head_seq, self.epoch,
+            self.owner, *self.head, self.unpriced, *self.budget.run.spent.row, *self.budget.run.reserved.row,
         )  # fmt: skip

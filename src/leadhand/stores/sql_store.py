@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from leadhand.core.allowance import METERED
+from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
 from leadhand.core.head import RunHead

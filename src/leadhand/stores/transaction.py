@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from leadhand.core.allowance import UNLIMITED, ZERO, Account, Reservation
-from leadhand.core.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.core.budget import Account, Reservation
+from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.head import RunHead
+from leadhand.core.limits import NOTHING, ceiling_of, money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import Job
 from leadhand.ports.webhooks import SENT
@@ -128,7 +129,7 @@ class LogTransaction:
     def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
 
-        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it has no effect.
+        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, BudgetRefused or RunOwned; then it has no effect.
         """
         match operation:
             case Append():
@@ -149,8 +150,9 @@ class LogTransaction:
             settled += [(run_id, *key) for key in row.budget.closed()]
             for attempt, call_id, (amount, *names) in row.budget.opened():
                 scopes = (json.dumps(each) if each else "" for each in names)
-                reserved.append((run_id, attempt, call_id, *amount, *scopes))
-            allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
+                reserved.append((run_id, attempt, call_id, *amount.row, *scopes))
+            for scope, account in row.budget.changed_scopes():
+                allowances.append((run_id, scope, *chain.from_iterable(each.row for each in account)))
         shared = sorted(self._shared.items() - self._loaded_shared.items())
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
         deliveries = deliveries_of(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
@@ -162,7 +164,7 @@ class LogTransaction:
             Changed(changes.WRITE_ALLOWANCES, allowances),
             Changed(
                 changes.WRITE_SHARED,
-                [(scope, *account.spent, *account.reserved) for scope, account in shared],
+                [(scope, *account.spent.row, *account.reserved.row) for scope, account in shared],
                 [self._shared_as_read(scope) for scope, _ in shared],
             ),
             # Always in the same order, so that two transactions that write the same blobs never deadlock.
@@ -179,7 +181,7 @@ class LogTransaction:
 
     def _shared_as_read(self, scope: str) -> Row:
         account = self._loaded_shared.get(scope)
-        return (None,) * 6 if account is None else (*account.spent, *account.reserved)
+        return (None,) * 6 if account is None else (*account.spent.row, *account.reserved.row)
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
@@ -207,7 +209,7 @@ class LogTransaction:
         if append.metered:
             try:
                 row.budget.apply(append.metered)
-            except AllowanceRefused as refused:
+            except BudgetRefused as refused:
                 refused.elsewhere = refused.shared and self._is_reserved_elsewhere(refused.scope)
                 raise
         self._blobs.update(append.blobs)
@@ -313,11 +315,11 @@ class LogTransaction:
             of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
             scopes.update((run_id, scope) for scope in names)
             shared.update(of_many)
-            rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names, of_many))
+            rows[run_id].budget.load(attempt, call_id, Reservation(money(*amount), names, of_many))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
         for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
-            ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
-            rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
+            account = Account(ceiling_of(amounts[:3]), money(*amounts[3:6]), money(*amounts[6:]))
+            rows[run_id].budget.load_scope(scope, account)
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
         fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]
@@ -330,10 +332,10 @@ class LogTransaction:
     def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
         if not dialect.alone:  # only a row that is there can be locked
-            nothing = (*ZERO, *ZERO)
+            nothing = (*NOTHING.row, *NOTHING.row)
             rows = [(*scope, *nothing) for scope in scopes]
             changes.SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
         for scope, *amounts in changes.SHARED.find(self._connection, dialect, "scope", scopes, locked):
-            self._shared[scope] = Account(UNLIMITED, tuple(amounts[:3]), tuple(amounts[3:]))
+            self._shared[scope] = Account(spent=money(*amounts[:3]), reserved=money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from leadhand.core.allowance import METERED, Account, Budget
 from leadhand.core.artifact import digest_of
+from leadhand.core.budget import METERED, Account, Budget
 from leadhand.core.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import (
     AnyEvent,
@@ -96,7 +96,7 @@ class RunRecord:
     ) -> list[Entry]:
         """Accept all events or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
 
-        Raises Fenced, StaleAttempt or AllowanceRefused; then nothing has changed.
+        Raises Fenced, StaleAttempt or BudgetRefused; then nothing has changed.
         """
         run_id, owned = self.run_id, self._line["epoch"]
         if epoch not in (None, owned):
@@ -112,7 +112,7 @@ class RunRecord:
         return entries
 
     def add(self, entries: Sequence[Entry], head: RunHead | None = None) -> None:
-        """Add entries that may be added, and the head after them. Raises AllowanceRefused; then nothing has changed."""
+        """Add entries that may be added, and the head after them. Raises BudgetRefused; then nothing has changed."""
         self._budget.apply([entry.event for entry in entries if isinstance(entry.event, METERED)])
         self.entries += entries
         for entry in entries:

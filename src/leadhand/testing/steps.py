@@ -239,6 +239,6 @@ def role_of(request: ModelRequest) -> str:
     if request.output is not None:
         return request.output.name
     brief = brief_of(request)
-    if request.role == "work" or "subtask" in brief or brief.keys() == {"goal"}:
+    if request.worker == "work" or "subtask" in brief or brief.keys() == {"goal"}:
         return "work"
     return text_of(brief.get("task")) or ("correct" if brief.keys() >= {"answer", "problems"} else "other")

@@ -75,7 +75,7 @@ def answering(**answers: Any) -> Callable[[ModelRequest], Any]:
     given = {**ANSWERS, **answers}
 
     def answer(request: ModelRequest) -> Any:
-        said = given.get(step_of(request).replace("-", "_"), given.get(request.role))
+        said = given.get(step_of(request).replace("-", "_"), given.get(request.worker))
         while callable(said):
             said = said(request)
         return said

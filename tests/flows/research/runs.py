@@ -81,8 +81,8 @@ def model(**answers: Any) -> ScriptedModel:
     given = {"lead": lead(both, SOUND), "subagent": subagent, **answers}
 
     def answer(request: ModelRequest) -> Any:
-        name = brief_of(request)["task"]["task_name"] if request.role == "subagent" else ""
-        said = given.get(name, given[request.role])
+        name = brief_of(request)["task"]["task_name"] if request.worker == "subagent" else ""
+        said = given.get(name, given[request.worker])
         while callable(said):
             said = said(request)
         return said
@@ -99,5 +99,5 @@ def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> 
 
 def told(scripted: ScriptedModel, role: str = "lead") -> list[Any]:
     """What the tools said to a role in its last request, as JSON."""
-    request = next(each for each in reversed(scripted.requests) if each.role == role)
+    request = next(each for each in reversed(scripted.requests) if each.worker == role)
     return [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]

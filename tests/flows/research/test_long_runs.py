@@ -87,7 +87,7 @@ def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None
     answer = research(home, scripted, max_turns=70)
 
     assert answer.status is RunStatus.SUCCEEDED, answer.document
-    requests = [each for each in scripted.requests if each.role == "lead" and size(each) <= WINDOW]
+    requests = [each for each in scripted.requests if each.worker == "lead" and size(each) <= WINDOW]
     assert len(requests) == 61
     first, last = requests[0].messages, requests[-1].messages
     assert last[:2] == first

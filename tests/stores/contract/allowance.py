@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, RunChanged
-from leadhand.core.limits import Amount, Ceiling, Limits, Usage
+from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.ports import AllowanceRefused, ContextStore
+from leadhand.ports import BudgetRefused, ContextStore
 
 from .samples import (
     ATTEMPT,
@@ -33,51 +33,51 @@ class AllowanceContract(Contract):
     async def test_a_reservation_that_does_not_fit_is_refused(self, store: ContextStore, kind: str) -> None:
         limits = Limits(max_requests=100, max_tokens=100, budget_nanousd=100)
         await store.create("run-1", started(limits=limits))
-        await store.append("run-1", [began("c1", Amount.model_validate({kind: 60}))])
-        assert not await fits(store, "run-1", Amount.model_validate({kind: 41}))
-        assert await fits(store, "run-1", Amount.model_validate({kind: 40}))
+        await store.append("run-1", [began("c1", Money.model_validate({kind: 60}))])
+        assert not await fits(store, "run-1", Money.model_validate({kind: 41}))
+        assert await fits(store, "run-1", Money.model_validate({kind: 40}))
 
     async def test_without_a_ceiling_everything_fits(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=UNLIMITED))
-        assert await fits(store, "run-1", Amount(requests=10**9, tokens=10**15, nanousd=10**15))
+        assert await fits(store, "run-1", Money(requests=10**9, tokens=10**15, nanousd=10**15))
 
     async def test_what_is_held_back_is_for_the_stages_that_close_a_run(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100)
-        await store.create("run-1", started(limits=limits, held_back=Amount(tokens=30)))
+        await store.create("run-1", started(limits=limits, held_back=Money(tokens=30)))
         assert await tokens_left(store, "run-1") == 70
         assert await tokens_left(store, "run-1", after=0) == 100
 
     async def test_half_of_what_is_held_back_is_for_reviews(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
-        await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
-        review = began("c1", Amount(requests=9, tokens=85)).evolve(after=1)
-        assert not await fits(store, "run-1", Amount(requests=8, tokens=1))
+        await store.create("run-1", started(limits=limits, held_back=Money(requests=3, tokens=30)))
+        review = began("c1", Money(requests=9, tokens=85)).evolve(after=1)
+        assert not await fits(store, "run-1", Money(requests=8, tokens=1))
         await store.append("run-1", [review])
-        with pytest.raises(AllowanceRefused, match="kept for the steps after it"):
+        with pytest.raises(BudgetRefused, match="kept for the steps after it"):
             await store.append("run-1", [began("c2", tokens(1)).evolve(after=1)])
-        await store.append("run-1", [began("c2", Amount(requests=1, tokens=15), after=0)])
+        await store.append("run-1", [began("c2", Money(requests=1, tokens=15), after=0)])
 
     async def test_each_closing_stage_leaves_the_parts_of_those_after_it(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
-        await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
-        review = began("c1", Amount(requests=8, tokens=80)).evolve(stages=3, after=2)
+        await store.create("run-1", started(limits=limits, held_back=Money(requests=3, tokens=30)))
+        review = began("c1", Money(requests=8, tokens=80)).evolve(stages=3, after=2)
         await store.append("run-1", [review])
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-1", [began("c2", tokens(1)).evolve(stages=3, after=2)])
-        await store.append("run-1", [began("c2", Amount(requests=1, tokens=10), after=0).evolve(stages=3, after=1)])
-        with pytest.raises(AllowanceRefused):
+        await store.append("run-1", [began("c2", Money(requests=1, tokens=10), after=0).evolve(stages=3, after=1)])
+        with pytest.raises(BudgetRefused):
             await store.append("run-1", [began("c3", tokens(1), after=0).evolve(stages=3, after=1)])
-        await store.append("run-1", [began("c3", Amount(requests=1, tokens=10)).evolve(stages=3, after=0)])
+        await store.append("run-1", [began("c3", Money(requests=1, tokens=10)).evolve(stages=3, after=0)])
 
     async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(90))])
         more = Limits(budget_nanousd=70, max_tokens=200)
-        await store.append("run-1", [RunChanged(limits=more, held_back=Amount(tokens=50))])
+        await store.append("run-1", [RunChanged(limits=more, held_back=Money(tokens=50))])
         assert await tokens_left(store, "run-1") == 60
         assert await tokens_left(store, "run-1", after=0) == 110
-        assert await fits(store, "run-1", Amount(nanousd=70))
-        assert not await fits(store, "run-1", Amount(nanousd=71))
+        assert await fits(store, "run-1", Money(nanousd=70))
+        assert not await fits(store, "run-1", Money(nanousd=71))
         await store.append("run-1", [RunChanged(limits=UNLIMITED)])
         assert await fits(store, "run-1", tokens(10**9))
 
@@ -96,10 +96,10 @@ class AllowanceContract(Contract):
 
     async def test_a_price_that_is_unknown_counts_as_it_was_reserved(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=100, max_tokens=100)))
-        await store.append("run-1", [began("c1", Amount(tokens=60, nanousd=60))])
+        await store.append("run-1", [began("c1", Money(tokens=60, nanousd=60))])
         await store.append("run-1", [returned("c1", Usage(input_tokens=10, nanousd=None))])
-        assert await fits(store, "run-1", Amount(nanousd=40, tokens=90))
-        assert not await fits(store, "run-1", Amount(nanousd=41))
+        assert await fits(store, "run-1", Money(nanousd=40, tokens=90))
+        assert not await fits(store, "run-1", Money(nanousd=41))
         assert (await store.run("run-1")).unpriced
 
     async def test_runs_that_share_a_budget_stay_below_it_together(self, store: ContextStore) -> None:
@@ -107,14 +107,14 @@ class AllowanceContract(Contract):
             await store.create(run_id, started())
         await store.append("run-1", [began("c1", tokens(60), shared={"key a": tokens_at_most(100)})])
         over = began("c1", tokens(41), shared={"key b": tokens_at_most(100), "key a": tokens_at_most(100)})
-        with pytest.raises(AllowanceRefused) as refused:
+        with pytest.raises(BudgetRefused) as refused:
             await store.append("run-2", [over])
         assert (refused.value.scope, refused.value.shared) == ("key a", True)
         await store.append("run-2", [began("c2", tokens(100), shared={"key b": tokens_at_most(100)})])
         await store.append("run-2", [began("c3", tokens(40), shared={"key a": tokens_at_most(100)})])
         await store.append("run-1", [returned("c1", Usage(input_tokens=10))])
         await store.append("run-2", [began("c4", tokens(50), shared={"key a": tokens_at_most(100)})])
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-1", [began("c2", tokens(1), shared={"key a": tokens_at_most(100)})])
         await store.append("run-1", [began("c3", tokens(1), shared={"key a": tokens_at_most(101)})])
 
@@ -125,7 +125,7 @@ class AllowanceContract(Contract):
             await store.create(run_id, started())
         await store.append("run-1", [began("c1", tokens(60), shared={"key a": tokens_at_most(100)})])
         await store.append("run-1", [lost()])
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-2", [began("c1", tokens(41), shared={"key a": tokens_at_most(100)})])
         await store.append("run-2", [began("c1", tokens(40), shared={"key a": tokens_at_most(100)})])
 
@@ -135,7 +135,7 @@ class AllowanceContract(Contract):
             await store.create(run_id, started())
         call = began("c1", tokens(10), shared={"key a": tokens_at_most(100)})
         outcomes = await asyncio.gather(*(store.append(run_id, [call]) for run_id in runs), return_exceptions=True)
-        assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 10
+        assert sum(isinstance(outcome, BudgetRefused) for outcome in outcomes) == 10
         assert sum(isinstance(outcome, list) for outcome in outcomes) == 10
 
     @pytest.mark.parametrize(
@@ -192,10 +192,10 @@ class AllowanceContract(Contract):
     async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         scopes = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
-        with pytest.raises(AllowanceRefused, match=r"the step wo-001\.0/sub/1 has 30 left") as refused:
+        with pytest.raises(BudgetRefused, match=r"the step wo-001\.0/sub/1 has 30 left") as refused:
             await store.append("run-1", [began("c1", tokens(40), within=scopes)])
         assert refused.value.scope == "wo-001.0/sub/1"
-        with pytest.raises(AllowanceRefused, match="tokens, and the run has 100 left") as refused:
+        with pytest.raises(BudgetRefused, match="tokens, and the run has 100 left") as refused:
             await store.append("run-1", [began("c1", tokens(101), within=scopes)])
         assert refused.value.scope == ""
 
@@ -222,11 +222,11 @@ class AllowanceContract(Contract):
     async def test_a_refused_append_takes_nothing_from_any_scope(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=500)))
         scopes = {"a": tokens_at_most(100), "b": tokens_at_most(50)}
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append(
                 "run-1", [began("c1", tokens(40), within=scopes), began("c2", tokens(20), within=scopes)]
             )
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-1", [began("c1", tokens(40), within={**scopes, "a": tokens_at_most(1)})])
         assert await tokens_left(store, "run-1", within={"a": tokens_at_most(100)}) == 100
         assert await tokens_left(store, "run-1", within={"b": tokens_at_most(100)}) == 100, "b was never mentioned"
@@ -236,9 +236,9 @@ class AllowanceContract(Contract):
         for ceiling, left in ((tokens_at_most(90), 89), (tokens_at_most(50), 48), (tokens_at_most(70), 47)):
             await store.append("run-1", [began(f"c{left}", tokens(1), within={"a": ceiling})])
             assert await tokens_left(store, "run-1", within={"a": Ceiling()}) == left
-        with pytest.raises(AllowanceRefused):
-            await store.append("run-1", [began("c", Amount(nanousd=8), within={"a": Ceiling(nanousd=7)})])
-        assert await fits(store, "run-1", Amount(nanousd=8), within={"a": Ceiling()})
+        with pytest.raises(BudgetRefused):
+            await store.append("run-1", [began("c", Money(nanousd=8), within={"a": Ceiling(nanousd=7)})])
+        assert await fits(store, "run-1", Money(nanousd=8), within={"a": Ceiling()})
 
     async def test_scopes_of_one_name_in_two_runs_are_two(self, store: ContextStore) -> None:
         for run_id in ("run-1", "run-2"):
@@ -264,7 +264,7 @@ class SharedAllowanceContract(Contract):
             return_exceptions=True,
         )
         assert sum(isinstance(outcome, list) for outcome in outcomes) == 11
-        assert {outcome.scope for outcome in outcomes if isinstance(outcome, AllowanceRefused)} == {"a"}
+        assert {outcome.scope for outcome in outcomes if isinstance(outcome, BudgetRefused)} == {"a"}
         await second_store.append("run-1", [lost()])
         assert await tokens_left(store, "run-1", within={"b": tokens_at_most(300)}) == 300 - 99
 
@@ -277,7 +277,7 @@ class SharedAllowanceContract(Contract):
             return_exceptions=True,
         )
         assert sum(isinstance(outcome, list) for outcome in outcomes) == 11
-        assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 29
+        assert sum(isinstance(outcome, BudgetRefused) for outcome in outcomes) == 29
 
     async def test_runs_of_two_processes_stay_below_a_budget_that_they_share(
         self, store: ContextStore, second_store: ContextStore
@@ -289,5 +289,5 @@ class SharedAllowanceContract(Contract):
         outcomes = await asyncio.gather(
             *(stores[number % 2].append(f"run-{number}", [call]) for number in range(20)), return_exceptions=True
         )
-        assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 9
+        assert sum(isinstance(outcome, BudgetRefused) for outcome in outcomes) == 9
         assert sum(isinstance(outcome, list) for outcome in outcomes) == 11

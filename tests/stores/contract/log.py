@@ -18,7 +18,7 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.value import DEEPEST, LARGEST, Json
-from leadhand.ports import AllowanceRefused, ContextStore, StaleAttempt
+from leadhand.ports import BudgetRefused, ContextStore, StaleAttempt
 
 from .samples import ATTEMPT, Contract, began, collected, lost, next_of, pauses, reasons, started, tokens, tokens_left
 
@@ -90,7 +90,7 @@ class LogContract(Contract):
     async def test_an_append_is_written_whole_or_not_at_all(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         too_much: list[ev.AnyEvent] = [began("c1", tokens(60)), *pauses("a"), began("c2", tokens(60))]
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-1", too_much, blobs={"d1": b"x"})
         assert len(await store.read("run-1")) == 1
         assert (await store.run("run-1")).status is RunStatus.RUNNING

@@ -13,11 +13,11 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
-from leadhand.core.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.limits import NOTHING, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.work_result import WorkResult
-from leadhand.ports import AllowanceRefused, ContextStore
+from leadhand.ports import BudgetRefused, ContextStore
 
 PATIENCE_S = 10.0
 """The longest wait of a test, in seconds: it ends a test that would hang."""
@@ -39,7 +39,7 @@ def started(
     request: str = "Travel advice for Paris",
     *,
     limits: Limits = UNLIMITED,
-    held_back: Amount = NOTHING,
+    held_back: Money = NOTHING,
     detached: bool = False,
     flow: str = "work-order",
     **more: Any,
@@ -69,20 +69,20 @@ def reasons(entries: list[ev.Entry]) -> list[str]:
 
 
 def began(
-    call: str, reserved: Amount, *, attempt: str = ATTEMPT, after: int = 2, within: Within | None = None,
+    call: str, reserved: Money, *, attempt: str = ATTEMPT, after: int = 2, within: Within | None = None,
     shared: Within | None = None,
 ) -> ev.ModelCallBegan:  # fmt: skip
     """A model call that reserves an amount, from the scopes in ``within`` and the accounts in ``shared`` too."""
-    allowances = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (within or {}).items())
-    of_many = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (shared or {}).items())
+    allowances = tuple(ceiling.evolve(scope=scope) for scope, ceiling in (within or {}).items())
+    of_many = tuple(ceiling.evolve(scope=scope) for scope, ceiling in (shared or {}).items())
     return ev.ModelCallBegan(
         attempt=attempt, call_id=call, model="offline", reserved=reserved, after=after, within=allowances,
         shared=of_many,
     )  # fmt: skip
 
 
-def tokens(number: int) -> Amount:
-    return Amount(tokens=number)
+def tokens(number: int) -> Money:
+    return Money(tokens=number)
 
 
 def tokens_at_most(number: int) -> Ceiling:
@@ -100,14 +100,14 @@ def lost(attempt: str = ATTEMPT) -> ev.AttemptReturned:
 
 
 async def fits(
-    store: ContextStore, run_id: str, amount: Amount, *, after: int = 2, within: Within | None = None
+    store: ContextStore, run_id: str, amount: Money, *, after: int = 2, within: Within | None = None
 ) -> bool:
     """Whether a call could reserve this much now. The same append settles the reservation with nothing used."""
     probe = f"probe-{time.monotonic_ns()}"
     nothing = Usage(requests=0, nanousd=0)
     try:
         await store.append(run_id, [began(probe, amount, after=after, within=within), returned(probe, nothing)])
-    except AllowanceRefused:
+    except BudgetRefused:
         return False
     return True
 

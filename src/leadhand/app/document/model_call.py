@@ -74,7 +74,7 @@ class ModelCallDocument(Document):
     seq: int = Field(description="The number of the event with which the call began. The view lists calls by it.")
     returned_seq: int | None
     attempt: str
-    role: str
+    worker: str
     model: str
     began_at: Moment
     ended_at: Moment | None

@@ -78,8 +78,8 @@ def evidence_part(state: RunState, judgement: Judgement) -> EvidencePart:
 
 def _not_judged(state: RunState) -> str | None:
     """Return why the judge of a run has not judged its answer, or a part of it."""
-    judges = {role.name for role in state.definition.judging[:1]}
-    judging = [each for each in state.steps.values() if each.step.role in judges]
+    judges = state.definition.judging[:1]
+    judging = [each for each in state.steps.values() if each.step.worker in judges]
     failures = (each.failure.message for each in judging if each.failure is not None)
     return next(failures, "the judge gave no verdict, or the evidence is too large for its window" if judging else None)
 

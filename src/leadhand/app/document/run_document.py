@@ -131,7 +131,7 @@ def _step(state: RunState, each: StepState) -> shapes.StepLine:
     """Return a step in a line. What was open when the run ended is dropped, as in the view."""
     return shapes.StepLine(
         id=each.key,
-        role=each.step.role,
+        worker=each.step.worker,
         title=each.step.name,
         status=StepStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
         counts=each.counts,
@@ -150,7 +150,7 @@ def _context_events(state: RunState) -> tuple[shapes.ContextEvent, ...]:
 
 def _context_event(step: StepState, end: Settlement) -> shapes.ContextEvent:
     ok, given, subtask = end.failure is None, step.step, step.step.subtask
-    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
+    agent, args = (given.worker, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
     data = step.data if end.failure is None else end.failure
     content = {} if data is None else data.model_dump(mode="json")
     in_order = {"work_order_id": step.order, "subtask_index": step.position}

@@ -57,7 +57,7 @@ class StepLine(Document):
     """One step of the run."""
 
     id: str
-    role: str
+    worker: str
     title: str
     status: StepStatus
     counts: bool = Field(description="Whether its result belongs to the answer.")

@@ -163,7 +163,7 @@ def _page(
     yield from lines if full or not out_is_terminal() or len(lines) <= room else lines[:room]
     if not full and out_is_terminal() and len(lines) > room:
         yield f"… {count(len(lines) - room, 'more line')}: {store.command('runs', 'show', state.run_id, '--full')}"
-    if state.definition.shape is not None and finished.value is not None:
+    if state.definition.shape and finished.value is not None:
         yield from ["Value:", *as_json(finished.value, indent=2).splitlines()]
     yield from ["", *beside_lines(state), ""]
 
@@ -293,7 +293,7 @@ class _Work:
 
     def _step(self, each: StepState, wide: int) -> str:
         given, subtask, status = each.step, each.step.subtask, _status(each)
-        words = [given.name, given.role] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
+        words = [given.name, given.worker] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
         if each.status is not StepStatus.COMPLETED:
             interrupted = each.status is StepStatus.RUNNING and not self._driven
             words.append("interrupted" if interrupted else status)

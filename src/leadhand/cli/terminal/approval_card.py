@@ -87,8 +87,8 @@ def _previewed(preview: Preview) -> Iterator[str]:
 
 
 def _rights(preview: Preview) -> Iterator[str]:
-    yield _fact("tools", ", ".join((*preview.tools, *preview.toolsets)) or "none")
-    limits = [f"{name} {value:g}" for name, value in preview.limits.model_dump(exclude_none=True).items()]
+    yield _fact("tools", ", ".join(preview.tools) or "none")
+    limits = [f"{name} {value:g}" for name, value in preview.limits.items()]
     yield _fact("limits", ", ".join(limits) or "those of the run and of the worker that calls it")
 
 

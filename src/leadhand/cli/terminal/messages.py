@@ -222,7 +222,7 @@ def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[s
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
-    code = [_from_here(role.code) for role in definition.roles if role.code]
+    code = [_from_here(role.code) for role in definition.workers if role.code]
     given += [("--agent", path) for path in store.agent or code]
     known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
     given += [("--hooks", name) for name in store.hooks if name not in known]

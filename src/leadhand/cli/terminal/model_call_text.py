@@ -12,7 +12,7 @@ from leadhand.app.formatting import count, duration, money
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:
     """What the model was sent, what it answered, and what that used."""
-    yield f"{call.call_id}  {call.role}, {call.model}"
+    yield f"{call.call_id}  {call.worker}, {call.model}"
     yield ", ".join(_used(call))
     for message in call.prompt.messages:
         named = f" {message.name}" if message.name else ""

@@ -110,7 +110,7 @@ class Progress:
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
-        if change.type == "run_status" and approvals and self.view["run"]["status"] == "waiting":
+        if change.type == "run_status_set" and approvals and self.view["run"]["status"] == "waiting":
             text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
@@ -127,7 +127,7 @@ class Progress:
         if "parent" not in part:
             return f"{key} {part['label']}" if _is_work(part) else part["label"]
         asked_by = self.view["steps"].get(part["parent"])
-        above = "" if asked_by is None or asked_by["role"] == "lead" else f" (for {asked_by['name']})"
+        above = "" if asked_by is None or asked_by["worker"] == "lead" else f" (for {asked_by['name']})"
         return f"{part['name']}{above}"
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.advice_words import advised
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import INTERRUPTED, NOT_ACCEPTED, Failure, FailureClass
@@ -14,13 +15,14 @@ from leadhand.core.evolve.steps import answered_value
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import children_of
-from leadhand.core.rights import is_work, tools_of_role
-from leadhand.core.run import WILDCARDS, RunStatus, advised
+from leadhand.core.rights import is_work, tools_of_worker
+from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words_of_outcome import indeterminate
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import WILDCARDS
 
 from .retries import Retry, retry
 
@@ -31,13 +33,13 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    role = state.role(command.role)
+    role = state.worker(command.worker)
     if role is None:
-        raise do.Refused(f"the step {command.id} names the role {command.role!r}, which the flow does not define")
+        raise do.Refused(f"the step {command.id} names the role {command.worker!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.steps]
     if unknown:
         raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
-    allowed = tools_of_role(state, role)
+    allowed = tools_of_worker(state, role)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
         raise do.Refused(
@@ -50,7 +52,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         raise do.Refused(f"the run is {state.status}")
     step = Step(
         step_id=command.id,
-        role=command.role,
+        worker=command.worker,
         title=command.title,
         doing=command.doing,
         input=dict(command.input),
@@ -202,7 +204,7 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
 
 def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, role = _failure_of(state, step, result, policy), state.role(step.step.role)
+    failure, role = _failure_of(state, step, result, policy), state.worker(step.step.worker)
     return failure if failure is None or role is None else advised(failure, role)
 
 
@@ -222,7 +224,7 @@ def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Po
         return error.failure
     if not found:
         return None
-    role = state.role(step.step.role)
+    role = state.worker(step.step.worker)
     advice = NOT_ACCEPTED if role is None or role.output is None else ""
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 

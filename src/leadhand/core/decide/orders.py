@@ -14,7 +14,7 @@ from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import is_gated, unapproved
 from leadhand.core.relations import early, next_order_id
-from leadhand.core.rights import tools_of_role
+from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy, Effect
@@ -37,7 +37,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     if latest is not None and (latest.open or latest.review is None):
         raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
     ordered = {key for key, step in state.steps.items() if step.order}
-    found = order_problems(order, state.tools, ordered, state.definition.workers)
+    found = order_problems(order, state.tools, ordered, state.definition.declared)
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     found += [f"{key!r} does not need repair" for key in repaired if not _repairable(state, key)]
     if len(repaired) != len(set(repaired)):
@@ -127,8 +127,8 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
 
 def why_tool_waits(state: RunState, name: str) -> str:
     """Return why no call of a tool can begin before the order; "" if one can."""
-    role, tool = state.role(WORKER), state.tools.get(name)
-    if tool is None or role is None or name not in tools_of_role(state, role):
+    role, tool = state.worker(WORKER), state.tools.get(name)
+    if tool is None or role is None or name not in tools_of_worker(state, role):
         return f"workers may use no tool {name!r}"
     if tool.effect is Effect.ONCE or tool.delegate:
         return f"{name} has an effect that cannot be undone, or is carried out by others"

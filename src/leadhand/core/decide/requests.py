@@ -87,7 +87,7 @@ def _done_again(state: RunState) -> list[str]:
 
 def used_up(state: RunState, ended: StepState) -> str:
     """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
-    failure, role = ended.failure, state.role(ended.step.role)
+    failure, role = ended.failure, state.worker(ended.step.worker)
     if failure is None or role is None:
         return ""
     limits, work = state.definition.limits, is_work(state, ended)

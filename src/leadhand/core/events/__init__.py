@@ -16,7 +16,7 @@ from pydantic import Field, PlainValidator
 from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import Judgement
-from leadhand.core.limits import NOTHING, Amount, Limits
+from leadhand.core.limits import NOTHING, Limits, Money
 from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.core.value import Json, Value, is_object, unset
@@ -52,7 +52,7 @@ class RunStatusSet(EventBase):
     was not running for ``slept_s`` seconds (stopped, or the machine was suspended), which are not time of the run.
     """
 
-    type: Literal["run_status"] = "run_status"
+    type: Literal["run_status_set"] = "run_status_set"
     status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING]
     reason: str = ""
     by: str = ""
@@ -96,7 +96,7 @@ class RunChanged(Request):
 
     type: Literal["run_changed"] = "run_changed"
     limits: Limits | None = Field(default=None, exclude_if=unset)
-    held_back: Amount = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
+    held_back: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
     held_back_s: float = Field(default=0.0, exclude_if=operator.not_)
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
     needs_prices: bool = Field(default=False, exclude_if=operator.not_)

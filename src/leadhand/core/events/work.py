@@ -11,12 +11,12 @@ from leadhand.core.asks import Ask, Todo
 from leadhand.core.blob import Blob
 from leadhand.core.conversation import AssistantMessage, Message
 from leadhand.core.errors import Failure
-from leadhand.core.limits import NOTHING, Allowance, Amount, Usage
-from leadhand.core.run import Role
+from leadhand.core.limits import NOTHING, Ceiling, Money, Usage
 from leadhand.core.tool import CachedFrom, Effect, Source
 from leadhand.core.value import Json, unset
 from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
+from leadhand.core.worker import Worker
 
 from .base import EventBase, Observation, Request, is_none
 
@@ -172,11 +172,11 @@ class ModelCallBegan(Observation):
     type: Literal["model_call_began"] = "model_call_began"
     call_id: str
     model: str
-    reserved: Amount = NOTHING
+    reserved: Money = NOTHING
     stages: int = Field(default=2, ge=2)
     after: int = Field(default=2, ge=0)
-    within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
-    shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    within: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
+    shared: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
     request: tuple[Annotated[Blob | Message, Field(union_mode="left_to_right")], ...] = Field(
         default=(), exclude_if=operator.not_
     )
@@ -202,7 +202,7 @@ class ModelCallReturned(Observation):
 
 
 class ElementWritten(Observation):
-    """A model has written an element of the list that ``Role.elements`` names. It passed the checks that need nothing
+    """A model has written an element of the list that ``Worker.elements`` names. It passed the checks that need nothing
     else; the whole answer is still being written, and can turn out invalid."""
 
     type: Literal["element_written"] = "element_written"
@@ -273,7 +273,7 @@ class WorkerDefined(EventBase):
     about: ClassVar[str] = "attempt"
     type: Literal["worker_defined"] = "worker_defined"
     attempt: str
-    role: Role
+    worker: Worker
     description: str = ""
 
 

@@ -215,8 +215,8 @@ def _with_results(state: RunState, evidence: CallState, children: Sequence[StepS
 
 
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
-    state.workers[event.role.name] = event.role
-    state.makers[event.role.name] = step_of(event.attempt)
+    state.workers[event.worker.name] = event.worker
+    state.makers[event.worker.name] = step_of(event.attempt)
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:

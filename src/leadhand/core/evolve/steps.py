@@ -158,7 +158,7 @@ def chosen_by_hand(step: StepState, args: dict[str, Any] | None) -> bool:
 def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
     """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
     role = subtask.worker if subtask.worker is not None else WORKER
-    return Step(step_id=key, role=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
+    return Step(step_id=key, worker=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 
 def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
@@ -329,7 +329,7 @@ def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> 
     if above and failure.type == MAX_TURNS:  # the turns of a child are a limit of its worker
         return False
     lead = above[-1] if above else step
-    roles = (state.role(each.step.role) for each in (step, lead))
+    roles = (state.worker(each.step.worker) for each in (step, lead))
     return lead.step.answers and all(role is not None and role.loop == "turns" for role in roles)
 
 

@@ -110,9 +110,9 @@ class Projection:
         touched, approvals = _touched(state.steps), _touched(state.approvals)
         if event.type in _OF_ATTEMPTS and (key := step_of(event.subject)) in state.steps:
             touched[key] = None
-        if event.type == "run_status" and event.status is RunStatus.PAUSED:
+        if event.type == "run_status_set" and event.status is RunStatus.PAUSED:
             touched.update((key, None) for key in (*state.live, *state.unsettled))
-        if event.type == "run_finished" or (event.type == "run_status" and event.by):
+        if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
             touched.update((key, None) for key, step in state.steps.items() if not step.closed)
             approvals.update(state.asking)
         patch: Part = {}
@@ -178,7 +178,7 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
             given = state.definition
             values |= {"request": cut(given.request, LONGEST_REQUEST), "flow": given.flow}
             values |= {"model": given.models.default, "created_at": at}
-        case "run_status" if not event.slept_s:
+        case "run_status_set" if not event.slept_s:
             values["reason"] = cut(event.reason)
         case "run_finished":
             values["reason"] = line(event.failure.message) if event.failure is not None else ""
@@ -236,7 +236,7 @@ def _phase_told(state: RunState, phase: Part | None, shown: Part | None, entry: 
     match event.type:
         case "element_written" if step_of(event.attempt) == step.step_id:
             phase = {**phase, "written": step.input.get("first", 0) + event.index + 1}
-        case "step_issued" if event.step.subtask is not None and _writes_elements(state, step.role):
+        case "step_issued" if event.step.subtask is not None and _writes_elements(state, step.worker):
             phase = {**phase, "begun": (phase.get("begun") or 0) + 1}
         case "note_emitted" if event.refused and step_of(event.attempt) == step.step_id:
             phase = {**phase, "again": line(event.message)}
@@ -244,13 +244,13 @@ def _phase_told(state: RunState, phase: Part | None, shown: Part | None, entry: 
             return phase
         case _:
             pass
-    role = state.role(step.role)
-    doing = step.doing or (role.doing if role is not None else "") or step.role[:1].upper() + step.role[1:]
+    role = state.worker(step.worker)
+    doing = step.doing or (role.doing if role is not None else "") or step.worker[:1].upper() + step.worker[1:]
     return instead(shown, {**phase, "text": phase_text(doing, phase)})
 
 
 def _writes_elements(state: RunState, name: str) -> bool:
-    role = state.role(name)
+    role = state.worker(name)
     return role is not None and bool(role.elements)
 
 

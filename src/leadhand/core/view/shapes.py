@@ -32,7 +32,7 @@ class PhasePart(TypedDict):
     """
 
     step: str
-    role: str
+    worker: str
     text: str
     written: NotRequired[int]
     begun: NotRequired[int]
@@ -232,7 +232,7 @@ class StepPart(TypedDict):
 
     name: str
     label: str
-    role: str
+    worker: str
     order: NotRequired[str]
     position: int
     counts: bool

@@ -69,7 +69,7 @@ def _given(state: RunState, step: StepState, args_shown: Part | None) -> Part:
     return {
         "name": cut(name),
         "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
-        "role": given.role,
+        "role": given.worker,
         "counts": given.counts,
         "tool": tool,
         "args": instead(args_shown, shortened(args)),
@@ -133,7 +133,7 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
         values[number] = _attempt(known[number], entry, at, is_last=number == last)
         values[number]["reserved_nanousd"] = _reserved(state, entry.event)
     outcome = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome")
-    paused = entry.event.type == "run_status" and entry.event.status is RunStatus.PAUSED and outcome == "running"
+    paused = entry.event.type == "run_status_set" and entry.event.status is RunStatus.PAUSED and outcome == "running"
     if outcome in _UNDER_WAY and (step.closed or state.status in ENDED or paused):
         values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
     for name, each in values.items():

@@ -25,7 +25,7 @@ TOKENS_PER_WORD = 2
 
 def brief(report: Report, step: StepState) -> dict[str, Any]:
     """Return what the worker of a step receives."""
-    given, name = step.step.input, step.step.role
+    given, name = step.step.input, step.step.worker
     if name == JUDGE:
         judging = report.judging(given["of"])
         return judge_brief(report.state, given, judging.claims, judging.material)

@@ -23,10 +23,10 @@ from leadhand.core.events import Entry
 from leadhand.core.ids import page_id
 from leadhand.core.passages import passages_in
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, object_of, objects_of
+from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
@@ -70,12 +70,12 @@ class ReportFlow(Flow):
     def check_code(self, options: Options) -> None:
         check_agents(options.stages, self._agents)
 
-    def roles(self, options: Options) -> Sequence[Role]:
+    def roles(self, options: Options) -> Sequence[Worker]:
         return roles(options, self._agents)
 
     def code(self, run: RunView[Options], step: StepView) -> Code:
         check_agents(run.options.stages, self._agents)
-        stage = Report(run).stages[step.role]
+        stage = Report(run).stages[step.worker]
         return self._agents[stage.agent or ""].code(stage, run.request)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
@@ -86,11 +86,11 @@ class ReportFlow(Flow):
 
     def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
         given = step.step
-        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
+        return reply_schema(given.input["claims"]) if given.worker == JUDGE else None
 
     def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
         report = Report(run)
-        stage = report.stages.get(step.role)
+        stage = report.stages.get(step.worker)
         if stage is None or stage.agent:
             return []
         if "research" in stage.gives:
@@ -101,11 +101,11 @@ class ReportFlow(Flow):
         return []
 
     def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             claims = Report(run).judging(step.input["of"]).claims
             return judge_reply(run.state, step.input, claims, result.value, result.brief)
         stage = run.options.stages
-        if any("research" in each.gives and not each.agent for each in stage if each.name == step.role):
+        if any("research" in each.gives and not each.agent for each in stage if each.name == step.worker):
             return _with_passages(result)
         return result.value
 
@@ -168,7 +168,7 @@ def _plan(report: Report, stage: Stage) -> IssueStep:
     given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
     if number == 1:
         return given
-    role = report.state.role(stage.name)
+    role = report.state.worker(stage.name)
     more = "\n\n".join(filter(None, [role.instructions if role is not None else "", DENIED]))
     return given._replace(id=page_id(1, number), title=f"plan, version {number}", instructions=more)
 
@@ -180,7 +180,7 @@ def _research(report: Report) -> Sequence[Command] | None:
     wanted = [
         IssueStep(
             id=f"research-{number}",
-            role=RESEARCHER,
+            worker=RESEARCHER,
             title=section.heading,
             input=section.model_dump(mode="json"),
             tools=tools,
@@ -235,7 +235,7 @@ def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> IssueSte
     titles = {PLANNER: "plan", RESEARCHER: "research", REVIEWER: f"review of draft {number}"}
     return IssueStep(
         id=key,
-        role=stage.name,
+        worker=stage.name,
         title=titles.get(stage.name, f"{stage.name}, draft {number}" if number else stage.name),
         input={"number": number} if number else {},
         tools=_reading_tools(report) if "research" in stage.gives and not stage.agent and stage.tools is None else None,
@@ -248,7 +248,7 @@ def _draft(report: Report, number: int, revised: str = "") -> IssueStep:
     if revised:
         given["revises"] = revised
     title = f"draft {number}" if not revised else f"draft {number}, a revision"
-    return IssueStep(id=draft_key(number), role=WRITER, title=title, input=given, answers=True)
+    return IssueStep(id=draft_key(number), worker=WRITER, title=title, input=given, answers=True)
 
 
 def _plan_failure(report: Report) -> Failure:

@@ -116,7 +116,7 @@ class Report:
         found: list[Item] = []
         for key in keys:
             step = self.state.steps[key]
-            stage = self.stages.get(step.step.role)
+            stage = self.stages.get(step.step.worker)
             if stage is not None and stage.agent:
                 if "research" in (given := updates(step)):
                     found = [_item(key, object_of(each)) for each in list_of(given["research"])]

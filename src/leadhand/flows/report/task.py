@@ -193,7 +193,7 @@ def _claims(report: Report, number: int) -> tuple[ReportClaim, ...]:
 
 def _stage(report: Report, stage: Stage) -> StageState:
     """Return a stage with the state of its latest step."""
-    steps = [each for each in report.state.steps.values() if each.step.role == stage.name]
+    steps = [each for each in report.state.steps.values() if each.step.worker == stage.name]
     status = steps[-1].status if steps else StepStatus.PENDING
     if any(not each.closed for each in steps):
         status = StepStatus.RUNNING

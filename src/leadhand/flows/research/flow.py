@@ -18,10 +18,10 @@ from leadhand.core.citations import citations_in
 from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import UsageError
 from leadhand.core.passages import message_of, passages_in
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, object_of, text_of
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
 from leadhand.flows.run_view import RunView, StepView
@@ -55,7 +55,7 @@ class ResearchFlow(Flow):
     Options = Options
     reads_artifacts = True
 
-    def roles(self, options: Options) -> Sequence[Role]:
+    def roles(self, options: Options) -> Sequence[Worker]:
         return roles(options)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
@@ -65,21 +65,21 @@ class ResearchFlow(Flow):
         return brief(Research(run), step)
 
     def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
-        return _subagent_problems(result) if step.role == SUBAGENT else []
+        return _subagent_problems(result) if step.worker == SUBAGENT else []
 
     def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
-        if step.role == SUBAGENT:
+        if step.worker == SUBAGENT:
             return _with_passages(result)
-        if step.role == LEAD:
+        if step.worker == LEAD:
             return _with_files(result)
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             claims = Research(run).judging(step.input["of"]).claims
             return judge_reply(run.state, step.input, claims, result.value, result.brief)
         return result.value
 
     def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
         given = step.step
-        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
+        return reply_schema(given.input["claims"]) if given.worker == JUDGE else None
 
     def material(self, run: RunView[Options]) -> Material | None:
         research = Research(run)
@@ -95,7 +95,7 @@ class ResearchFlow(Flow):
 def _next(research: Research) -> Sequence[Command]:
     lead = research.lead
     if lead is None:
-        return [IssueStep(id=LEAD, role=LEAD, title="lead", answers=True)]
+        return [IssueStep(id=LEAD, worker=LEAD, title="lead", answers=True)]
     if research.run.open:
         return []
     number = research.last
@@ -117,7 +117,7 @@ def _next(research: Research) -> Sequence[Command]:
 
 def _answer(research: Research, title: str, given: dict[str, Any]) -> IssueStep:
     number = len(research.written) + 1
-    return IssueStep(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
+    return IssueStep(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, answers=True)
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Research:
     @cached_property
     def subagents(self) -> Sequence[StepState]:
         """The subagents so far, in the order in which they were started."""
-        return [each for each in self.state.steps.values() if each.step.role == SUBAGENT]
+        return [each for each in self.state.steps.values() if each.step.worker == SUBAGENT]
 
     @cached_property
     def found(self) -> Mapping[str, Found]:

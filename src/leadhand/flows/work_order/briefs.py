@@ -51,7 +51,7 @@ def shown_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
 
 def _workers(state: RunState) -> dict[str, Any]:
     """Return the workers of the project that a subtask can name; nothing without any."""
-    found = [{"name": worker.name, "description": worker.description} for worker in state.definition.workers]
+    found = [{"name": worker.name, "description": worker.description} for worker in state.definition.declared]
     return {"workers": found} if found else {}
 
 

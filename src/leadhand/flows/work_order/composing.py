@@ -36,7 +36,7 @@ def compose(state: RunState) -> list[do.Command]:
     whole = state.steps.get(name)
     if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
-            return [do.IssueStep(id=name, role=RoleName.COMPOSE, title=TITLE, answers=True)]
+            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, answers=True)]
         return _sections(state)
     if whole is not None and not whole.closed:
         return []
@@ -86,7 +86,7 @@ def _sections(state: RunState) -> list[do.Command]:
     return [
         do.IssueStep(
             id=_section(state, 0, number),
-            role=RoleName.COMPOSE,
+            worker=RoleName.COMPOSE,
             title=f"{TITLE} · part {number + 1}",
             instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
             input={
@@ -117,7 +117,7 @@ def _tree(state: RunState) -> list[do.Command]:
             return [
                 do.IssueStep(
                     id=whole,
-                    role=RoleName.COMPOSE,
+                    worker=RoleName.COMPOSE,
                     title=TITLE,
                     instructions=both,
                     input={"over": over},
@@ -127,7 +127,7 @@ def _tree(state: RunState) -> list[do.Command]:
         return [
             do.IssueStep(
                 id=_section(state, number + 1, position),
-                role=RoleName.COMPOSE,
+                worker=RoleName.COMPOSE,
                 title=f"{TITLE} · part {position + 1}",
                 instructions=both,
                 input={"over": ids, "part": True},

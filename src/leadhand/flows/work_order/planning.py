@@ -43,13 +43,13 @@ def plan(state: RunState) -> list[do.Command] | Plan:
         return _begin(state, pages[-1])
     if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
         first = sum(len(_subtasks(page)) for page in pages)
-        more = [instructions("workers")] if state.definition.workers else []
+        more = [instructions("workers")] if state.definition.declared else []
         more += [DENIED] if denied_plans(state) else []
         more += [ANSWERED] if replied(state) else []
         own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
         page = page_id(len(pages) + 1, number)
         title = f"Plan · part {len(pages) + 1}" if pages else "Plan"
-        return [do.IssueStep(id=page, role=RoleName.PLAN, title=title, input={"first": first}, instructions=own)]
+        return [do.IssueStep(id=page, worker=RoleName.PLAN, title=title, input={"first": first}, instructions=own)]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
         return [do.Finish(failure=why_failed(pages[0]))]
@@ -114,7 +114,7 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
     fresh = any(part not in state.unsupported for part in whole.cannot)
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
-        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.workers)
+        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.declared)
         keys, new_id = order.subtask_keys(), next_order_id(state, order.subtasks)
         if new_id != order.work_order_id:  # what has begun is not as planned, and keeps its keys
             moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}

@@ -29,7 +29,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     review = order.review
     if review is None:
         return None
-    new_id, workers = next_order_id(state), state.definition.workers
+    new_id, workers = next_order_id(state), state.definition.declared
     again: list[tuple[StepState, Subtask]] = []
     for verdict in review.verdicts:
         before = state.steps[verdict.subtask]
@@ -51,7 +51,7 @@ def new_subtasks(state: RunState, order: OrderState, review: Review) -> list[Sub
     """Return what a review found missing, as subtasks of the next order, without those that would give nothing new."""
     if not review.missing:
         return []
-    workers, goal = state.definition.workers, order.order.goal
+    workers, goal = state.definition.declared, order.order.goal
     proposed = issue(review.missing, next_order_id(state), goal, workers=workers).subtasks
     return [subtask for subtask in proposed if is_new(state, subtask)]
 

@@ -178,7 +178,7 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
     found: dict[str, Failure] = {}
     for step in state.steps.values():
         failure = step.failure
-        if step.step.role == RoleName.REVIEW and failure is not None:
+        if step.step.worker == RoleName.REVIEW and failure is not None:
             covers: list[str] = step.step.input.get("covers", [])
             if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in covers):
                 failure = failure.evolve(message=NO_VERDICT)

@@ -114,10 +114,10 @@ def _shard(
     whole: bool = False,
 ) -> do.IssueStep:
     work_order = order.order.work_order_id
-    composer = state.role(RoleName.COMPOSE) if compose else None
+    composer = state.worker(RoleName.COMPOSE) if compose else None
     return do.IssueStep(
         id=f"review-{work_order}-{name}",
-        role=RoleName.REVIEW,
+        worker=RoleName.REVIEW,
         title=f"Review {work_order}" + ("" if name in ("0", "whole") else f" · part {name}"),
         doing="Reviewing and writing the answer" if compose else "",
         judges=work_order,
@@ -165,7 +165,7 @@ def _halves(shard: StepState) -> list[do.IssueStep]:
     return [
         do.IssueStep(
             id=f"{shard.key}{letter}",
-            role=RoleName.REVIEW,
+            worker=RoleName.REVIEW,
             title=f"{shard.step.title} · half {letter}",
             judges=shard.step.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
