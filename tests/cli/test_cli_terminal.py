@@ -192,7 +192,9 @@ def failing(number: int) -> list[AnyEvent]:
     failure = {"message": "too slow", "type": "too_slow", "class": "transient"}
     later = NOON + timedelta(seconds=1.5)
     return [
-        StepSettled.model_validate({"attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}),
+        StepSettled.model_validate(
+            {"step": key, "attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}
+        ),
         AttemptScheduled(attempt=f"{key}/a2", continues=f"{key}/a1", not_before=later),
     ]
 

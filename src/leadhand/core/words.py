@@ -50,11 +50,11 @@ class Words(NamedTuple):
 _TABLE: dict[str, tuple[str, str, str]] = {
     "run_started": ("Run started", "{e.definition.request}", "phase"),
     "run_claimed": ("Run taken over", "by {e.owner}", "phase"),
-    "run_status running": ("Run resumed", "", "phase"),
-    "run_status paused": ("Run paused", "{e.reason}", "attention phase"),
-    "run_status waiting": ("Waiting for a person", "{e.reason}", "attention phase people"),
-    "run_status reopened": ("Run reopened", "by {e.by}", "attention phase people"),
-    "run_status slept": (
+    "run_status_set running": ("Run resumed", "", "phase"),
+    "run_status_set paused": ("Run paused", "{e.reason}", "attention phase"),
+    "run_status_set waiting": ("Waiting for a person", "{e.reason}", "attention phase people"),
+    "run_status_set reopened": ("Run reopened", "by {e.by}", "attention phase people"),
+    "run_status_set slept": (
         "Process was stopped",
         "{e.slept_s:,.0f} s do not count as time of the run",
         "attention phase",

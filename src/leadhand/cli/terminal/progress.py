@@ -98,7 +98,7 @@ class Progress:
 
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
         words = change.words
-        phase = change.patch.get("run", {}).get("phase")
+        phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
         if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
             said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
             return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
@@ -110,7 +110,7 @@ class Progress:
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
-        if change.type == "run_status_set" and approvals:
+        if change.type == "run_status_set" and approvals and self.view["run"]["status"] == "waiting":
             text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
