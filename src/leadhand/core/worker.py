@@ -59,9 +59,9 @@ class Worker(Value):
     output together), ``budget`` its cost in US dollars. ``delegates`` are the workers to which its tools may delegate
     with all tools of those workers; other children have no tool that their parent lacks, and its steps and their
     children leave what is held back to reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). A ``declared`` worker, of the project or defined during the run, is one that
-    orders can name and tools can call; the others are those of the flow. ``code`` is where its code comes from,
-    ``fingerprint`` a digest of the source.
+    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). A ``declared``
+    worker, of the project or defined during the run, is one that orders can name and tools can call; the others are
+    those of the flow. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
