@@ -12,7 +12,6 @@ from core.histories import History, definition
 from core.moves import histories
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.citations import citations_in
 from leadhand.core.errors import FailureClass
 from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.lifecycle import StepStatus
@@ -22,6 +21,7 @@ from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.flows.work_order.results import NO_VERDICT, answer_sources, answerable_results, not_evaluated, subtasks
 from leadhand.flows.work_order.results import all_gaps as gaps
+from leadhand.verify.citations import citations_in
 
 
 def status_of(history: History) -> RunStatus:

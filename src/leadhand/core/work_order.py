@@ -1,7 +1,7 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -106,65 +106,9 @@ class Unsupported(Value):
     reason: str = Field(min_length=1, max_length=1_000)
 
 
-class Plan(Value):
-    """A lead's answer when asked to plan. It becomes an order once it is valid.
-
-    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
-    """
-
-    goal: str = Field(default="", description="the request in one line")
-    subtasks: tuple[ProposedSubtask, ...] = ()
-    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
-    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
-    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
-    question: str = Field(default="", description="what has to be known before the request can be planned")
-
-
-def issue(
-    plan: Sequence[ProposedSubtask],
-    order: str,
-    goal: str,
-    repairs: str | None = None,
-    *,
-    workers: Sequence[Worker] = (),
-) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
-
-    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    """
-    outputs = {worker.name: worker.output for worker in workers}
-
-    def key(reference: int | str) -> str:
-        text = str(reference)
-        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
-
-    return WorkOrder(
-        work_order_id=order,
-        goal=goal,
-        repairs=repairs,
-        subtasks=tuple(
-            Subtask.model_validate(
-                {
-                    **dict(proposed),
-                    "args": _keyed(proposed.args, key),
-                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
-                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
-                }
-            )
-            for proposed in plan
-        ),
-    )
-
-
 def references(args: Mapping[str, Json]) -> list[str]:
     """Return the subtasks to whose results arguments refer."""
     return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
-
-
-def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
-    found = {name: result_reference(value) for name, value in args.items()}
-    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
-    return {**args, **keyed} if keyed else args
 
 
 def reference_to(subtask: str, path: str | None) -> Json:

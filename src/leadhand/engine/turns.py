@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
-from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
+from leadhand.core.conversation import Message
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
@@ -32,6 +32,7 @@ from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.work import stages_after
 from leadhand.ports import ModelError, Work
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,
