@@ -114,7 +114,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "tool_call_returned blocked": ("Tool call blocked", "{more}", "problem tools"),
     "call_answered": ("Call answered", "{e.content}", "work"),
     "call_answered failed": ("Call failed", "{e.content}", "problem work"),
-    "worker_defined": ("Worker defined", "{e.role.name}{more}", "step work"),
+    "worker_defined": ("Worker defined", "{e.worker.name}{more}", "step work"),
     "artifact_written": ("File written", "{e.path} ({e.size:,} bytes)", "step work"),
     "todos_set": ("Todos updated", "{more}", "step work"),
     "note_emitted": ("Note", "{e.message}", "step work"),
