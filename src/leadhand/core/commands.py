@@ -1,6 +1,6 @@
 """The interface between the core and a flow: the commands, and the methods of a flow that the core calls."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
@@ -194,67 +194,13 @@ class FlowError(Exception):
         self.failure = failure
 
 
-class ProposedCall(NamedTuple):
-    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
-
-    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
-    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
-    """
-
-    where: str
-    tool: str
-    args: Mapping[str, Json]
-    complete: bool = True
-    output: Mapping[str, Json] | None = None
-    input: dict[str, Json] | None = None
-
-
 class Policy(Protocol):
-    """A flow, as the core and the engine use it."""
-
-    @property
-    def name(self) -> str: ...
-
-    def next(self, state: RunState) -> Sequence[Command]:
-        """Return the next commands; none while the run has to wait."""
-        ...
-
-    def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
-        """Return the input of a step's worker, as one JSON object."""
-        ...
-
-    def schema(self, state: RunState, step: StepState) -> dict[str, Any] | None:
-        """Return the JSON schema that the answer of a step is asked for with; None: that of its role."""
-        ...
+    """What the core asks of the flow of a run: whether results count, and what the outcome is."""
 
     def problems(
         self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
     ) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
-        ...
-
-    def code(self, state: RunState, step: StepState) -> Callable[[Any], Awaitable[Any]] | None:
-        """Return the code that carries out a step; None if a model does."""
-        ...
-
-    def accepted(
-        self,
-        state: RunState,
-        step: StepState,
-        value: Json,
-        text: str,
-        calls: Sequence[CallState] = (),
-        brief: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Json:
-        """Return the value to record for an answer that has no problems; ``brief`` is what its worker was shown."""
-        ...
-
-    def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
-        """Return the tool calls that a result proposes."""
-        ...
-
-    def draft(self, state: RunState, step: StepState) -> Callable[[Json], bool] | None:
-        """Return what decides whether the field ``answer`` of a structured answer is shown while it is written."""
         ...
 
     def outcome(self, state: RunState) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, Entry, RunFinished
 from leadhand.core.evolve import fold
@@ -13,10 +12,11 @@ from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words_of_outcome import WITHHELD
 from leadhand.engine.hooks import Hooks
+from leadhand.flows.policy import FlowPolicy
 
 
 async def guarded(
-    hooks: Hooks, policy: Policy, state: RunState, events: list[AnyEvent], now: datetime
+    hooks: Hooks, policy: FlowPolicy, state: RunState, events: list[AnyEvent], now: datetime
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
@@ -28,7 +28,7 @@ async def guarded(
     return [*first, await _guarded_end(hooks, policy, fold(state, entries) if entries else state, end)]
 
 
-async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
+async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: RunFinished) -> RunFinished:
     """Return the end of a run with an answer that its hooks let pass.
 
     An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from leadhand.core.commands import Policy
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, parent_of
@@ -14,10 +13,11 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import Caller, Work
 
 
-def work_of(state: RunState, policy: Policy, key: str) -> Work:
+def work_of(state: RunState, policy: FlowPolicy, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step

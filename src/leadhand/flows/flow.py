@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.core.commands import Command, Outcome, ProposedCall
+from leadhand.core.commands import Command, Outcome
 from leadhand.core.events import Entry
 from leadhand.core.outcome import may_be_used
 from leadhand.core.state import StepState
@@ -25,6 +25,21 @@ from .run_view import RunView, StepView
 
 if TYPE_CHECKING:
     from leadhand.verify.material import Material
+
+
+class ProposedCall(NamedTuple):
+    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
+
+    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
+    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
+    """
+
+    where: str
+    tool: str
+    args: Mapping[str, Json]
+    complete: bool = True
+    output: Mapping[str, Json] | None = None
+    input: dict[str, Json] | None = None
 
 
 class Result(NamedTuple):

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, cast, get_args
 
-from leadhand.core.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.core.commands import Command, Finish, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.run import Gap, RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import DEEPEST, Json, Unfit, Value, fitting, one_line, plain_json, shown
+from leadhand.flows.flow import ProposedCall
 
 from .desk import Code
 from .flow import Flow, Result

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from leadhand.core.approval import Preview
 from leadhand.core.asks import Todo
-from leadhand.core.commands import Policy, ProposedCall
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.limits import Ceiling
@@ -30,6 +29,8 @@ from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
+from leadhand.flows.flow import ProposedCall
+from leadhand.flows.policy import FlowPolicy
 
 from .cluster import Job
 
@@ -70,7 +71,7 @@ class Work:
 
     run_id: str
     state: RunState = field(repr=False)
-    policy: Policy
+    policy: FlowPolicy
     definition: RunDefinition
     worker: Worker
     step: Step

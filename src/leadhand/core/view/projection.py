@@ -214,17 +214,17 @@ def _idle(shown: Part, running: int | None, entry: ev.Entry, at: str) -> Part:
 
 
 def _phase_after(state: RunState, phase: Part | None, key: str, part: Part, at: str) -> Part | None:
-    """Return what the lead is doing, by the role of its running steps, once one of them starts or ends."""
-    role, started = part["role"], part["status"] == "running"
+    """Return what the lead is doing, by the worker of its running steps, once one of them starts or ends."""
+    worker, started = part["worker"], part["status"] == "running"
     if part["counts"] or "parent" in part:
         return phase
-    if phase is not None and phase["role"] == role:
+    if phase is not None and phase["worker"] == worker:
         running = phase["running"] + (1 if started else -1)
         return {**phase, "running": running} if running else None
     if not started:
         return phase
-    begun = sum(1 for _ in early(state)) if _writes_elements(state, role) else 0
-    return {"step": key, "role": role, "since": at, "running": 1, "begun": begun or None}
+    begun = sum(1 for _ in early(state)) if _writes_elements(state, worker) else 0
+    return {"step": key, "worker": worker, "since": at, "running": 1, "begun": begun or None}
 
 
 def _phase_told(state: RunState, phase: Part | None, shown: Part | None, entry: ev.Entry) -> Part | None:
@@ -244,14 +244,14 @@ def _phase_told(state: RunState, phase: Part | None, shown: Part | None, entry: 
             return phase
         case _:
             pass
-    role = state.worker(step.worker)
-    doing = step.doing or (role.doing if role is not None else "") or step.worker[:1].upper() + step.worker[1:]
+    worker, name = state.worker(step.worker), step.worker
+    doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
     return instead(shown, {**phase, "text": phase_text(doing, phase)})
 
 
 def _writes_elements(state: RunState, name: str) -> bool:
-    role = state.worker(name)
-    return role is not None and bool(role.elements)
+    worker = state.worker(name)
+    return worker is not None and bool(worker.elements)
 
 
 # --- its other parts -------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running steps of this role.
+    """What the lead is doing; ``running`` counts its running steps of this worker.
 
     ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
     why the answer of the model was not accepted. ``text`` has all of it in words.

@@ -69,7 +69,7 @@ def _given(state: RunState, step: StepState, args_shown: Part | None) -> Part:
     return {
         "name": cut(name),
         "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
-        "role": given.worker,
+        "worker": given.worker,
         "counts": given.counts,
         "tool": tool,
         "args": instead(args_shown, shortened(args)),

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
-from leadhand.core.commands import FlowError, Policy
+from leadhand.core.commands import FlowError
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
@@ -17,6 +17,7 @@ from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.work import work_of
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore
 
 from .dispatcher import ClusterDispatcher
@@ -25,7 +26,7 @@ LOGGER = logging.getLogger("leadhand.dispatch")
 KEPT_S = 10.0
 """Seconds that a run without attempts here is followed, in case that there will be more."""
 
-OpenRun = Callable[[str], Awaitable[tuple[RunState, Policy]]]
+OpenRun = Callable[[str], Awaitable[tuple[RunState, FlowPolicy]]]
 """Loads a run, and its policy. Raises LeadhandError if this process lacks something that the run needs."""
 
 
@@ -92,7 +93,7 @@ class _HostedRun:
     def __init__(
         self,
         state: RunState,
-        policy: Policy,
+        policy: FlowPolicy,
         store: ContextStore,
         dispatcher: ClusterDispatcher,
         closed: Callable[[str], None],

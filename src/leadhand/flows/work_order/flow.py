@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from leadhand.core import commands as do
-from leadhand.core.commands import Outcome, ProposedCall
+from leadhand.core.commands import Outcome
 from leadhand.core.ids import page_id
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
@@ -21,7 +21,7 @@ from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows import plan_gate
-from leadhand.flows.flow import Flow, Result
+from leadhand.flows.flow import Flow, ProposedCall, Result
 from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView, StepView
 
