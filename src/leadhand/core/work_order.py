@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
 
 from pydantic import Field
@@ -183,32 +184,13 @@ def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) ->
 
 
 def circle(order: WorkOrder) -> list[str]:
-    """Return a cycle in the needs of an order's subtasks, as keys, or nothing. Iterative, as orders may be long."""
-    needs = {key: [n for n in s.needs if n != key] for key, s in zip(order.subtask_keys(), order.subtasks, strict=True)}
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        if key in subtask.needs:
-            return [key, key]
-    waiting = {key: sum(1 for n in wanted if n in needs) for key, wanted in needs.items()}
-    dependents: dict[str, list[str]] = {}
-    for key, wanted in needs.items():
-        for needed in wanted:
-            dependents.setdefault(needed, []).append(key)
-    free = [key for key, count in waiting.items() if count == 0]
-    while free:
-        for dependent in dependents.get(free.pop(), ()):
-            waiting[dependent] -= 1
-            if waiting[dependent] == 0:
-                free.append(dependent)
-    stuck = {key for key, count in waiting.items() if count > 0}
-    if not stuck:
-        return []
-    # Every remaining subtask needs another remaining one, so following the needs leads into a cycle.
-    path = [min(stuck)]
-    while True:
-        following = next(n for n in needs[path[-1]] if n in stuck)
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
+    """Return a cycle in the needs of an order's subtasks, as keys, or nothing."""
+    needs = {key: subtask.needs for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]
+    return []
 
 
 class Step(Value):

@@ -19,7 +19,8 @@ from leadhand.core.blob import BLOB_ABOVE, Blob
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Frozen, Json, compact_json
+from leadhand.core.value import Json, compact_json
+from leadhand.engine.gate import Frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelRequest, OutputSpec
