@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 TURNS = 500
 SHOWN = (10, 100, 500)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 
 from leadhand import Leadhand
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
+from leadhand.core.conversation import AssistantMessage, UserMessage
 from leadhand.core.limits import Usage
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Mirror:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import FailureClass, Leadhand
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure
 from leadhand.core.events import StepSettled
 from leadhand.core.limits import Usage
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Three(Flow):

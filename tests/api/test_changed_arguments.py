@@ -8,8 +8,9 @@ from typing import Any
 
 from leadhand import Leadhand, tool
 from leadhand.cli.terminal.progress import Progress
-from leadhand.core.conversation import AssistantMessage, ModelRequest, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.hooks import BeforeTool, Change, before_tool
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, says, subtask
 
 ACCEPTED = {"to": "eve@example.org", "body": "we accept your offer"}

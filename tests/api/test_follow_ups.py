@@ -14,11 +14,12 @@ from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app import follow_ups
 from leadhand.app.upkeep import delete_runs
 from leadhand.core.asks import WriteArtifact
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunDefinition
 from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 LIE = "The tower is 9,999 m high."
 

@@ -11,11 +11,12 @@ import pytest
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
 from leadhand.app.document.run_document import run_line
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 UNKNOWN = "mine:unknown"
 

@@ -12,16 +12,10 @@ import pytest
 
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelProfile,
-    ModelReply,
-    ModelRequest,
-    ToolCall,
-    ToolMessage,
-)
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]
 

@@ -13,8 +13,8 @@ from api.test_rights_and_asks import WORKER, asking, results, run, team
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.cli.app import main
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import ModelRequest
 from leadhand.flows import Call, Finish, Flow, IssueStep, Judge, OfflineRequest, Outcome, RunView, Worker
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel
 
 

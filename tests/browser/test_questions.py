@@ -11,11 +11,11 @@ from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.test_access import REFUSED, key_of, log_in
 from leadhand.core.commands import Ask
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.ports.access import Scope
+from leadhand.ports.models import ModelRequest
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, says, subtask
 

@@ -11,7 +11,7 @@ from cli.serving import SCRIPTED, serving
 from cli.terminals import Terminal, rest_of
 from cli.test_cli_serve import Server
 
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, subtask
 

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from core.invariants import total
 from leadhand.core.approval import args_hash
-from leadhand.core.conversation import AssistantMessage, SystemMessage, UserMessage, input_bound
+from leadhand.core.conversation import AssistantMessage, SystemMessage, UserMessage
 from leadhand.core.limits import NANO, Ceiling, Limits, Money, Usage, nanousd, usd
+from leadhand.ports.models import input_bound
 
 _AMOUNTS = st.builds(Money, requests=st.integers(0, 99), tokens=st.integers(0, 10**9), nanousd=st.integers(0, 10**12))
 

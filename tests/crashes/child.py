@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from leadhand import FailureClass, Leadhand, LeadhandError, ToolContext, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.stores import writer
 from leadhand.stores.transaction import Append
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, reviews, says, subtask

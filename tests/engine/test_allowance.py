@@ -13,7 +13,6 @@ from engine.fakes import FakeModels, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay
@@ -21,6 +20,7 @@ from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_FORMS
 from leadhand.ports import FormRefused, ModelError
+from leadhand.ports.models import ModelProfile
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 FREE = ModelProfile(name="fake", free=True)

@@ -11,11 +11,12 @@ import pytest
 
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.tools.decorator import tool
 
 from .fakes import FakeModels, down, facts_of, kind_of

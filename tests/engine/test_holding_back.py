@@ -12,7 +12,6 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
 from leadhand.app.settings import reserves
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import RunChanged, RunStatusSet, StepRequested
 from leadhand.core.judgement import Check, ClaimVerdict
@@ -20,6 +19,7 @@ from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.controller import Controller
+from leadhand.ports.models import ModelProfile
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 

@@ -9,9 +9,10 @@ from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.core.blob import BLOB_ABOVE, Blob
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ConversationCompacted, ModelCallBegan
 from leadhand.engine.sent_requests import sent_request
+from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 

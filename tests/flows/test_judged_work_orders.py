@@ -12,8 +12,8 @@ from flows.judges import Wrong, briefs, judge, step_of
 from flows.scripts import Script, accept, look
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.judgement import ClaimVerdict
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
 
 REQUEST = "How loud is it in Paris and in Rome?"

@@ -13,12 +13,12 @@ from server.doors import door
 from server.teams import Office, team
 
 from leadhand import Leadhand, RunStatus, tool
-from leadhand.core.conversation import ModelProfile
 from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.flows import Desk, Finish, Flow, IssueStep, RunView, StepView, Worker
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 

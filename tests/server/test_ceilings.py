@@ -10,9 +10,9 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office, team
 
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.limits import NANO, Usage
 from leadhand.ports.access import Scope
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Priced:

@@ -11,8 +11,8 @@ from server.teams import Office, team
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.app import operator
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import Step, calls, calls_all, plans, says, subtask
 
 

@@ -98,7 +98,7 @@ async def test_tokens_and_dollars_are_added_up_by_model(metrics: Metrics, open_w
 
 
 async def test_what_cannot_be_priced_is_counted_apart(metrics: Metrics, open_world: Any) -> None:
-    from leadhand.core.conversation import ModelProfile
+    from leadhand.ports.models import ModelProfile
 
     models = FakeModels(plan(ask("a", "look", n=1)), usage=Usage(), profile=ModelProfile(name="fake"))
     log = await log_of(open_world(models, [Bench().look]))

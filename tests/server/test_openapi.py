@@ -16,8 +16,8 @@ from fastapi.routing import iter_route_contexts
 from server.doors import PATIENCE_S, Door, Served
 from server.teams import Office
 
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.events import EVENT_TYPES, AnyEvent
+from leadhand.ports.models import ModelRequest
 from leadhand.server.app import routed
 from leadhand.server.examples import EXAMPLES
 from leadhand.server.serving import Server

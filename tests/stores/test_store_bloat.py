@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, tool
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 COUNT = 20
 LETTER = 20_000

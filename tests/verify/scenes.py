@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from leadhand import tool
 from leadhand.app.manifest import load_project
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of
 
 from .sources import SOURCED

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of, calls
 
 SOURCES = {

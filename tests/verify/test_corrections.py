@@ -10,8 +10,8 @@ import pytest
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelRequest
 from leadhand.flows import judging
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 

@@ -11,11 +11,11 @@ from typing import Any
 from leadhand.app.beside import VERDICTS
 from leadhand.app.flows import REPORT
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
-from leadhand.core.citations import citations_in
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.core.passages import Passage
 from leadhand.core.value import Json, is_object, text_of
 from leadhand.flows.report.rendering import Numbered, beginning, body, numbered, source_list
+from leadhand.verify.citations import citations_in
+from leadhand.verify.passages import Passage
 
 SIGNS = {
     ClaimVerdict.CONFIRMED: "✓",

@@ -32,18 +32,6 @@ def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _LatePattern(pattern, flags))
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that change the direction of the text around them."""
-
-
-def line_problem(text: str) -> str:
-    """Return why a text is not one line that can be shown as it is, such as ``has more than one line``; "" if it is."""
-    if len(f"{text}.".splitlines()) > 1:
-        return "has more than one line"
-    found = _CONTROL.search(text)
-    return f"has a control character, {found[0]!r}" if found is not None else ""
-
-
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: only spaces, control and format characters, combining marks or fillers."""
     return not any(unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text)

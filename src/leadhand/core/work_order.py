@@ -1,8 +1,9 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
 
 from pydantic import Field
@@ -106,65 +107,9 @@ class Unsupported(Value):
     reason: str = Field(min_length=1, max_length=1_000)
 
 
-class Plan(Value):
-    """A lead's answer when asked to plan. It becomes an order once it is valid.
-
-    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
-    """
-
-    goal: str = Field(default="", description="the request in one line")
-    subtasks: tuple[ProposedSubtask, ...] = ()
-    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
-    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
-    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
-    question: str = Field(default="", description="what has to be known before the request can be planned")
-
-
-def issue(
-    plan: Sequence[ProposedSubtask],
-    order: str,
-    goal: str,
-    repairs: str | None = None,
-    *,
-    workers: Sequence[Worker] = (),
-) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
-
-    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    """
-    outputs = {worker.name: worker.output for worker in workers}
-
-    def key(reference: int | str) -> str:
-        text = str(reference)
-        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
-
-    return WorkOrder(
-        work_order_id=order,
-        goal=goal,
-        repairs=repairs,
-        subtasks=tuple(
-            Subtask.model_validate(
-                {
-                    **dict(proposed),
-                    "args": _keyed(proposed.args, key),
-                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
-                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
-                }
-            )
-            for proposed in plan
-        ),
-    )
-
-
 def references(args: Mapping[str, Json]) -> list[str]:
     """Return the subtasks to whose results arguments refer."""
     return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
-
-
-def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
-    found = {name: result_reference(value) for name, value in args.items()}
-    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
-    return {**args, **keyed} if keyed else args
 
 
 def reference_to(subtask: str, path: str | None) -> Json:
@@ -239,32 +184,13 @@ def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) ->
 
 
 def circle(order: WorkOrder) -> list[str]:
-    """Return a cycle in the needs of an order's subtasks, as keys, or nothing. Iterative, as orders may be long."""
-    needs = {key: [n for n in s.needs if n != key] for key, s in zip(order.subtask_keys(), order.subtasks, strict=True)}
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        if key in subtask.needs:
-            return [key, key]
-    waiting = {key: sum(1 for n in wanted if n in needs) for key, wanted in needs.items()}
-    dependents: dict[str, list[str]] = {}
-    for key, wanted in needs.items():
-        for needed in wanted:
-            dependents.setdefault(needed, []).append(key)
-    free = [key for key, count in waiting.items() if count == 0]
-    while free:
-        for dependent in dependents.get(free.pop(), ()):
-            waiting[dependent] -= 1
-            if waiting[dependent] == 0:
-                free.append(dependent)
-    stuck = {key for key, count in waiting.items() if count > 0}
-    if not stuck:
-        return []
-    # Every remaining subtask needs another remaining one, so following the needs leads into a cycle.
-    path = [min(stuck)]
-    while True:
-        following = next(n for n in needs[path[-1]] if n in stuck)
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
+    """Return a cycle in the needs of an order's subtasks, as keys, or nothing."""
+    needs = {key: subtask.needs for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]
+    return []
 
 
 class Step(Value):

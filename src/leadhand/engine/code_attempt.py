@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import FlowError
-from leadhand.core.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
 from leadhand.core.frozen import thawed
 from leadhand.core.state import ModelTurn
@@ -52,6 +52,7 @@ from leadhand.engine.turns import Turns
 from leadhand.flows.desk import Code
 from leadhand.flows.progress_lines import lines_before
 from leadhand.ports import ModelError, Work
+from leadhand.ports.models import ModelReply
 
 _T = TypeVar("_T")
 

@@ -5,15 +5,32 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeGuard, cast
+from typing import Any, Generic, TypeGuard, TypeVar, cast
 
 from leadhand.core.frozen import thawed
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Frozen, Json, json_problem
+from leadhand.core.value import Json, json_problem
 from leadhand.core.work_order import Check, result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
+
+_T = TypeVar("_T")
+
+
+class Frozen(Generic[_T]):
+    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
 
 
 class Unresolved(ValueError):

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from leadhand.core.conversation import ModelReply
 from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
@@ -32,6 +31,7 @@ from leadhand.ports.hooks import (
     check_of,
     name_of,
 )
+from leadhand.ports.models import ModelReply
 
 THREADS = 32
 """Blocking hooks that run at once; further ones wait within their own time."""

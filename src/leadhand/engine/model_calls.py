@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
@@ -23,6 +23,7 @@ from leadhand.engine.server_gate import ServerGate, ServerSlots
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import without_slot
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models
+from leadhand.ports.models import ModelReply, ModelRequest, input_bound
 
 SLACK_S = 1.0
 """Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""

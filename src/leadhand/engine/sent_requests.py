@@ -16,12 +16,14 @@ from pydantic import TypeAdapter
 
 from leadhand.core.artifact import digest_of
 from leadhand.core.blob import BLOB_ABOVE, Blob
-from leadhand.core.conversation import AssistantMessage, Message, ModelRequest, OutputSpec, SystemMessage
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Frozen, Json, compact_json
+from leadhand.core.value import Json, compact_json
+from leadhand.engine.gate import Frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore
+from leadhand.ports.models import ModelRequest, OutputSpec
 
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 _Stored = tuple[Blob, bytes]

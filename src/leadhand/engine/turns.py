@@ -9,13 +9,13 @@ from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
-from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
+from leadhand.core.conversation import Message
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
-from leadhand.core.value import Frozen, Json, lean_schema
+from leadhand.core.value import Json, lean_schema
 from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
@@ -24,7 +24,7 @@ from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
-from leadhand.engine.gate import OF_A_SECRET, argument_problems
+from leadhand.engine.gate import OF_A_SECRET, Frozen, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
@@ -32,6 +32,7 @@ from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.work import stages_after
 from leadhand.ports import ModelError, Work
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,

@@ -9,15 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelProfile,
-    ModelReply,
-    ModelRequest,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
@@ -31,6 +23,7 @@ from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 _WORD = re.compile(r"\s*\S+\s*")
 # The facts that can describe the task in words.

@@ -10,10 +10,9 @@ from typing import Any, Protocol
 
 from leadhand.core.approval import Preview
 from leadhand.core.asks import Todo
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
-from leadhand.core.limits import Ceiling, Usage
+from leadhand.core.limits import Ceiling
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
@@ -356,32 +355,3 @@ class Toolbox(Protocol):
     def find(self, name: str) -> BoundTool | None:
         """Return the tool with this name, or None if this process lacks it."""
         ...
-
-
-class ModelError(Exception):
-    """A model call failed; ``failure`` has a class, ``usage`` is what the call used anyway (None: unknown)."""
-
-    def __init__(self, failure: Failure, usage: Usage | None = None) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-        self.usage = usage
-
-
-class FormRefused(ModelError):
-    """The server does not support the form of the request; the same request is sent in another form the next time."""
-
-
-class Models(Protocol):
-    """Calls models. There is one adapter per protocol; a router over adapters is an adapter too."""
-
-    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Make at most one request. ``on_text`` receives the answer's text as it is written, if the adapter streams.
-
-        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else: a
-        :class:`FormRefused` to be asked once more, within a reservation of its own.
-        """
-        ...
-
-    def profile(self, model: str) -> ModelProfile: ...
-
-    async def aclose(self) -> None: ...

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
@@ -16,6 +16,7 @@ from leadhand.flows.work_order.briefs import chosen_results
 from leadhand.models.answers import decode_object
 from leadhand.models.failures import unfinished
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelReply, ModelRequest
 
 _FREE = Usage(requests=1, nanousd=0)
 

@@ -11,12 +11,12 @@ from leadhand.core.approval import ApprovalStatus
 from leadhand.core.blob import blob_of
 from leadhand.core.judgement import Claim
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
-from leadhand.core.passages import Passage
 from leadhand.core.rights import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object
 from leadhand.core.work_order import Subtask
+from leadhand.verify.passages import Passage
 
 from .exact import text_of_evidence
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.faults import request_of
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import Step, brief_of

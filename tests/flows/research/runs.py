@@ -9,7 +9,8 @@ from typing import Any
 
 from flows.judges import Wrong
 from leadhand import Answer, Leadhand, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 
 QUESTION = "What does a heat pump in an old house cost?"

@@ -10,8 +10,9 @@ import pytest
 
 from flows.judges import briefs, judge
 from leadhand import RunStatus
-from leadhand.core.conversation import ModelRequest, ToolMessage, UserMessage
+from leadhand.core.conversation import ToolMessage, UserMessage
 from leadhand.engine.conversation import Conversation
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
 from .runs import PASSAGES, SOUND, both, lead, model, research

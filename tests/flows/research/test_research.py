@@ -12,10 +12,10 @@ from refusals import refused
 
 from flows.judges import briefs, judge
 from leadhand import Leadhand, RunStatus, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.flows.research.flow import ResearchFlow
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
 from .runs import (

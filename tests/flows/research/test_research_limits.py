@@ -12,8 +12,8 @@ import pytest
 from flows.judges import judge
 from leadhand import RunStatus
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelProfile, ModelRequest
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails
 
 from .runs import PASSAGES, SHOWN, SOUND, WRITTEN, both, lead, model, research, subagent, task

@@ -12,9 +12,9 @@ from refusals import refused
 
 from flows.judges import briefs, judge
 from leadhand import Answer, Leadhand, RunStatus
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunChanged, RunFinished
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
 
 from .runs import (

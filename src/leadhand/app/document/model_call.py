@@ -4,10 +4,11 @@ from typing import Any
 
 from pydantic import Field
 
-from leadhand.core.conversation import AssistantMessage, Message, ModelRequest, ToolMessage
+from leadhand.core.conversation import AssistantMessage, Message, ToolMessage
 from leadhand.core.errors import Failure
 from leadhand.core.moment import Moment
 from leadhand.core.value import Json, unset
+from leadhand.ports.models import ModelRequest
 
 from . import Document
 

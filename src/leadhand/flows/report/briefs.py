@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.core.passages import Passage
 from leadhand.core.state import StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief
 from leadhand.flows.plan_gate import denied_facts
+from leadhand.verify.passages import Passage
 from leadhand.verify.roles import JUDGE
 
 from .judging import judged

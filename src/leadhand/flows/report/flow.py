@@ -21,7 +21,6 @@ from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.ids import page_id
-from leadhand.core.passages import passages_in
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
@@ -34,6 +33,7 @@ from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
+from leadhand.verify.passages import passages_in
 from leadhand.verify.roles import JUDGE
 
 from . import judging

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.core.passages import Passage, passages_in
 from leadhand.core.tool import GIVE_UP, CallState, Source
 from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
+from leadhand.verify.passages import Passage, passages_in
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
 

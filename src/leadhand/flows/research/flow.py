@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core.artifact import MEMORY
-from leadhand.core.citations import citations_in
 from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import UsageError
-from leadhand.core.passages import message_of, passages_in
 from leadhand.core.state import StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, object_of, text_of
@@ -25,8 +23,10 @@ from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.citations import citations_in
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
+from leadhand.verify.passages import message_of, passages_in
 from leadhand.verify.roles import JUDGE
 
 from .answer import advised, outcome

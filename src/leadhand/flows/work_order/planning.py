@@ -11,8 +11,9 @@ from leadhand.core.questions import replied
 from leadhand.core.relations import early, next_order_id
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_order import Plan, ProposedSubtask, Unsupported, issue
+from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denied_plans, held, plan_number, plan_refused, shown_order
+from leadhand.flows.work_order.plans import Plan, issue
 
 from .answer_checks import parse
 from .repair import moved_needs

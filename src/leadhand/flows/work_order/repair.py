@@ -10,8 +10,9 @@ from leadhand.core.lifecycle import StepStatus
 from leadhand.core.relations import blocked_by, next_order_id
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
+from leadhand.core.work_order import Subtask, WorkOrder, circle, reference_to, result_reference
 from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.work_order.plans import issue
 
 from .results import subtasks
 

@@ -6,10 +6,10 @@ from enum import StrEnum
 from functools import cache, partial
 
 from leadhand.core.state import RunState
-from leadhand.core.work_order import Plan
 from leadhand.core.work_result import Review
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.flow import instructions_in
+from leadhand.flows.work_order.plans import Plan
 
 
 class RoleName(StrEnum):

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from .tool import CallState
-from .value import Json, Value, is_object, objects_of, text_of
+from leadhand.core.tool import CallState
+from leadhand.core.value import Json, Value, is_object, objects_of, text_of
 
 _ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
 LONGEST_PASSAGE = 4_000

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .text import late_pattern
+from leadhand.core.text import late_pattern
 
 PASSAGE_ID = r"[0-9a-f]{8}\.\d{1,5}"
 _PLACE = r"(?:p\s?\d{1,5}|" + PASSAGE_ID + r"|memory/[^\s\[\],;]+)"
