@@ -257,7 +257,7 @@ async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobo
         release.set()
         while late.is_set():  # noqa: ASYNC110 (it is set by a thread)
             await asyncio.sleep(0.01)
-    failed = [e.event.failure for e in entries if isinstance(e.event, ev.AttemptSettled) and e.event.failure]
+    failed = [e.event.failure for e in entries if isinstance(e.event, ev.StepSettled) and e.event.failure]
     assert [(each.type, each.class_) for each in failed] == [("timeout", FailureClass.TRANSIENT)]
     assert len(refused) == 1
     assert "coder-1" in refused[0]

@@ -278,9 +278,9 @@ DECISIONS = (
         ],
         "wo-001.0 find · Rome",
     ),
-    ([ev.RequestDeclined(request="step_requested", reason="it is under way")], "skip", "it is under way"),
-    ([ev.RetryGranted(subtasks=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
-    ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "wo-001.0 find · Rome", "Ann"),
+    ([ev.RequestDecided(what="skip", declined="it is under way")], "skip", "it is under way"),
+    ([ev.RequestDecided(what="retry", steps=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
+    ([ev.StepSettled(step="wo-001.0", ok=False, by="Ann")], "wo-001.0 find · Rome", "Ann"),
 )
 """What people and silence decide, and what its line of progress names."""
 
@@ -352,7 +352,7 @@ def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     second = QUESTION.evolve(approval_id="wo-001.0/t0/c1")
     asked = [ASSIGNED_FIRST, ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
     yes = ev.ApprovalAnswered(approval_id=QUESTION.approval_id, approve=True, args_hash=args_hash(ARGS), by="Ann")
-    left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
+    left = ev.StepSettled(step="wo-001.0", ok=False, by="Ann")
     answers = {(): 2, (yes,): 1, (yes.evolve(args_hash="other"),): 2, (yes.evolve(always=True),): None, (left,): None}
     for given, pending in answers.items():
         line = steps(*asked, *given, ev.RunStatusSet(status=RunStatus.WAITING, reason=TOLD))[-1]

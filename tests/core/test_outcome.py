@@ -75,7 +75,7 @@ def test_what_was_not_evaluated_is_used_and_is_a_gap(history: History):
 def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history: History):
     for source in answer_sources(history.state):
         entry = history.log[int(source.event_id.removeprefix("e-")) - 1]
-        assert isinstance(entry.event, ev.AttemptSettled)
+        assert isinstance(entry.event, ev.StepSettled)
         assert entry.event.ok
 
 

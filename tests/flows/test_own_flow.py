@@ -69,7 +69,7 @@ class Run(Script):
             self.thinks(self.attempt(key), value, text)
         self.decide_all()
 
-    def asked(self, request: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied) -> None:
+    def asked(self, request: ev.StepRequested) -> None:
         """A person asks for something."""
         self.write(request)
         self.decide_all()
@@ -166,7 +166,7 @@ def test_the_sources_of_an_answer_are_those_of_the_results_it_uses():
     (source,) = run.finished.sources
     assert source.url == "https://example.org/a"
     settled = run.log[int(source.event_id.removeprefix("e-")) - 1].event
-    assert isinstance(settled, ev.AttemptSettled)
+    assert isinstance(settled, ev.StepSettled)
     assert settled.attempt == "to-1/a1"
 
 
@@ -237,8 +237,8 @@ def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_ov
     run = half_done()
     run.asked(request_)
 
-    (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDeclined)]
-    assert named in declined.reason
+    (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDecided)]
+    assert named in declined.declined
     assert (run.finished.number, run.finished.status) == (1, RunStatus.PARTIAL)
 
 
