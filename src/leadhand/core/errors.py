@@ -90,7 +90,6 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.INVALID, "not_json"): "return only values that JSON can represent",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
     (FailureClass.INVALID, "gave_up"): "add a tool that can do it, or choose another model (--worker-model)",
-    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result does not match the plan",
     (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
     (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",

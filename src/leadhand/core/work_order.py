@@ -21,20 +21,6 @@ LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
 
 
-class Check(Value):
-    """A condition on a result that code can verify, for the value at ``path`` (JSON pointer into the result's data).
-
-    Exactly one of: ``exists``, ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
-    """
-
-    path: str
-    exists: bool | None = Field(default=None, exclude_if=unset)
-    equals: Json = Field(default=None, exclude_if=unset)
-    contains: str | None = Field(default=None, exclude_if=unset)
-    at_least: float | None = Field(default=None, exclude_if=unset)
-    at_most: float | None = Field(default=None, exclude_if=unset)
-
-
 class Subtask(Value):
     """One part of a work order.
 
@@ -49,7 +35,6 @@ class Subtask(Value):
     tool: str | None = None
     needs: tuple[str, ...] = Field(default=(), exclude_if=unset)
     expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
-    checks: tuple[Check, ...] = Field(default=(), exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset)
     repairs_subtask: str | None = Field(default=None, exclude_if=unset)
 
@@ -96,7 +81,6 @@ class ProposedSubtask(Value):
         default=None,
         description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
     )
-    checks: tuple[Check, ...] = ()
     worker: str | None = None
 
 
