@@ -271,7 +271,7 @@ _LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
 
 
 def _order(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:
-    found, event, new = state.orders[key], entry.event, key not in shown["orders"]
+    found, event = state.orders[key], entry.event
     values: Part = {"review": None} if found.review is None else {}
     if event.type == "results_judged" and event.work_order_id == key:
         given = [verdict.verdict for verdict in event.review.verdicts]
@@ -284,7 +284,7 @@ def _order(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> 
             "dropped": given.count(VerdictKind.DROP),
             "missing": [shortened({"name": part.name, "tool": part.tool}) for part in event.review.missing],
         }
-    if new:
+    if key not in shown["orders"]:
         order = found.order
         values |= {
             "goal": cut(order.goal),
@@ -301,17 +301,14 @@ def _approval(state: RunState, key: str, shown: Part, entry: ev.Entry) -> Part:
     """Return an approval; a finished run has no open ones."""
     asked, before = state.approvals[key], shown["approvals"].get(key, {})
     status = "approved" if asked.status is ApprovalStatus.CONSUMED else asked.status.value
-    values: Part = {"seq": entry.seq} if entry.event.type == "approval_requested" else {}
-    return values | {
-        "kind": asked.kind,
+    return {
+        **asked.model_dump(include={"kind", "attempt", "tool", "asked_for"}),
         "step": step_of(asked.attempt),
-        "attempt": asked.attempt,
-        "tool": asked.tool,
         "args": instead(before.get("args"), shortened(asked.args)),
         "effect": asked.effect.value,
-        "asked_for": asked.asked_for,
         "asked_at": moment(asked.asked_at),
         "expires_at": moment(asked.expires_at),
+        "seq": entry.seq if entry.event.type == "approval_requested" else before["seq"],
         "status": "withdrawn" if status == "pending" and state.status in ENDED else status,
         "by": asked.by or None,
         "reason": cut(asked.reason) or None,
