@@ -303,14 +303,6 @@ export interface components {
       readonly scope?: string;
       readonly tokens: number | null;
     };
-    readonly Check: {
-      readonly at_least?: number | null;
-      readonly at_most?: number | null;
-      readonly contains?: string | null;
-      readonly equals?: unknown;
-      readonly exists?: boolean | null;
-      readonly path: string;
-    };
     readonly CheckLine: {
       readonly how: string;
       readonly name: string;
@@ -1008,7 +1000,6 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly checks: readonly components["schemas"]["Check"][];
       readonly expected_output: string | {
         readonly [key: string]: unknown;
       } | null;
@@ -1710,7 +1701,6 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly checks?: readonly components["schemas"]["Check"][];
       readonly expected_output?: string | {
         readonly [key: string]: unknown;
       } | null;
@@ -2137,7 +2127,6 @@ export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
-export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];

@@ -216,10 +216,11 @@ async def test_a_finished_call_is_not_made_again_when_its_result_is_found_wantin
         paid = [message for message in request.messages if isinstance(message, ToolMessage)]
         if not paid:
             return calls(("send", {"amount": 5}))
-        return "I paid, here is the receipt." if len(models.requests("work")) > 2 else "I paid."
+        return {"receipt": "number 7"} if len(models.requests("work")) > 2 else "I paid."
 
     bench = Bench()
-    checked = {**ask("pay", None), "checks": [{"path": "/summary", "contains": "receipt"}]}
+    receipt = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
+    checked = {**ask("pay", None), "expected_output": receipt}
     models = FakeModels(plan(checked), work=pays_unless_it_has)
     world = open_world(models, [bench.send(approval="auto")])
     await world.run()

@@ -316,12 +316,12 @@ async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_rep
 ):
     from leadhand.engine import attempt
 
-    def broken(checks: Any, data: Any) -> list[str]:
-        if data.raw == {"n": 1}:
+    def broken(used: Any) -> Any:
+        if [result.raw for result in used] == [{"n": 1}]:
             raise LookupError("a bug")
-        return []
+        return {"n": 2}
 
-    monkeypatch.setattr(attempt, "unmet", broken)
+    monkeypatch.setattr(attempt, "_raw", broken)
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [bench.look])
     state = await world.run()

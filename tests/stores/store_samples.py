@@ -21,7 +21,7 @@ from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.core.work_order import Check, OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
 from leadhand.core.worker import Worker
 
@@ -101,7 +101,6 @@ ORDER = WorkOrder(
             tool="weather_tool",
             needs=("wo-001.0",),
             expected_output="one line",
-            checks=(Check(path="/raw/t", exists=True, at_least=-90.0, at_most=60.0, contains="x", equals=None),),
             worker="meteorologist",
             repairs_subtask="wo-001.1",
         ),

@@ -57,7 +57,9 @@ def _problem(path: str, names: list[str]) -> str:
         (len(names) > MAX_DEPTH, f"it has more than {MAX_DEPTH} names"),
     ) or next(
         (found for name in names if (found := _name_problem(name))),
-        _first((len("/".join(names).encode(errors="replace")) > LONGEST_PATH, f"it is longer than {LONGEST_PATH} bytes")),
+        _first(
+            (len("/".join(names).encode(errors="replace")) > LONGEST_PATH, f"it is longer than {LONGEST_PATH} bytes")
+        ),
     )
 
 

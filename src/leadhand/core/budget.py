@@ -8,11 +8,11 @@ since the money is spent.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterable, MutableMapping
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from .advice_words import refused
+from .errors import BudgetRefused
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
 from .limits import NOTHING, Ceiling, Money, Usage, money
 from .run import RunDefinition
@@ -30,7 +30,21 @@ class Account(NamedTuple):
 
     def left(self, kept: Money = NOTHING) -> Ceiling:
         """Return what can still be reserved if ``kept`` has to remain; negative if less than ``kept`` is left."""
-        return self.ceiling.less(self.spent, self.reserved, kept)
+        return self.ceiling.less(self.spent + self.reserved + kept)
+
+    def fits(self, amount: Money, kept: Money = NOTHING) -> bool:
+        """Whether ``amount`` can be reserved and ``kept`` still remains."""
+        most, spent, reserved = self.ceiling, self.spent, self.reserved
+        return (
+            (
+                most.requests is None
+                or amount.requests + kept.requests + spent.requests + reserved.requests <= most.requests
+            )
+            and (most.tokens is None or amount.tokens + kept.tokens + spent.tokens + reserved.tokens <= most.tokens)
+            and (
+                most.nanousd is None or amount.nanousd + kept.nanousd + spent.nanousd + reserved.nanousd <= most.nanousd
+            )
+        )
 
     def reserve(self, amount: Money) -> Account:
         return self._replace(reserved=self.reserved + amount)
@@ -60,21 +74,20 @@ class Budget:
     runs: one dictionary for all of them, which the store loads and writes. Their ceilings are those of each call.
     """
 
-    __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes", "shared")
+    __slots__ = ("_before", "held_back", "loaded", "loaded_scopes", "open", "run", "scopes", "shared")
 
-    def __init__(
-        self, run: Account, held_back: Money = NOTHING, shared: MutableMapping[str, Account] | None = None
-    ) -> None:
+    def __init__(self, run: Account, held_back: Money = NOTHING, shared: dict[str, Account] | None = None) -> None:
         self.run = run
         self.held_back = held_back
-        self.shared: MutableMapping[str, Account] = {} if shared is None else shared
-        self.scopes: MutableMapping[str, Account] = {}
-        self.open: MutableMapping[str, Open] = {}
+        self.shared: dict[str, Account] = {} if shared is None else shared
+        self.scopes: dict[str, Account] = {}
+        self.open: dict[str, Open] = {}
         self.loaded: dict[str, Open] = {}
         self.loaded_scopes: dict[str, Account] = {}
+        self._before: list[tuple[dict[str, Any], str, Any]] = []
 
     @classmethod
-    def of(cls, definition: RunDefinition, shared: MutableMapping[str, Account] | None = None) -> Budget:
+    def of(cls, definition: RunDefinition, shared: dict[str, Account] | None = None) -> Budget:
         """Return the budget of a new run."""
         return cls(Account(definition.limits.ceiling), definition.held_back.counted(), shared)
 
@@ -89,15 +102,23 @@ class Budget:
 
     def apply(self, events: Iterable[AnyEvent]) -> None:
         """Apply the reservations and settlements of ``events``, all or none. Raises BudgetRefused."""
-        shared, scopes, opened = ChainMap({}, self.shared), ChainMap({}, self.scopes), ChainMap({}, self.open)
-        draft = Budget(self.run, self.held_back, shared)
-        draft.scopes, draft.open = scopes, opened
-        for event in events:
-            draft._take(event)
-        self.run, self.held_back = draft.run, draft.held_back
-        self.shared.update(shared.maps[0])
-        self.scopes.update(scopes.maps[0])
-        self.open.update(opened.maps[0])
+        run, held_back = self.run, self.held_back
+        self._before = []
+        try:
+            for event in events:
+                self._take(event)
+        except BudgetRefused:
+            self.run, self.held_back = run, held_back
+            for place, key, before in reversed(self._before):
+                place[key] = before
+                if before is None:
+                    del place[key]
+            raise
+
+    def _put(self, place: dict[str, Any], key: str, value: Any) -> None:
+        """Set an account or the open reservations of an attempt, and note what was there before."""
+        self._before.append((place, key, place.get(key)))
+        place[key] = value
 
     def _take(self, event: AnyEvent) -> None:
         match event:
@@ -123,20 +144,20 @@ class Budget:
         self.run = self.run.reserve(amount)
         for ceiling in event.within:  # an ancestor and its descendant may name one scope
             account = self.scopes.get(ceiling.scope, Account())
-            self.scopes[ceiling.scope] = account._replace(ceiling=account.ceiling.within(ceiling))
+            self._put(self.scopes, ceiling.scope, account._replace(ceiling=account.ceiling.within(ceiling)))
         scopes = tuple(dict.fromkeys(each.scope for each in event.within))
         for scope in scopes:
-            if not amount.fits(left := self.scopes[scope].left()):
-                raise refused(event, scope, left)
-            self.scopes[scope] = self.scopes[scope].reserve(amount)
+            if not (account := self.scopes[scope]).fits(amount):
+                raise refused(event, scope, account.left())
+            self._put(self.scopes, scope, account.reserve(amount))
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
-            if not amount.fits(left := account.left()):
-                hopeless = not amount.fits(ceiling.less(account.spent))
-                raise refused(event, ceiling.scope, left, shared=True, hopeless=hopeless)
-            self.shared[ceiling.scope] = account.reserve(amount)
+            if not account.fits(amount):
+                hopeless = not (account.spent + amount).fits(ceiling)
+                raise refused(event, ceiling.scope, account.left(), shared=True, hopeless=hopeless)
+            self._put(self.shared, ceiling.scope, account.reserve(amount))
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
-        self.open[event.attempt] = {**self.open.get(event.attempt, {}), event.call_id: reservation}
+        self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})
 
     def _kept(self, event: ModelCallBegan) -> Money:
         """What a call must leave free for the stages that follow it: all that is held back, or their parts."""
@@ -151,16 +172,16 @@ class Budget:
         calls = self.open.get(attempt, {})
         if (reservation := calls.get(call_id)) is None:
             return
-        self.open[attempt] = {each: calls[each] for each in calls if each != call_id}
+        self._put(self.open, attempt, {each: calls[each] for each in calls if each != call_id})
         amount = used = reservation.amount
         if usage is not None:
             used = usage.amount.counted()
             used = used if usage.nanousd is not None else used.evolve(nanousd=amount.nanousd)
         self.run = self.run.settle(amount, used)
         for scope in reservation.scopes:
-            self.scopes[scope] = self.scopes[scope].settle(amount, used)
+            self._put(self.scopes, scope, self.scopes[scope].settle(amount, used))
         for scope in reservation.shared:
-            self.shared[scope] = self.shared.get(scope, Account()).settle(amount, used)
+            self._put(self.shared, scope, self.shared.get(scope, Account()).settle(amount, used))
 
     def closed(self) -> list[tuple[str, str]]:
         """Return attempt and call of each loaded reservation that is settled or replaced."""

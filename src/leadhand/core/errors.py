@@ -12,7 +12,7 @@ Two families::
      ├── RunOwned               another living process drives this run              exit code 2
      ├── Fenced                 this process lost the run; its decisions are refused
      ├── StaleAttempt           the attempt is over; its ``once`` call must not begin
-     └── BudgetRefused       a reservation does not fit the allowance            exit code 5
+     └── BudgetRefused          a reservation does not fit a ceiling                exit code 5
     ToolError                   raised by a tool: a classed Failure on its way into the log
 """
 
@@ -72,12 +72,12 @@ CHILD_FAILED = "child_failed"
 """The type of failure of a call whose task another worker could not carry out, or that asked for too much."""
 EXPIRED = "nobody answered in time"
 MAX_TURNS = "max_turns"
-"""The type of the failure of a worker that has made all the model calls that its role allows."""
+"""The type of the failure of a worker that has made all the model calls that it may make."""
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
 OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
-"""Types of failures of a model for one role. Other roles of the run can still use it."""
+"""Types of failures of a model for one worker. Other workers of the run can still use it."""
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
@@ -90,7 +90,6 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.INVALID, "not_json"): "return only values that JSON can represent",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
     (FailureClass.INVALID, "gave_up"): "add a tool that can do it, or choose another model (--worker-model)",
-    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result does not match the plan",
     (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
     (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",

@@ -52,17 +52,23 @@ class Money(Value):
 
     def counted(self) -> "Money":
         """Return the amount as budgets count it: no part is negative, or larger than :data:`LARGEST`."""
+        if min(self.row) >= 0 and max(self.row) <= LARGEST:
+            return self
         return money(*(min(max(each, 0), LARGEST) for each in self.row))
 
     def __add__(self, other: "Money") -> "Money":
-        return money(*map(operator.add, self.row, other.row))
+        return money(self.requests + other.requests, self.tokens + other.tokens, self.nanousd + other.nanousd)
 
     def __sub__(self, other: "Money") -> "Money":
-        return money(*map(operator.sub, self.row, other.row))
+        return money(self.requests - other.requests, self.tokens - other.tokens, self.nanousd - other.nanousd)
 
     def fits(self, ceiling: "Ceiling") -> bool:
         """Whether this amount is within every limit that is set."""
-        return all(most is None or each <= most for each, most in zip(self.row, ceiling.row, strict=True))
+        return (
+            (ceiling.requests is None or self.requests <= ceiling.requests)
+            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
+            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
+        )
 
 
 def money(requests: int, tokens: int, nanousd: int) -> Money:
@@ -94,12 +100,14 @@ class Ceiling(Value):
 
     def within(self, other: "Ceiling") -> "Ceiling":
         """Return the lower of both limits of each kind."""
-        return ceiling_of(map(smaller, self.row, other.row), self.scope)
+        rows = self.row, other.row
+        return self if rows[0] == rows[1] else ceiling_of(map(smaller, *rows), self.scope)
 
-    def less(self, *amounts: Money) -> "Ceiling":
-        """Return what is left of each limit besides these amounts; negative if they exceed it."""
-        taken = map(sum, zip(*(each.row for each in amounts), strict=True))
-        return ceiling_of((None if most is None else most - each for most, each in zip(self.row, taken, strict=True)))
+    def less(self, amount: Money) -> "Ceiling":
+        """Return what is left of each limit besides an amount; negative if it exceeds the limit."""
+        return ceiling_of(
+            None if most is None else most - each for most, each in zip(self.row, amount.row, strict=True)
+        )
 
 
 def ceiling_of(row: Iterable[int | None], scope: str = "") -> Ceiling:

@@ -21,20 +21,6 @@ LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
 
 
-class Check(Value):
-    """A condition on a result that code can verify, for the value at ``path`` (JSON pointer into the result's data).
-
-    Exactly one of: ``exists``, ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
-    """
-
-    path: str
-    exists: bool | None = Field(default=None, exclude_if=unset)
-    equals: Json = Field(default=None, exclude_if=unset)
-    contains: str | None = Field(default=None, exclude_if=unset)
-    at_least: float | None = Field(default=None, exclude_if=unset)
-    at_most: float | None = Field(default=None, exclude_if=unset)
-
-
 class Subtask(Value):
     """One part of a work order.
 
@@ -49,7 +35,6 @@ class Subtask(Value):
     tool: str | None = None
     needs: tuple[str, ...] = Field(default=(), exclude_if=unset)
     expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
-    checks: tuple[Check, ...] = Field(default=(), exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset)
     repairs_subtask: str | None = Field(default=None, exclude_if=unset)
 
@@ -96,7 +81,6 @@ class ProposedSubtask(Value):
         default=None,
         description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
     )
-    checks: tuple[Check, ...] = ()
     worker: str | None = None
 
 
@@ -199,9 +183,9 @@ class Step(Value):
     ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
-    ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
-    role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and ``output``
-    (the JSON schema of its answer) replace the role's. ``key`` identifies the task among those of its parent.
+    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides its
+    worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
+    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task among those of its parent.
     ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
     belongs to the answer. If it ``answers``, it writes the answer: its text is shown while it is written, and it may
     use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept

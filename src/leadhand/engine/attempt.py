@@ -30,7 +30,6 @@ from leadhand.engine.gate import (
     proposed_problems,
     resolved,
     schema_problems,
-    unmet,
 )
 from leadhand.engine.long_texts import grows, never_ended, next_part, whole
 from leadhand.engine.turns import Turns
@@ -292,9 +291,6 @@ class Attempt:
             sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
             value=shaped,
         )
-        found = unmet(self._subtask.checks, data)
-        if found:
-            return self._failed(Failure.of("; ".join(found), "unmet_check", FailureClass.INVALID))
         # The results of calls are in their own events, so the log contains no copy.
         return WorkResult(
             task_name=self._work.step.name,

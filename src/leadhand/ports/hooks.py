@@ -16,9 +16,9 @@ from leadhand.ports.models import ModelReply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What every hook sees: the run, its request, and the step and the role that the call is for.
+    """What every hook sees: the run, its request, and the step and the worker that the call is for.
 
-    ``step`` and ``role`` are "" for the answer of a run.
+    ``step`` and ``worker`` are "" for the answer of a run.
     """
 
     run_id: str

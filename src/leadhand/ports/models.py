@@ -27,7 +27,7 @@ class ModelRequest(Value):
     ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. A text that was cut
     off there is an error, unless ``partial``: then it is returned with the finish reason "length". ``deadline_s`` is
     the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
-    log, ``role`` the role that asks.
+    log, ``worker`` the name of the worker that asks.
     """
 
     model: str

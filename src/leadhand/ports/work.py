@@ -59,7 +59,7 @@ class Work:
     """An attempt with everything that its worker needs, built from the log by the controller.
 
     ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
-    narrower than the role's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
+    narrower than the worker's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
     lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by step.
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
     for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
@@ -122,7 +122,7 @@ class Work:
 
     @property
     def shape(self) -> dict[str, Any] | None:
-        """The JSON schema that the answer has to match: of its task, else of its role. None: it is text."""
+        """The JSON schema that the answer has to match: of its task, else of its worker. None: it is text."""
         subtask = self.step.subtask
         return (subtask.output_schema if subtask is not None else self.step.output) or self.worker.output
 

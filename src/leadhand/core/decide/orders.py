@@ -68,7 +68,7 @@ def _done_early(state: RunState, order: WorkOrder) -> Iterator[ev.StepSettled]:
 
 
 def _call(subtask: Subtask) -> tuple[object, ...]:
-    return subtask.tool, subtask.worker, subtask.args, subtask.needs, subtask.expected_output, subtask.checks
+    return subtask.tool, subtask.worker, subtask.args, subtask.needs, subtask.expected_output
 
 
 def _replaced(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:

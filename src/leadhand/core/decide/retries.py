@@ -78,7 +78,7 @@ CUT = "cut_answer"
 """The type of the ``invalid`` failure of an answer that was cut off at its token limit."""
 TOO_LONG = "it is too long"
 """The feedback about such an answer."""
-REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check", CUT})
+REPAIRABLE = frozenset({"unproven", "bad_thought", CUT})
 """Types of ``invalid`` failures that a retry with feedback can fix; most are found by the gate."""
 
 
