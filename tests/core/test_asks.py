@@ -368,7 +368,7 @@ def test_what_a_call_asks_for_is_decided_once():
     assert due(history.state) == [decide]
 
     assert history.command(decide)
-    assert not history.command(decide)
+    assert not history.command(decide), "its child is at work"
     comes_back(history, call_id, ResultData(summary="seen"))
     assert history.command(decide), "it is answered with the result of its child"
     assert not history.command(decide)

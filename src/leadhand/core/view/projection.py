@@ -131,6 +131,8 @@ class Projection:
                     numbers[path] = numbers.get(path, 0) + by * number
             if was != part["status"] and "running" in (was, part["status"]):
                 phase = _phase_after(state, phase, key, part, at)
+        if event.type in ("tool_call_began", "tool_call_returned") and not approvals and said.tone is not Tone.PROBLEM:
+            return patch  # most events of a run, which change nothing else
         run = _run(state, shown["run"], entry, at)
         counts = {"approvals": 0 if state.status in ENDED else len(state.asking)}
         values: Part = {"run": run, "counts": counts}
