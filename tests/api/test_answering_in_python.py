@@ -130,7 +130,7 @@ async def test_a_call_whose_result_cannot_be_used_was_made_and_is_not_repeated(h
     assert answer.document["approvals"] == []
     (made,) = run.state.steps["wo-001.0"].made
     assert made.acted
-    assert made.sure
+    assert made.seen
     (gap,) = answer.gaps
     assert gap.reason.startswith("wire was called")
     assert [(each.tool, each.ok) for each in answer.done] == [("wire", False)]

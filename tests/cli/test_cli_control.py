@@ -16,6 +16,7 @@ from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
@@ -280,7 +281,7 @@ DECISIONS = (
     ),
     ([ev.RequestDecided(what="skip", declined="it is under way")], "skip", "it is under way"),
     ([ev.RequestDecided(what="retry", steps=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
-    ([ev.StepSettled(step="wo-001.0", ok=False, by="Ann")], "wo-001.0 find · Rome", "Ann"),
+    ([ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))], "wo-001.0 find · Rome", "Ann"),
 )
 """What people and silence decide, and what its line of progress names."""
 
@@ -352,7 +353,7 @@ def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     second = QUESTION.evolve(approval_id="wo-001.0/t0/c1")
     asked = [ASSIGNED_FIRST, ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
     yes = ev.ApprovalAnswered(approval_id=QUESTION.approval_id, approve=True, args_hash=args_hash(ARGS), by="Ann")
-    left = ev.StepSettled(step="wo-001.0", ok=False, by="Ann")
+    left = ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))
     answers = {(): 2, (yes,): 1, (yes.evolve(args_hash="other"),): 2, (yes.evolve(always=True),): None, (left,): None}
     for given, pending in answers.items():
         line = steps(*asked, *given, ev.RunStatusSet(status=RunStatus.WAITING, reason=TOLD))[-1]

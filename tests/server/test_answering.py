@@ -120,7 +120,7 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
     assert (await api.over(run_id))["answer"] == "booked"
     assert office.calls == {"wire Ann": 1}
     (said,) = await answered(api, run_id, "approval_answered")
-    assert (said["happened"], said["raw"]) == (True, {"booked": True})
+    assert (said["approve"], said["raw"]) == (True, {"booked": True})
     assert said["by"]
 
 

@@ -35,7 +35,7 @@ def refused(
     hopeless: bool = False,
 ) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a scope, or of the run if ``scope`` is ""."""
-    needed = event.reserved.counted
+    needed = event.reserved.counted()
     over = [rest is not None and amount > rest for amount, rest in zip(needed.row, left.row, strict=True)]
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     lacking = " and ".join(words for words, lacks in zip(_lacking(needed, left, owner), over, strict=True) if lacks)

@@ -89,7 +89,7 @@ class Budget:
     @classmethod
     def of(cls, definition: RunDefinition, shared: dict[str, Account] | None = None) -> Budget:
         """Return the budget of a new run."""
-        return cls(Account(definition.limits.ceiling), definition.held_back.counted, shared)
+        return cls(Account(definition.limits.ceiling), definition.held_back.counted(), shared)
 
     def load(self, attempt: str, call_id: str, reservation: Reservation) -> None:
         """Add an open reservation from the database. Its scopes must be loaded too."""
@@ -131,14 +131,14 @@ class Budget:
                 for call_id in self.open.get(event.attempt, {}):
                     self._settle(event.attempt, call_id, None)
             case RunChanged() if event.limits is not None:
-                self.run, self.held_back = self.run._replace(ceiling=event.limits.ceiling), event.held_back.counted
+                self.run, self.held_back = self.run._replace(ceiling=event.limits.ceiling), event.held_back.counted()
             case _:
                 pass
 
     def _reserve(self, event: ModelCallBegan) -> None:
         # A call that begins a second time may have been made the first time too, so the first counts in full.
         self._settle(event.attempt, event.call_id, None)
-        amount, kept = event.reserved.counted, self._kept(event)
+        amount, kept = event.reserved.counted(), self._kept(event)
         if not self.run.fits(amount, kept):
             raise refused(event, "", self.run.left(kept), kept)
         self.run = self.run.reserve(amount)
@@ -175,7 +175,7 @@ class Budget:
         self._put(self.open, attempt, {each: calls[each] for each in calls if each != call_id})
         amount = used = reservation.amount
         if usage is not None:
-            used = usage.amount.counted
+            used = usage.amount.counted()
             used = used if usage.nanousd is not None else used.evolve(nanousd=amount.nanousd)
         self.run = self.run.settle(amount, used)
         for scope in reservation.scopes:

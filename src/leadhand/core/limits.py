@@ -50,7 +50,6 @@ class Money(Value):
         """Return the amounts in their order."""
         return self.requests, self.tokens, self.nanousd
 
-    @property
     def counted(self) -> "Money":
         """Return the amount as budgets count it: no part is negative, or larger than :data:`LARGEST`."""
         if min(self.row) >= 0 and max(self.row) <= LARGEST:

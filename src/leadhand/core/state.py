@@ -121,7 +121,7 @@ class Settlement(NamedTuple):
 class StepState(NamedTuple):
     """One step: its status, its current attempt, and the record of its lineage.
 
-    ``order`` and ``position`` say where it stands in a work order ("": in none). ``settlements`` are its evidence.
+    ``order`` and ``position`` are its place in a work order ("": in none). ``settlements`` are its evidence.
     ``data`` is its result, ``value`` the structured answer if its worker has an output schema. ``attempts`` counts the
     attempts so far, ``failures`` are the classes of the failed ones. ``calls`` are its replies and finished tool calls,
     ``running`` the tool calls that have not returned; when it is settled, ``made`` keeps the tool calls without their

@@ -25,7 +25,7 @@ from .base import EventBase as EventBase
 from .base import Kind as Kind
 from .base import Observation as Observation
 from .base import Request as Request
-from .base import is_none
+from .base import absent
 from .work import *
 
 # --- the run ---------------------------------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ class RunChanged(Request):
     held_back_s: float = Field(default=0.0, exclude_if=operator.not_)
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
     needs_prices: bool = Field(default=False, exclude_if=operator.not_)
-    name: str | None = Field(default=None, exclude_if=is_none)
-    tags: dict[str, str] | None = Field(default=None, exclude_if=is_none)
+    name: str | None = Field(default=None, exclude_if=absent)
+    tags: dict[str, str] | None = Field(default=None, exclude_if=absent)
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class ApprovalAnswered(Request):
     approval_id: str
     approve: bool
     args_hash: str = ""
-    args: dict[str, Any] | None = Field(default=None, exclude_if=is_none)
+    args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     reason: str = ""
     always: bool = Field(default=False, exclude_if=operator.not_)
     raw: Json = Field(default=None, exclude_if=unset)

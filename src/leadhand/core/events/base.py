@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from leadhand.core.value import Value
 
-is_none = partial(operator.is_, None)
+absent = partial(operator.is_, None)
 
 
 class Kind(StrEnum):

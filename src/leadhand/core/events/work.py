@@ -18,7 +18,7 @@ from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.core.worker import Worker
 
-from .base import EventBase, Observation, Request, is_none
+from .base import EventBase, Observation, Request, absent
 
 
 class OrderIssued(EventBase):
@@ -90,7 +90,7 @@ class StepRequested(Request):
     type: Literal["step_requested"] = "step_requested"
     what: Literal["retry", "skip", "supply"]
     steps: tuple[str, ...] = ()
-    args: dict[str, Any] | None = Field(default=None, exclude_if=is_none)
+    args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     confirmed: bool = Field(default=False, exclude_if=operator.not_)
     reason: str = Field(default="", exclude_if=operator.not_)
     summary: str = Field(default="", exclude_if=operator.not_)
@@ -106,7 +106,7 @@ class RequestDecided(EventBase):
     what: Literal["retry", "skip", "supply"]
     by: str = ""
     steps: tuple[str, ...] = ()
-    args: dict[str, Any] | None = Field(default=None, exclude_if=is_none)
+    args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     data: ResultData | None = Field(default=None, exclude_if=unset)
     declined: str = Field(default="", exclude_if=operator.not_)
 
@@ -198,7 +198,7 @@ class ModelCallReturned(Observation):
     usage: Usage | None = None
     finish_reason: str = ""
     duration_ms: int = 0
-    asked: Json = Field(default=None, exclude_if=is_none)
+    asked: Json = Field(default=None, exclude_if=absent)
 
 
 class ElementWritten(Observation):
@@ -253,7 +253,7 @@ class ToolCallReturned(Observation):
     failure: Failure | None = None
     duration_ms: int = 0
     cached: CachedFrom | None = Field(default=None, exclude_if=unset)
-    blocked_args: dict[str, Any] | None = Field(default=None, exclude_if=is_none)
+    blocked_args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     effect: Effect = Field(default=Effect.PURE, exclude_if=partial(operator.eq, Effect.PURE))
 
 
@@ -308,5 +308,5 @@ class NoteEmitted(Observation):
     type: Literal["note_emitted"] = "note_emitted"
     message: str
     waits_for: str = Field(default="", exclude_if=operator.not_)
-    waits_s: float | None = Field(default=None, exclude_if=is_none)
+    waits_s: float | None = Field(default=None, exclude_if=absent)
     refused: bool = Field(default=False, exclude_if=operator.not_)

@@ -225,7 +225,7 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
 
 
 def current(state: RunState, attempt: str) -> StepState | None:
-    """Return the step of an attempt if that attempt is under way; None for a late observation."""
+    """Return the step of an attempt if that attempt is running or about to run; None for a late observation."""
     step = state.steps.get(step_of(attempt))
     if step is None or step.attempt is None or step.attempt.attempt != attempt:
         return None

@@ -148,7 +148,7 @@ class Projection:
             if number:
                 _add(shown, values, path, number)
         run |= _idle(shown, counts.get("attempts_running"), entry, at)
-        run["phase"] = _phase_told(state, phase, shown["run"].get("phase"), entry)
+        run["phase"] = _phase_shown(state, phase, shown["run"].get("phase"), entry)
         if said.tone is Tone.PROBLEM and "first_problem" not in shown["run"]:
             run["first_problem"] = entry.seq
         return {**patch, **show(shown, values)}
@@ -227,7 +227,7 @@ def _phase_after(state: RunState, phase: Part | None, key: str, part: Part, at: 
     return {"step": key, "worker": worker, "since": at, "running": 1, "begun": begun or None}
 
 
-def _phase_told(state: RunState, phase: Part | None, shown: Part | None, entry: ev.Entry) -> Part | None:
+def _phase_shown(state: RunState, phase: Part | None, shown: Part | None, entry: ev.Entry) -> Part | None:
     """Return how far the lead has come with what it is doing, also in words."""
     event = entry.event
     if phase is None:

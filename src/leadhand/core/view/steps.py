@@ -49,6 +49,9 @@ def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str
         "by": step.by or None,
         **_failed(step.failure),
     }
+    asked = state.approvals.get(event.approval_id) if event.type == "approval_answered" else None
+    if asked is not None and shown and asked.tool == shown.get("tool"):  # a person may have changed the arguments
+        values["label"] = _label(shown["name"], asked.args)
     if not step.closed or event.type == "step_settled":
         values["note"] = _note(state, step, outcome, event)
     if event.type == "step_settled" and event.step == key and (not event.attempt or number == last):
