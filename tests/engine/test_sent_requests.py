@@ -13,7 +13,6 @@ from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ConversationCompacted, ModelCallBegan
 from leadhand.engine.sent_requests import sent_request
 from leadhand.ports.models import ModelRequest
-from leadhand.stores.large_values import bytes_of
 from leadhand.tools.decorator import tool
 
 
@@ -111,6 +110,5 @@ async def test_a_request_in_the_log_has_no_secret(open_world: Any) -> None:
     assert "swordfish" in str(sent)
     assert "swordfish" not in str(logged)
     assert "[redacted]" in str(logged)
-    kept = await world.store._rows("SELECT body FROM blobs")
-    assert kept
-    assert not any(b"swordfish" in bytes_of(body) for (body,) in kept)
+    assert world.store.blobs
+    assert not any(b"swordfish" in body for body in world.store.blobs.values())

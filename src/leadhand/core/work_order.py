@@ -183,9 +183,9 @@ class Step(Value):
     ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
-    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides its
-    worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
-    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task among those of its parent.
+    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides
+    its worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
+    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task for its parent.
     ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
     belongs to the answer. If it ``answers``, it writes the answer: its text is shown while it is written, and it may
     use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept

@@ -209,7 +209,7 @@ def _used(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
 
 
 def _failed(failure: Failure | None) -> Part:
-    """Return a failure; nothing if there is none, or a pause caused it."""
+    """Return a failure; nothing without one, or if a pause caused it."""
     if failure is None or failure.type == INTERRUPTED:
         return {}
     part: Part = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
