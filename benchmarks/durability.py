@@ -10,7 +10,7 @@ import time
 from world import carry_out
 
 from leadhand.app.clock import SystemClock
-from leadhand.core.events import PauseRequested
+from leadhand.core.events import RunRequested
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
@@ -39,7 +39,7 @@ async def on_disk() -> tuple[float, list[float]]:
         waits: list[float] = []
         for _ in range(COMMITS):
             began = time.perf_counter()
-            await store.append(run_id, [PauseRequested(by="benchmark")])
+            await store.append(run_id, [RunRequested(what="pause", by="benchmark")])
             waits.append((time.perf_counter() - began) * 1_000)
         await store.aclose()
         return cpu, waits

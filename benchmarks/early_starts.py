@@ -20,7 +20,7 @@ from aiohttp import web
 
 from leadhand import Leadhand, ToolReturn, tool
 from leadhand.core.commands import Command
-from leadhand.core.run import Role
+from leadhand.core.worker import Worker
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.testing.faults import request_of
@@ -40,7 +40,7 @@ class Waiting(WorkOrderFlow):
 
     name = "waiting"
 
-    def roles(self, options: Any) -> Sequence[Role]:
+    def roles(self, options: Any) -> Sequence[Worker]:
         return [role.evolve(elements="") for role in super().roles(options)]
 
 

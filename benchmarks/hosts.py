@@ -30,7 +30,7 @@ from scale import server
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, Worker
 
 SECONDS = 5.0
 AT_ONCE = 25
@@ -59,12 +59,12 @@ class Rests(Flow):
         file: str = ""
 
     def roles(self, options):
-        return [Role(name="sleeper", loop="code", counts=True)]
+        return [Worker(name="sleeper", loop="code", counts=True)]
 
     def next(self, run):
         if not run.steps:
             given = {"seconds": run.options.seconds, "file": run.options.file}
-            return [Assign(id=f"s{n}", role="sleeper", input=given) for n in range(run.options.count)]
+            return [IssueStep(id=f"s{n}", worker="sleeper", input=given) for n in range(run.options.count)]
         return [] if run.open else [Finish()]
 
     def code(self, run, step):

@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from leadhand.core.events import AnyEvent, PauseRequested, RunPaused, RunStarted, ToolCallBegan, ToolCallReturned
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.events import AnyEvent, RunRequested, RunStarted, RunStatusSet, ToolCallBegan, ToolCallReturned
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.stores.opening import open_store
 
 KB = 1_024
@@ -52,7 +52,7 @@ async def write(database: str) -> None:
         events = [event for n in range(pairs) for event in happened(n)]
         for first in range(0, len(events), 500):
             await store.append(run_id, events[first : first + 500])
-        await store.append(run_id, [RunPaused(reason="benchmark")])
+        await store.append(run_id, [RunStatusSet(status=RunStatus.PAUSED, reason="benchmark")])
         await store.release(run_id, 1)
     await store.aclose()
 
@@ -144,7 +144,7 @@ async def deliver(server: Process, database: str, clients: list[Client]) -> tupl
         waiting = [asyncio.ensure_future(client.until(3 + n)) for client in clients]
         await asyncio.sleep(0)
         began = time.perf_counter()
-        await store.append(QUIET, [PauseRequested(by="benchmark")])
+        await store.append(QUIET, [RunRequested(what="pause", by="benchmark")])
         latencies += [there - began for there in await asyncio.gather(*waiting)]
     await store.aclose()
     return latencies, server.cpu() - cpu

@@ -23,13 +23,14 @@ from leadhand.core.events import (
     AnyEvent,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
+    OrderIssued,
     RunStarted,
+    StepSettled,
     ToolCallBegan,
     ToolCallReturned,
-    WorkOrderIssued,
 )
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Source
@@ -75,7 +76,7 @@ def happened(n: int) -> list[AnyEvent]:
         AttemptReturned(
             attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
         ),
-        AttemptSettled(attempt=attempt, ok=True, final=True, counts=True),
+        StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True, counts=True),
     ]  # fmt: skip
 
 
@@ -93,7 +94,7 @@ async def write(home: Path) -> None:
     await store.create(RUN, RunStarted(definition=definition))
     subtasks = tuple(Subtask(name=f"piece_{n}", tool="piece", args={"n": n}) for n in range(COUNT))
     order = WorkOrder(work_order_id="wo-001", goal="benchmark", subtasks=subtasks)
-    await store.append(RUN, [WorkOrderIssued(order=order)])
+    await store.append(RUN, [OrderIssued(order=order)])
     for first in range(0, COUNT, 500):
         await store.append(RUN, [event for n in range(first, min(first + 500, COUNT)) for event in happened(n)])
     await store.aclose()

@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 TURNS = 500
 SHOWN = (10, 100, 500)
@@ -55,7 +56,7 @@ class LongLead:
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         said = sum(message.role == "assistant" for message in request.messages)
-        if request.role == "lead":
+        if request.worker == "lead":
             began = time.process_time()
             size = 0 if PROFILE else sum(len(message.model_dump_json()) for message in request.messages)
             self.marks.append((began - self._measuring, resident(), size))

@@ -20,7 +20,7 @@ from typing import Any
 from world import ScriptedLead, piece
 
 from leadhand import Leadhand, tool
-from leadhand.core.conversation import ModelReply, ModelRequest
+from leadhand.ports.models import ModelReply, ModelRequest
 
 KB = 1_024
 WAITING = (100, 900)

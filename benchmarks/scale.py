@@ -26,8 +26,8 @@ import psycopg
 from world import carry_out
 
 from leadhand import Leadhand
-from leadhand.core.events import PauseRequested
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role
+from leadhand.core.events import RunRequested
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, Worker
 from leadhand.stores.opening import open_store
 
 SUBTASKS = 500
@@ -47,11 +47,11 @@ class Answers(Flow):
     offline = {"clerk": lambda facts, request: f"answer {facts['n']}"}
 
     def roles(self, options):
-        return [Role(name="clerk", instructions="Answer.", loop="reply", counts=True)]
+        return [Worker(name="clerk", instructions="Answer.", loop="reply", counts=True)]
 
     def next(self, run):
         if not run.steps:
-            return [Assign(id=f"a{n}", role="clerk", input={"n": n}) for n in range(int(run.request))]
+            return [IssueStep(id=f"a{n}", worker="clerk", input={"n": n}) for n in range(int(run.request))]
         return [] if run.open else [Finish()]
 
     def outcome(self, run):
@@ -194,7 +194,7 @@ async def commits(url: str) -> list[float]:
         waits: list[float] = []
         for _ in range(COMMITS):
             began = time.perf_counter()
-            await store.append(run_id, [PauseRequested(by="benchmark")])
+            await store.append(run_id, [RunRequested(what="pause", by="benchmark")])
             waits.append((time.perf_counter() - began) * 1_000)
         return waits
 

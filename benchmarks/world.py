@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leadhand.app.clock import SystemClock, new_run_id
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.events import RunStarted
 from leadhand.core.evolve import start
 from leadhand.core.limits import Limits, Usage
@@ -25,6 +25,7 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.ports import ContextStore
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.tools.decorator import Tool, tool
 from leadhand.tools.toolbox import Toolbox
 

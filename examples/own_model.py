@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 
 from leadhand import Leadhand
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
+from leadhand.core.conversation import AssistantMessage, UserMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Mirror:
@@ -34,12 +35,12 @@ class TurnRound(Flow):
 
     name = "turn-round"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="it", role="mirror", input={"text": run.request})]
+            return [IssueStep(id="it", worker="mirror", input={"text": run.request})]
         return [] if run.open else [Finish()]
 
 

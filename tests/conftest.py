@@ -52,7 +52,7 @@ pytest.register_assert_rewrite(
     "domain.invariants",
     "engine.fakes",
     "engine.worlds",
-    "leadhand.testing.store_contract",
+    "stores.contract",
     "store_samples",
 )
 

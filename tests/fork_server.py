@@ -40,7 +40,7 @@ IMPORTED = (
     "leadhand.server.serving",
     "leadhand.stores.postgres",
     "leadhand.testing.scripted_model",
-    "leadhand.testing.store_contract.samples",  # imports pytest
+    "pytest",
     "uvicorn.lifespan.on",
 )
 

@@ -13,12 +13,12 @@ from typing import Any
 from leadhand import Leadhand
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import AttemptReturned, AttemptSettled, ModelCallReturned
+from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
 from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import Assign, Finish, Flow, Role, RunView, StepView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, StepView, Worker
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
@@ -103,15 +103,15 @@ class Asking(Flow):
         self._judge = judge
         self.questions: dict[str, Question] = {}
 
-    def roles(self, options: Flow.Options) -> list[Role]:
+    def roles(self, options: Flow.Options) -> list[Worker]:
         return [self._role]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign] | list[Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep] | list[Finish]:
         if not self.questions:
             room = context_budget(run.state, JUDGE)
             self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
         if not run.steps and (new := [key for key in self.questions if key not in self._replies]):
-            return [Assign(id=key, role=JUDGE) for key in new]
+            return [IssueStep(id=key, worker=JUDGE) for key in new]
         return [] if any(each.open for each in run.steps.values()) else [Finish()]
 
     def _digest(self, question: Question) -> str:
@@ -181,7 +181,7 @@ async def ask(
                         if verifier is not None:
                             key = step_of(returned.attempt)
                             open_[key] = Reply(value=returned.result.value, requests=1, nanousd=None)
-                    case AttemptSettled(final=True) as settled:
+                    case StepSettled(final=True) as settled:
                         key = step_of(settled.attempt)
                         reply = open_.pop(key, Reply())
                         garbage = settled.failure is not None and settled.failure.class_ is FailureClass.INVALID

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, tool
-from leadhand.core.conversation import ModelProfile
 from leadhand.models.openai.adapter import OpenAICompatible
+from leadhand.ports.models import ModelProfile
 
 MODELS = {"asking": "openai_compatible:stub-2"}
 """Models of variants: the scripted model plans as its name says."""

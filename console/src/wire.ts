@@ -10,15 +10,6 @@ export interface components {
       };
       readonly primary: boolean;
     };
-    readonly Allowance: {
-      readonly ceiling: components["schemas"]["Ceiling"];
-      readonly scope: string;
-    };
-    readonly Amount: {
-      readonly nanousd: number;
-      readonly requests: number;
-      readonly tokens: number;
-    };
     readonly AnswerBody: {
       readonly always?: boolean;
       readonly args?: {
@@ -35,16 +26,6 @@ export interface components {
       readonly at: string;
       readonly seq: number;
       readonly status: components["schemas"]["RunStatus"];
-    };
-    readonly AnswerRefused: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "answer_refused";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Approval: {
       readonly approval_id: string;
@@ -72,16 +53,18 @@ export interface components {
       readonly tool: string;
     };
     readonly ApprovalAnswered: {
-      readonly always: boolean;
+      readonly always?: boolean;
       readonly approval_id: string;
       readonly approve: boolean;
-      readonly args: {
+      readonly args?: {
         readonly [key: string]: unknown;
       } | null;
       readonly args_hash: string;
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly expired?: boolean;
+      readonly raw?: unknown;
       readonly reason: string;
       readonly seq: number;
       /** @constant */
@@ -118,15 +101,6 @@ export interface components {
       readonly run_id: string;
       readonly status: components["schemas"]["ApprovalStatus"] | "settled";
       readonly tool: string;
-    };
-    readonly ApprovalExpired: {
-      readonly approval_id: string;
-      readonly at: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "approval_expired";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly ApprovalPart: {
       readonly args: {
@@ -202,16 +176,6 @@ export interface components {
       readonly text: string;
       readonly tool_calls: readonly components["schemas"]["ToolCall"][];
     };
-    readonly AttemptLost: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_lost";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly AttemptParked: {
       readonly at: string;
       readonly attempt: string;
@@ -244,6 +208,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly lost?: boolean;
       readonly result: components["schemas"]["WorkResult"];
       readonly seq: number;
       /** @constant */
@@ -262,19 +227,6 @@ export interface components {
       readonly type: "attempt_scheduled";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly AttemptSettled: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly counts: boolean;
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"] | null;
-      readonly final: boolean;
-      readonly ok: boolean;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_settled";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly AttemptStarted: {
       readonly at: string;
       readonly attempt: string;
@@ -284,6 +236,10 @@ export interface components {
       /** @constant */
       readonly type: "attempt_started";
       readonly words: components["schemas"]["EventWords"];
+    };
+    readonly Blob: {
+      readonly $blob: string;
+      readonly bytes: number;
     };
     readonly CachedFrom: {
       readonly at: string;
@@ -341,27 +297,11 @@ export interface components {
       readonly input_tokens: number;
       readonly output_tokens: number;
     };
-    readonly CancelRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "cancel_requested";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly Ceiling: {
       readonly nanousd: number | null;
       readonly requests: number | null;
+      readonly scope?: string;
       readonly tokens: number | null;
-    };
-    readonly Check: {
-      readonly at_least: number | null;
-      readonly at_most: number | null;
-      readonly contains: string | null;
-      readonly equals: unknown;
-      readonly exists: boolean | null;
-      readonly path: string;
     };
     readonly CheckLine: {
       readonly how: string;
@@ -439,7 +379,7 @@ export interface components {
       readonly waiting: number;
     };
     readonly CreatedKey: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key: string;
       readonly key_id: string;
@@ -496,11 +436,11 @@ export interface components {
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
-      readonly role: string | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
       /** @constant */
       readonly type: "delegate";
+      readonly worker: string | null;
     };
     readonly DeliveriesList: {
       readonly deliveries: readonly components["schemas"]["DeliveryDocument"][];
@@ -552,29 +492,6 @@ export interface components {
     };
     /** @enum {string} */
     readonly Effect: "pure" | "idempotent" | "once";
-    readonly EffectAnswered: {
-      readonly approval_id: string;
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly happened: boolean;
-      readonly raw: unknown;
-      readonly seq: number;
-      readonly summary: string;
-      /** @constant */
-      readonly type: "effect_answered";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly EffectQuestioned: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly open_calls: readonly components["schemas"]["OpenCall"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "effect_questioned";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ElementWritten: {
       readonly at: string;
       readonly attempt: string;
@@ -589,55 +506,36 @@ export interface components {
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
       | components["schemas"]["RunClaimed"]
-      | components["schemas"]["WorkOrderIssued"]
-      | components["schemas"]["GapsNoted"]
-      | components["schemas"]["StepIssued"]
-      | components["schemas"]["AttemptScheduled"]
-      | components["schemas"]["AttemptSettled"]
-      | components["schemas"]["AttemptLost"]
-      | components["schemas"]["SubtaskBlocked"]
-      | components["schemas"]["ResultsJudged"]
-      | components["schemas"]["ApprovalRequested"]
-      | components["schemas"]["ApprovalExpired"]
-      | components["schemas"]["EffectQuestioned"]
-      | components["schemas"]["QuestionAsked"]
-      | components["schemas"]["RunPaused"]
-      | components["schemas"]["RunWaiting"]
-      | components["schemas"]["RunResumed"]
-      | components["schemas"]["ProcessSlept"]
-      | components["schemas"]["RunReopened"]
-      | components["schemas"]["RetryGranted"]
-      | components["schemas"]["SubtaskResolved"]
-      | components["schemas"]["SubtaskReused"]
-      | components["schemas"]["RequestDeclined"]
+      | components["schemas"]["RunStatusSet"]
       | components["schemas"]["RunFinished"]
+      | components["schemas"]["RunRequested"]
+      | components["schemas"]["RunChanged"]
+      | components["schemas"]["OrderIssued"]
+      | components["schemas"]["GapsNoted"]
+      | components["schemas"]["ResultsJudged"]
+      | components["schemas"]["StepIssued"]
+      | components["schemas"]["StepSettled"]
+      | components["schemas"]["StepRequested"]
+      | components["schemas"]["RequestDecided"]
+      | components["schemas"]["AttemptScheduled"]
       | components["schemas"]["AttemptStarted"]
+      | components["schemas"]["AttemptReturned"]
+      | components["schemas"]["AttemptParked"]
       | components["schemas"]["ModelCallBegan"]
       | components["schemas"]["ModelCallReturned"]
       | components["schemas"]["ElementWritten"]
-      | components["schemas"]["AnswerRefused"]
       | components["schemas"]["ConversationCompacted"]
       | components["schemas"]["ToolCallBegan"]
-      | components["schemas"]["ToolCallBlocked"]
       | components["schemas"]["ToolCallReturned"]
-      | components["schemas"]["AttemptReturned"]
-      | components["schemas"]["AttemptParked"]
-      | components["schemas"]["CancelRequested"]
-      | components["schemas"]["PauseRequested"]
-      | components["schemas"]["ResumeRequested"]
-      | components["schemas"]["LimitsChanged"]
-      | components["schemas"]["RunLabelled"]
-      | components["schemas"]["ApprovalAnswered"]
-      | components["schemas"]["EffectAnswered"]
-      | components["schemas"]["QuestionAnswered"]
-      | components["schemas"]["RetryRequested"]
-      | components["schemas"]["SkipRequested"]
-      | components["schemas"]["ResultSupplied"]
       | components["schemas"]["CallAnswered"]
       | components["schemas"]["WorkerDefined"]
       | components["schemas"]["ArtifactWritten"]
       | components["schemas"]["TodosSet"]
-      | components["schemas"]["NoteEmitted"];
+      | components["schemas"]["NoteEmitted"]
+      | components["schemas"]["ApprovalRequested"]
+      | components["schemas"]["ApprovalAnswered"]
+      | components["schemas"]["QuestionAsked"]
+      | components["schemas"]["QuestionAnswered"];
     readonly EventRefs: {
       readonly step?: string | null;
       readonly subtask_index?: number | null;
@@ -677,7 +575,7 @@ export interface components {
       readonly message: string;
       readonly next_action: string;
       readonly retry_after_s: number | null;
-      readonly short_of?: components["schemas"]["Amount"] | null;
+      readonly short_of?: components["schemas"]["Money"] | null;
       readonly type: string;
     };
     /** @enum {string} */
@@ -697,6 +595,10 @@ export interface components {
       readonly message: string;
       readonly next_action?: string;
       readonly type: string;
+    };
+    readonly Finding: {
+      readonly passages: readonly string[];
+      readonly statement: string;
     };
     readonly FlowDocument: {
       readonly agents: {
@@ -792,12 +694,6 @@ export interface components {
       readonly hosts: readonly components["schemas"]["HostLine"][];
       readonly queue: components["schemas"]["QueueInfo"];
     };
-    readonly IssuedOrder: {
-      readonly goal: string;
-      readonly repairs?: string | null;
-      readonly subtasks: readonly components["schemas"]["OrderedSubtask"][];
-      readonly work_order_id: string;
-    };
     readonly JudgedClaim: {
       readonly cites?: readonly string[];
       readonly end?: number | null;
@@ -816,8 +712,16 @@ export interface components {
     readonly KeyBody: {
       readonly key: string;
     };
+    readonly KeyCeilings: {
+      readonly budget: number | null;
+      readonly budget_per_day: number | null;
+      readonly budget_total: number | null;
+      readonly max_running_steps: number | null;
+      readonly max_runs: number | null;
+      readonly max_workers: number | null;
+    };
     readonly KeyDocument: {
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
       readonly key_id: string;
       readonly last_used_at: string | null;
@@ -825,14 +729,6 @@ export interface components {
       readonly prefix: string;
       readonly revoked_at: string | null;
       readonly scopes: readonly components["schemas"]["Scope"][];
-    };
-    readonly KeyLimits: {
-      readonly budget: number | null;
-      readonly budget_per_day: number | null;
-      readonly budget_total: number | null;
-      readonly max_running_steps: number | null;
-      readonly max_runs: number | null;
-      readonly max_workers: number | null;
     };
     readonly KeysList: {
       readonly keys: readonly components["schemas"]["KeyDocument"][];
@@ -872,22 +768,6 @@ export interface components {
       readonly model_patience?: number | null;
       readonly timeout?: number | null;
     };
-    readonly LimitsChanged: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly held_back: components["schemas"]["Amount"];
-      readonly held_back_s: number;
-      readonly limits: components["schemas"]["Limits"];
-      readonly needs_prices?: boolean;
-      readonly seq: number;
-      readonly turns?: {
-        readonly [key: string]: number;
-      };
-      /** @constant */
-      readonly type: "limits_changed";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly MissingPart: {
       readonly name: string;
       readonly tool?: string;
@@ -897,15 +777,25 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
+      readonly continues?: string;
       readonly epoch: number;
       readonly model: string;
-      readonly reserved: components["schemas"]["Amount"];
+      readonly request?: readonly (
+        | components["schemas"]["Blob"]
+        | (
+          | components["schemas"]["SystemMessage"]
+          | components["schemas"]["UserMessage"]
+          | components["schemas"]["AssistantMessage"]
+          | components["schemas"]["ToolMessage"]
+        )
+      )[];
+      readonly reserved: components["schemas"]["Money"];
       readonly seq: number;
-      readonly shared?: readonly components["schemas"]["Allowance"][];
+      readonly shared?: readonly components["schemas"]["Ceiling"][];
       readonly stages: number;
       /** @constant */
       readonly type: "model_call_began";
-      readonly within?: readonly components["schemas"]["Allowance"][];
+      readonly within?: readonly components["schemas"]["Ceiling"][];
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelCallDocument: {
@@ -917,14 +807,13 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly finish_reason: string;
       readonly model: string;
-      readonly prompt: components["schemas"]["SentPrompt"] | null;
-      readonly prompt_missing: string;
+      readonly prompt: components["schemas"]["SentPrompt"];
       readonly reply: components["schemas"]["CallReply"] | null;
       readonly returned_seq: number | null;
-      readonly role: string;
       readonly run_id: string;
       readonly seq: number;
       readonly usage: components["schemas"]["CallUsage"] | null;
+      readonly worker: string;
     };
     readonly ModelCallReturned: {
       readonly asked?: unknown;
@@ -957,6 +846,11 @@ export interface components {
       readonly name: string;
       readonly why: string;
     };
+    readonly Money: {
+      readonly nanousd: number;
+      readonly requests: number;
+      readonly tokens: number;
+    };
     readonly NewKey: {
       readonly budget?: number | null;
       readonly budget_per_day?: number | null;
@@ -983,6 +877,7 @@ export interface components {
       readonly attempt: string;
       readonly epoch: number;
       readonly message: string;
+      readonly refused?: boolean;
       readonly seq: number;
       /** @constant */
       readonly type: "note_emitted";
@@ -1031,19 +926,15 @@ export interface components {
       readonly id: string;
       readonly text: string;
     };
-    readonly OrderedSubtask: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly checks?: readonly components["schemas"]["ResultCheck"][];
-      readonly expected_output?: string | {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly name: string;
-      readonly needs?: readonly string[];
-      readonly repairs_subtask?: string | null;
-      readonly tool: string | null;
-      readonly worker?: string | null;
+    readonly OrderIssued: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly order: components["schemas"]["WorkOrder"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "order_issued";
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly OrderPart: {
       readonly at: string;
@@ -1062,39 +953,30 @@ export interface components {
       readonly causes: readonly string[];
       readonly headline: string;
     };
+    readonly Outline: {
+      readonly sections: readonly components["schemas"]["Section"][];
+      readonly title: string;
+    };
     readonly PauseBody: {
       readonly reason?: string;
-    };
-    readonly PauseRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "pause_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly PhasePart: {
       readonly again?: string;
       readonly begun?: number;
-      readonly role: string;
       readonly running: number;
       readonly since: string;
       readonly step: string;
       readonly text: string;
+      readonly worker: string;
       readonly written?: number;
     };
-    readonly PlannedSection: {
-      readonly heading: string;
-      readonly question: string;
-    };
     readonly Preview: {
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly text: string;
       readonly title: string;
       readonly tools: readonly string[];
-      readonly toolsets: readonly string[];
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -1107,20 +989,6 @@ export interface components {
     } & {
       readonly [key: string]: unknown;
     };
-    readonly ProcessSlept: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly seconds: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "process_slept";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly ProgressLine: {
-      readonly agent: string;
-      readonly message: string;
-      readonly timestamp: string;
-    };
     readonly PromoteBody: {
       readonly digest: string;
       readonly run_id?: string | null;
@@ -1132,7 +1000,6 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly checks: readonly components["schemas"]["Check"][];
       readonly expected_output: string | {
         readonly [key: string]: unknown;
       } | null;
@@ -1215,56 +1082,47 @@ export interface components {
       readonly problem: string;
       readonly text: string | null;
     };
-    readonly ReportPlan: {
-      readonly sections: readonly components["schemas"]["PlannedSection"][];
-      readonly title: string;
-    };
     readonly ReportTask: {
       readonly claims: readonly components["schemas"]["ReportClaim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
-      readonly events: readonly components["schemas"]["ProgressLine"][];
+      readonly events: readonly components["schemas"]["TaskEvent"][];
       readonly feedback: components["schemas"]["ReportFeedback"] | null;
       readonly final_report: string | null;
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["ReportPlan"] | null;
+      readonly plan: components["schemas"]["Outline"] | null;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
     };
-    readonly RequestDeclined: {
+    readonly RequestDecided: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly at: string;
+      readonly by: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
+      readonly declined?: string;
       readonly epoch: number;
-      readonly reason: string;
-      readonly request: string;
       readonly seq: number;
+      readonly steps: readonly string[];
       /** @constant */
-      readonly type: "request_declined";
+      readonly type: "request_decided";
+      /** @enum {string} */
+      readonly what: "retry" | "skip" | "supply";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ResearchedQuestion: {
       readonly error: string | null;
-      readonly findings: readonly components["schemas"]["ResearchFinding"][];
+      readonly findings: readonly components["schemas"]["Finding"][];
       readonly heading: string;
       readonly key: string;
       readonly passages: readonly string[];
       readonly question: string;
       readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
-    };
-    readonly ResearchFinding: {
-      readonly passages: readonly string[];
-      readonly statement: string;
-    };
-    readonly ResultCheck: {
-      readonly at_least?: number | null;
-      readonly at_most?: number | null;
-      readonly contains?: string | null;
-      readonly equals?: unknown;
-      readonly exists?: boolean | null;
-      readonly path: string;
     };
     readonly ResultData: {
       readonly raw: unknown;
@@ -1276,7 +1134,6 @@ export interface components {
     readonly ResultsJudged: {
       readonly at: string;
       readonly epoch: number;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
       readonly review: components["schemas"]["Review"];
       readonly seq: number;
       /** @constant */
@@ -1284,30 +1141,8 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
       readonly work_order_id: string;
     };
-    readonly ResultSupplied: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly may_approve: boolean;
-      readonly raw: unknown;
-      readonly seq: number;
-      readonly subtask: string;
-      readonly summary: string;
-      /** @constant */
-      readonly type: "result_supplied";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ResumeBody: {
       readonly limits?: components["schemas"]["NewLimits"];
-    };
-    readonly ResumeRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "resume_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly RetentionInfo: {
       readonly checked_at: string | null;
@@ -1323,35 +1158,6 @@ export interface components {
       readonly confirmed?: boolean;
       readonly limits?: components["schemas"]["NewLimits"];
       readonly subtasks?: readonly string[];
-    };
-    readonly RetryGranted: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly at: string;
-      readonly by: string;
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly epoch: number;
-      readonly reopened: number;
-      readonly seq: number;
-      readonly subtasks: readonly string[];
-      /** @constant */
-      readonly type: "retry_granted";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RetryRequested: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly at: string;
-      readonly by: string;
-      readonly confirmed: boolean;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtasks: readonly string[];
-      /** @constant */
-      readonly type: "retry_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Review: {
       readonly answer: string | null;
@@ -1369,35 +1175,31 @@ export interface components {
       readonly retry: number;
       readonly seq: number;
     };
-    readonly Role: {
-      readonly budget: number | null;
-      readonly code?: string;
-      readonly continues?: boolean;
-      readonly counts: boolean;
-      readonly delegates?: readonly string[];
-      readonly description?: string;
-      readonly elements?: string;
-      readonly fingerprint?: string;
-      readonly input?: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly instructions: string;
-      /** @enum {string} */
-      readonly loop: "turns" | "reply" | "code";
-      readonly max_children?: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
-      readonly model: string | null;
-      readonly name: string;
-      readonly output: unknown;
-      readonly tools: readonly string[];
-    };
     readonly RunAnswer: {
       readonly answer: string | null;
       readonly evidence: components["schemas"]["EvidencePart"];
       readonly status: components["schemas"]["RunStatus"];
       readonly value: unknown;
+    };
+    readonly RunChanged: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly held_back?: components["schemas"]["Money"];
+      readonly held_back_s?: number;
+      readonly limits?: components["schemas"]["Limits"] | null;
+      readonly name?: string | null;
+      readonly needs_prices?: boolean;
+      readonly seq: number;
+      readonly tags?: {
+        readonly [key: string]: string;
+      } | null;
+      readonly turns?: {
+        readonly [key: string]: number;
+      };
+      /** @constant */
+      readonly type: "run_changed";
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunClaimed: {
       readonly at: string;
@@ -1427,13 +1229,13 @@ export interface components {
       readonly flow_version: number;
       readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
-      readonly held_back: components["schemas"]["Amount"];
+      readonly held_back: components["schemas"]["Money"];
       readonly held_back_s: number;
       readonly hooks?: readonly string[];
       readonly instructions?: {
         readonly [key: string]: string;
       };
-      readonly judging?: readonly components["schemas"]["Role"][];
+      readonly judging?: readonly string[];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
@@ -1450,17 +1252,17 @@ export interface components {
       readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
-      readonly roles: readonly components["schemas"]["Role"][];
-      readonly shape?: components["schemas"]["Role"] | null;
+      readonly shape?: string;
       readonly strict?: boolean;
       readonly submission: string;
+      readonly subtask_worker?: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
-      readonly workers?: readonly components["schemas"]["Role"][];
+      readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
       readonly answer: string | null;
@@ -1519,7 +1321,7 @@ export interface components {
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly waits_for: string;
-      readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
+      readonly work_orders: readonly components["schemas"]["WorkOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
       readonly work_states: readonly components["schemas"]["WorkState"][];
     };
@@ -1530,7 +1332,7 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly gaps: readonly components["schemas"]["Gap"][];
       readonly judgement?: components["schemas"]["Judgement"] | null;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
+      readonly left_out?: readonly string[];
       readonly number: number;
       readonly sample?: boolean;
       readonly seq: number;
@@ -1539,19 +1341,6 @@ export interface components {
       /** @constant */
       readonly type: "run_finished";
       readonly value?: unknown;
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunLabelled: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly name: string;
-      readonly seq: number;
-      readonly tags: {
-        readonly [key: string]: string;
-      };
-      /** @constant */
-      readonly type: "run_labelled";
       readonly words: components["schemas"]["EventWords"];
     };
     readonly RunLimits: {
@@ -1620,30 +1409,16 @@ export interface components {
         readonly [key: string]: components["schemas"]["WaitPart"];
       };
     };
-    readonly RunPaused: {
+    readonly RunRequested: {
       readonly at: string;
+      readonly by: string;
       readonly epoch: number;
       readonly reason: string;
       readonly seq: number;
       /** @constant */
-      readonly type: "run_paused";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunReopened: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_reopened";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly RunResumed: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_resumed";
+      readonly type: "run_requested";
+      /** @enum {string} */
+      readonly what: "cancel" | "pause" | "resume";
       readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
@@ -1671,6 +1446,19 @@ export interface components {
       | "partial"
       | "failed"
       | "cancelled";
+    readonly RunStatusSet: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      readonly slept_s?: number;
+      /** @enum {string} */
+      readonly status: "running" | "paused" | "waiting";
+      /** @constant */
+      readonly type: "run_status_set";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly RunUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -1679,17 +1467,12 @@ export interface components {
       readonly output_tokens: number;
       readonly requests: number;
     };
-    readonly RunWaiting: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "run_waiting";
-      readonly words: components["schemas"]["EventWords"];
-    };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
+    readonly Section: {
+      readonly heading: string;
+      readonly question: string;
+    };
     readonly SentMessage: {
       readonly call_id?: string | null;
       readonly name?: string | null;
@@ -1698,7 +1481,6 @@ export interface components {
       readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
     };
     readonly SentPrompt: {
-      readonly as_sent: boolean;
       readonly max_tokens: number;
       readonly messages: readonly components["schemas"]["SentMessage"][];
       readonly output: {
@@ -1708,7 +1490,7 @@ export interface components {
     };
     readonly SessionDocument: {
       readonly authenticated: boolean;
-      readonly ceilings: components["schemas"]["KeyLimits"];
+      readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly name: string | null;
       readonly needed: boolean;
       readonly scopes: readonly components["schemas"]["Scope"][];
@@ -1731,17 +1513,6 @@ export interface components {
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
-    };
-    readonly SkipRequested: {
-      readonly at: string;
-      readonly by: string;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "skip_requested";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Source: {
       readonly title: string;
@@ -1777,6 +1548,7 @@ export interface components {
       readonly answers: boolean;
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly doing?: string;
       readonly input: {
         readonly [key: string]: unknown;
       };
@@ -1790,11 +1562,11 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
-      readonly role: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
       readonly tools: readonly string[] | null;
+      readonly worker: string;
     };
     readonly StepIssued: {
       readonly at: string;
@@ -1811,10 +1583,10 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly id: string;
       readonly parent?: string | null;
-      readonly role: string;
       readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
       readonly title: string;
+      readonly worker: string;
     };
     readonly StepPart: {
       readonly args: {
@@ -1834,7 +1606,6 @@ export interface components {
       readonly parent?: string;
       readonly position: number;
       readonly repairs?: string;
-      readonly role: string;
       readonly seq: number;
       readonly settled_seq?: number;
       /** @enum {string} */
@@ -1850,6 +1621,43 @@ export interface components {
       readonly tool?: string;
       readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
+      readonly worker: string;
+    };
+    readonly StepRequested: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly at: string;
+      readonly by: string;
+      readonly confirmed?: boolean;
+      readonly epoch: number;
+      readonly may_approve?: boolean;
+      readonly raw?: unknown;
+      readonly reason?: string;
+      readonly seq: number;
+      readonly steps: readonly string[];
+      readonly summary?: string;
+      /** @constant */
+      readonly type: "step_requested";
+      /** @enum {string} */
+      readonly what: "retry" | "skip" | "supply";
+      readonly words: components["schemas"]["EventWords"];
+    };
+    readonly StepSettled: {
+      readonly at: string;
+      readonly attempt?: string;
+      readonly by?: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly final: boolean;
+      readonly ok: boolean;
+      readonly same_as?: string;
+      readonly seq: number;
+      readonly step: string;
+      /** @constant */
+      readonly type: "step_settled";
+      readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
     readonly StepStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
@@ -1893,59 +1701,19 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly checks: readonly components["schemas"]["Check"][];
-      readonly expected_output: string | {
+      readonly expected_output?: string | {
         readonly [key: string]: unknown;
       } | null;
       readonly name: string;
-      readonly needs: readonly string[];
-      readonly repairs_subtask: string | null;
+      readonly needs?: readonly string[];
+      readonly repairs_subtask?: string | null;
       readonly tool: string | null;
-      readonly worker: string | null;
-    };
-    readonly SubtaskBlocked: {
-      readonly at: string;
-      readonly cause: string;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_blocked";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly SubtaskCounts: {
-      readonly completed: number;
-      readonly failed: number;
-      readonly subtasks: number;
+      readonly worker?: string | null;
     };
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
       readonly name: string;
       readonly status: components["schemas"]["StepStatus"];
-    };
-    readonly SubtaskResolved: {
-      readonly at: string;
-      readonly by: string;
-      /** @enum {string} */
-      readonly counted: "open" | "completed" | "failed";
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly epoch: number;
-      readonly reason: string;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_resolved";
-      readonly words: components["schemas"]["EventWords"];
-    };
-    readonly SubtaskReused: {
-      readonly at: string;
-      readonly begun: string;
-      readonly epoch: number;
-      readonly seq: number;
-      readonly subtask: string;
-      /** @constant */
-      readonly type: "subtask_reused";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly SupplyBody: {
       readonly raw?: unknown;
@@ -1965,6 +1733,16 @@ export interface components {
       readonly started_at: string;
       readonly streams: number;
       readonly version: string;
+    };
+    readonly SystemMessage: {
+      /** @constant */
+      readonly role: "system";
+      readonly text: string;
+    };
+    readonly TaskEvent: {
+      readonly agent: string;
+      readonly message: string;
+      readonly timestamp: string;
     };
     readonly Todo: {
       readonly content: string;
@@ -2014,22 +1792,6 @@ export interface components {
       readonly type: "tool_call_began";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly ToolCallBlocked: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly at: string;
-      readonly attempt: string;
-      readonly call_id: string;
-      readonly effect: components["schemas"]["Effect"];
-      readonly epoch: number;
-      readonly failure: components["schemas"]["Failure"];
-      readonly seq: number;
-      readonly tool: string;
-      /** @constant */
-      readonly type: "tool_call_blocked";
-      readonly words: components["schemas"]["EventWords"];
-    };
     readonly ToolCallReturned: {
       readonly asks: readonly (
         | components["schemas"]["Delegate"]
@@ -2039,9 +1801,13 @@ export interface components {
       )[];
       readonly at: string;
       readonly attempt: string;
+      readonly blocked_args?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly cached?: components["schemas"]["CachedFrom"] | null;
       readonly call_id: string;
       readonly duration_ms: number;
+      readonly effect?: components["schemas"]["Effect"];
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly ok: boolean;
@@ -2085,6 +1851,14 @@ export interface components {
       readonly message: string;
       readonly run_id: string | null;
       readonly type: string;
+    };
+    readonly ToolMessage: {
+      readonly call_id: string;
+      readonly content: string;
+      readonly name: string;
+      readonly ok: boolean;
+      /** @constant */
+      readonly role: "tool";
     };
     readonly ToolsList: {
       readonly tools: readonly components["schemas"]["ToolDocument"][];
@@ -2138,6 +1912,11 @@ export interface components {
       readonly nanousd: number | null;
       readonly output_tokens: number;
       readonly requests: number;
+    };
+    readonly UserMessage: {
+      /** @constant */
+      readonly role: "user";
+      readonly text: string;
     };
     readonly Verdict: {
       readonly reason: string;
@@ -2199,16 +1978,44 @@ export interface components {
     readonly WebhooksList: {
       readonly webhooks: readonly components["schemas"]["WebhookDocument"][];
     };
+    readonly Worker: {
+      readonly budget: number | null;
+      readonly code?: string;
+      readonly continues?: boolean;
+      readonly counts: boolean;
+      readonly declared?: boolean;
+      readonly delegates?: readonly string[];
+      readonly description?: string;
+      readonly doing?: string;
+      readonly elements?: string;
+      readonly fingerprint?: string;
+      readonly input?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly instructions: string;
+      /** @enum {string} */
+      readonly loop: "turns" | "reply" | "code";
+      readonly max_children?: number | null;
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
+      /** @enum {string} */
+      readonly model_role?: "" | "plan" | "work" | "review" | "compose";
+      readonly name: string;
+      readonly output: unknown;
+      readonly tools: readonly string[];
+    };
     readonly WorkerDefined: {
       readonly at: string;
       readonly attempt: string;
       readonly description: string;
       readonly epoch: number;
-      readonly role: components["schemas"]["Role"];
       readonly seq: number;
       /** @constant */
       readonly type: "worker_defined";
       readonly words: components["schemas"]["EventWords"];
+      readonly worker: components["schemas"]["Worker"];
     };
     readonly WorkerDocument: {
       readonly description: string;
@@ -2216,7 +2023,9 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly instructions: string;
-      readonly limits: components["schemas"]["WorkerLimits"];
+      readonly limits: {
+        readonly [key: string]: number;
+      };
       readonly made_by: string | null;
       readonly model: string | null;
       readonly name: string;
@@ -2234,12 +2043,6 @@ export interface components {
       readonly toolsets: readonly string[];
       readonly version: number;
     };
-    readonly WorkerLimits: {
-      readonly budget: number | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
-    };
     readonly WorkerPromotion: {
       readonly diff: string;
       readonly digest: string;
@@ -2252,21 +2055,9 @@ export interface components {
     };
     readonly WorkOrder: {
       readonly goal: string;
-      readonly repairs: string | null;
+      readonly repairs?: string | null;
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;
-    };
-    readonly WorkOrderIssued: {
-      readonly at: string;
-      readonly begun?: number;
-      readonly by: string;
-      readonly epoch: number;
-      readonly listed?: components["schemas"]["SubtaskCounts"] | null;
-      readonly order: components["schemas"]["WorkOrder"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "work_order_issued";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
@@ -2309,15 +2100,11 @@ export interface components {
   pathItems: never;
 }
 export type Action = components["schemas"]["Action"];
-export type Allowance = components["schemas"]["Allowance"];
-export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
-export type AnswerRefused = components["schemas"]["AnswerRefused"];
 export type Approval = components["schemas"]["Approval"];
 export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
 export type ApprovalCard = components["schemas"]["ApprovalCard"];
-export type ApprovalExpired = components["schemas"]["ApprovalExpired"];
 export type ApprovalPart = components["schemas"]["ApprovalPart"];
 export type ApprovalPolicy = components["schemas"]["ApprovalPolicy"];
 export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
@@ -2327,22 +2114,19 @@ export type ArtifactLine = components["schemas"]["ArtifactLine"];
 export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
-export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
 export type AttemptPart = components["schemas"]["AttemptPart"];
 export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
-export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type Blob = components["schemas"]["Blob"];
 export type CachedFrom = components["schemas"]["CachedFrom"];
 export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallUsage = components["schemas"]["CallUsage"];
-export type CancelRequested = components["schemas"]["CancelRequested"];
 export type Ceiling = components["schemas"]["Ceiling"];
-export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
@@ -2365,8 +2149,6 @@ export type Doubt = components["schemas"]["Doubt"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
-export type EffectAnswered = components["schemas"]["EffectAnswered"];
-export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
 export type ElementWritten = components["schemas"]["ElementWritten"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
@@ -2376,6 +2158,7 @@ export type EvidencePart = components["schemas"]["EvidencePart"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
+export type Finding = components["schemas"]["Finding"];
 export type FlowDocument = components["schemas"]["FlowDocument"];
 export type FlowsList = components["schemas"]["FlowsList"];
 export type FollowedRun = components["schemas"]["FollowedRun"];
@@ -2389,23 +2172,22 @@ export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
 export type HostsDocument = components["schemas"]["HostsDocument"];
-export type IssuedOrder = components["schemas"]["IssuedOrder"];
 export type JudgedClaim = components["schemas"]["JudgedClaim"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
+export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
-export type KeyLimits = components["schemas"]["KeyLimits"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
-export type LimitsChanged = components["schemas"]["LimitsChanged"];
 export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
+export type Money = components["schemas"]["Money"];
 export type NewKey = components["schemas"]["NewKey"];
 export type NewLimits = components["schemas"]["NewLimits"];
 export type NewWebhook = components["schemas"]["NewWebhook"];
@@ -2416,17 +2198,14 @@ export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OpenQuestion = components["schemas"]["OpenQuestion"];
-export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
+export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
+export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
-export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
-export type PlannedSection = components["schemas"]["PlannedSection"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
-export type ProcessSlept = components["schemas"]["ProcessSlept"];
-export type ProgressLine = components["schemas"]["ProgressLine"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
@@ -2439,43 +2218,34 @@ export type ReportClaim = components["schemas"]["ReportClaim"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
-export type ReportPlan = components["schemas"]["ReportPlan"];
 export type ReportTask = components["schemas"]["ReportTask"];
-export type RequestDeclined = components["schemas"]["RequestDeclined"];
+export type RequestDecided = components["schemas"]["RequestDecided"];
 export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
-export type ResearchFinding = components["schemas"]["ResearchFinding"];
-export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
-export type ResultSupplied = components["schemas"]["ResultSupplied"];
 export type ResumeBody = components["schemas"]["ResumeBody"];
-export type ResumeRequested = components["schemas"]["ResumeRequested"];
 export type RetentionInfo = components["schemas"]["RetentionInfo"];
 export type RetryBody = components["schemas"]["RetryBody"];
-export type RetryGranted = components["schemas"]["RetryGranted"];
-export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
-export type Role = components["schemas"]["Role"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
+export type RunChanged = components["schemas"]["RunChanged"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
 export type RunFinished = components["schemas"]["RunFinished"];
-export type RunLabelled = components["schemas"]["RunLabelled"];
 export type RunLimits = components["schemas"]["RunLimits"];
 export type RunLine = components["schemas"]["RunLine"];
 export type RunPart = components["schemas"]["RunPart"];
-export type RunPaused = components["schemas"]["RunPaused"];
-export type RunReopened = components["schemas"]["RunReopened"];
-export type RunResumed = components["schemas"]["RunResumed"];
+export type RunRequested = components["schemas"]["RunRequested"];
 export type RunSort = components["schemas"]["RunSort"];
 export type RunsPage = components["schemas"]["RunsPage"];
 export type RunStarted = components["schemas"]["RunStarted"];
 export type RunStatus = components["schemas"]["RunStatus"];
+export type RunStatusSet = components["schemas"]["RunStatusSet"];
 export type RunUsage = components["schemas"]["RunUsage"];
-export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
+export type Section = components["schemas"]["Section"];
 export type SentMessage = components["schemas"]["SentMessage"];
 export type SentPrompt = components["schemas"]["SentPrompt"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
@@ -2483,7 +2253,6 @@ export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SharedLimit = components["schemas"]["SharedLimit"];
 export type SkipBody = components["schemas"]["SkipBody"];
-export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];
 export type StageReview = components["schemas"]["StageReview"];
@@ -2492,25 +2261,25 @@ export type Step = components["schemas"]["Step"];
 export type StepIssued = components["schemas"]["StepIssued"];
 export type StepLine = components["schemas"]["StepLine"];
 export type StepPart = components["schemas"]["StepPart"];
+export type StepRequested = components["schemas"]["StepRequested"];
+export type StepSettled = components["schemas"]["StepSettled"];
 export type StepStatus = components["schemas"]["StepStatus"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
-export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
-export type SubtaskCounts = components["schemas"]["SubtaskCounts"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
-export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
-export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
+export type SystemMessage = components["schemas"]["SystemMessage"];
+export type TaskEvent = components["schemas"]["TaskEvent"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
-export type ToolCallBlocked = components["schemas"]["ToolCallBlocked"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
 export type ToolError = components["schemas"]["ToolError"];
+export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
@@ -2518,6 +2287,7 @@ export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
 export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
+export type UserMessage = components["schemas"]["UserMessage"];
 export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
@@ -2526,13 +2296,12 @@ export type WaitingRun = components["schemas"]["WaitingRun"];
 export type WaitPart = components["schemas"]["WaitPart"];
 export type WebhookDocument = components["schemas"]["WebhookDocument"];
 export type WebhooksList = components["schemas"]["WebhooksList"];
+export type Worker = components["schemas"]["Worker"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkerDocument = components["schemas"]["WorkerDocument"];
-export type WorkerLimits = components["schemas"]["WorkerLimits"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
-export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.flows import Assign, Call, Finish, Flow, OfflineRequest, Outcome, Role, RunView, StepView
+from leadhand.flows import Call, Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, StepView, Worker
 
 
 def look_up(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str:
@@ -25,15 +25,15 @@ class CompareWeather(Flow):
     name = "compare-weather"
     offline = {"reporter": look_up}
 
-    def roles(self, options: Flow.Options) -> list[Role]:
+    def roles(self, options: Flow.Options) -> list[Worker]:
         instructions = "Call weather_tool for `town`. Then say in one sentence what it returned, with the temperatures."
-        return [Role(name="reporter", instructions=instructions, tools=("weather_tool",), counts=True, max_turns=4)]
+        return [Worker(name="reporter", instructions=instructions, tools=("weather_tool",), counts=True, max_turns=4)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
             towns = [town.strip() for town in run.request.split(",") if town.strip()]
             return [
-                Assign(id=f"town-{number}", role="reporter", title=town, input={"town": town})
+                IssueStep(id=f"town-{number}", worker="reporter", title=town, input={"town": town})
                 for number, town in enumerate(towns)
             ]
         return [] if run.open else [Finish()]

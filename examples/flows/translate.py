@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from leadhand import Leadhand
-from leadhand.flows import Assign, Finish, Flow, OfflineRequest, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, Worker
 
 
 class Check(BaseModel):
@@ -41,26 +41,26 @@ class Translate(Flow):
         languages: list[str] = ["French", "German"]
         check: bool = True
 
-    def roles(self, options: Options) -> list[Role]:
+    def roles(self, options: Options) -> list[Worker]:
         translate = "Translate `text` into `language`. Reply with the translation and nothing else."
         check = "Correct `translation`, a translation of `text` into `language`. Reply as JSON: `text`, `changed`."
         return [
-            Role(name="translator", instructions=translate, loop="reply", counts=not options.check),
-            Role(name="checker", instructions=check, output=Check, loop="reply", counts=True),
+            Worker(name="translator", instructions=translate, loop="reply", counts=not options.check),
+            Worker(name="checker", instructions=check, output=Check, loop="reply", counts=True),
         ]
 
-    def next(self, run: RunView[Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
         if run.open:
             return []
         first, second = run.of("translator"), run.of("checker")
         if not first:
             return [
-                Assign(id=f"to-{n}", role="translator", title=each, input={"text": run.request, "language": each})
+                IssueStep(id=f"to-{n}", worker="translator", title=each, input={"text": run.request, "language": each})
                 for n, each in enumerate(run.options.languages)
             ]
         if run.options.check and not second:
             return [
-                Assign(id=f"check-{d.id}", role="checker", title=d.title, input={**d.input, "translation": d.text})
+                IssueStep(id=f"check-{d.id}", worker="checker", title=d.title, input={**d.input, "translation": d.text})
                 for d in first
                 if d.ok
             ] or [Finish()]

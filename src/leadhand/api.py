@@ -23,12 +23,11 @@ from leadhand.app.typed_answers import Output, answer_role
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
-from leadhand.core.listing import RunListing
-from leadhand.core.run_filter import RunFilter
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
+from leadhand.ports.runs import RunFilter, RunListing
 from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import Verifier
@@ -302,7 +301,7 @@ class Leadhand(Answering):
     ) -> list[RunListing]:
         """Return the runs in the database, newest first, which meet every filter: at most ``limit``, after ``before``.
 
-        See :class:`~leadhand.core.run_filter.RunFilter` for the filters and orders. Raises NoSuchRun and UsageError.
+        See :class:`~leadhand.ports.runs.RunFilter` for the filters and orders. Raises NoSuchRun and UsageError.
         """
         arguments.check_filters(limit, filters)
         return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)

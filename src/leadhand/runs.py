@@ -18,14 +18,14 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus, approval_id
+from leadhand.core.approval import Approval
 from leadhand.core.decide import due
-from leadhand.core.decide.operator_requests import OperatorRequest
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.listing import RunListing
+from leadhand.core.head import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
+from leadhand.ports.runs import RunListing
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
@@ -102,8 +102,8 @@ class Run(Answering, Generic[ValueT]):
         self._state = state
         self._watchers: list[Callable[[RunState], None]] = []
         self._on_approval = on_approval
-        self._asked: dict[str, asyncio.Task[None]] = {}
-        """The calls of ``on_approval``, by the id of the approval."""
+        self._asked: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """The calls of ``on_approval``, by the id of the approval and its attempt."""
         self._drives = drive
         self._driving = runtime.driving(state, self._note) if drive else None
         if self._driving is not None and runtime.cluster is not None:
@@ -128,14 +128,17 @@ class Run(Answering, Generic[ValueT]):
 
     def _ask_new(self) -> None:
         """Have each new approval answered by the function of the program, if there is one."""
-        for approval in self._state.approvals.values() if self._on_approval is not None else ():
-            name = approval_id(self.run_id, approval)
-            if approval.status is ApprovalStatus.PENDING and name not in self._asked:
-                self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, name))
+        if self._on_approval is None or self._state.finished is not None:
+            return
+        for approval in open_approvals(self._state):
+            name = approval.approval_id, approval.attempt
+            if name not in self._asked:
+                self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, approval))
 
-    async def _ask(self, on_approval: OnApproval | None, name: str) -> None:
-        asked = next((each for each in await self.approvals() if each.id == name), None)
-        if asked is None or on_approval is None:
+    async def _ask(self, on_approval: OnApproval, approval: Approval) -> None:
+        driven = self._driving is not None and not self._driving.done()
+        asked = OpenApproval.of(self._state, approval, driven=driven)
+        if asked.expired or self._state.approvals.get(approval.approval_id) != approval:
             return
         if inspect.iscoroutinefunction(on_approval):
             answer = await on_approval(asked)
@@ -267,13 +270,13 @@ class Run(Answering, Generic[ValueT]):
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
-        await self._stop(ev.PauseRequested(by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
+        await self._stop(ev.RunRequested(what="pause", by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
 
     async def cancel(self) -> None:
         """Cancel the run: nothing new starts, and open requests are closed."""
-        await self._stop(ev.CancelRequested(by=user()), ENDED)
+        await self._stop(ev.RunRequested(what="cancel", by=user()), ENDED)
 
-    async def _stop(self, request: ev.PauseRequested | ev.CancelRequested, until: Collection[RunStatus]) -> None:
+    async def _stop(self, request: ev.RunRequested, until: Collection[RunStatus]) -> None:
         """Record a request for the process that drives the run; if none does, carry it out here."""
         listing = await self._runtime.store.run(self.run_id)
         if listing.owner is not None:
@@ -315,7 +318,7 @@ class Run(Answering, Generic[ValueT]):
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, request: OperatorRequest, limits: NewLimits | None = None) -> None:
+    async def _want(self, request: ev.StepRequested, limits: NewLimits | None = None) -> None:
         """Submit a person's request, and drive the run if no other process does."""
         state = await operator.want(self._runtime, self.run_id, request, limits)
         if state is not None:
@@ -339,9 +342,9 @@ class _Rest:
     def take(self, entry: ev.Entry) -> None:
         self._seq = entry.seq
         match entry.event:
-            case ev.RunFinished() | ev.RunPaused() | ev.RunWaiting():
+            case ev.RunFinished() | ev.RunStatusSet(status=RunStatus.PAUSED | RunStatus.WAITING):
                 self.resting, self.doubtful = True, False
-            case ev.RunResumed() | ev.RunReopened():
+            case ev.RunStatusSet():
                 self.resting = self.doubtful = False
             case ev.RunClaimed():
                 self.resting, self.doubtful = False, self.resting or self.doubtful

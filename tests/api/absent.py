@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import FailureClass, Leadhand
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure
-from leadhand.core.events import AttemptSettled
+from leadhand.core.events import StepSettled
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Three(Flow):
@@ -23,12 +24,12 @@ class Three(Flow):
     class Options(Flow.Options):
         style: str = "short"
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="writer", instructions="Write.", counts=True)]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write.", counts=True)]
 
-    def next(self, run: RunView[Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id=name, role="writer", input={"name": name}) for name in ("good", "bad", "slow")]
+            return [IssueStep(id=name, worker="writer", input={"name": name}) for name in ("good", "bad", "slow")]
         return [] if run.open else [Finish()]
 
 
@@ -64,7 +65,7 @@ async def orphaned(home: Path, **team: Any) -> str:
         runtime.driving(state)
         settled = 0
         async for batch in runtime.store.follow(state.run_id, 0):
-            settled += sum(isinstance(entry.event, AttemptSettled) for entry in batch)
+            settled += sum(isinstance(entry.event, StepSettled) for entry in batch)
             if settled == 2:
                 break
     return state.run_id

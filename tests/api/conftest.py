@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class LeadOf:

@@ -14,7 +14,7 @@ from server.doors import door
 from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
 from leadhand.app import operator
 from leadhand.cli.app import main
-from leadhand.core.events import CancelRequested
+from leadhand.core.events import RunRequested
 from leadhand.core.run import ENDED
 from leadhand.flows import Flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
@@ -75,7 +75,10 @@ async def test_a_run_that_is_cancelled_without_its_flow_does_not_show_what_its_h
     async with Leadhand(models=ScriptedModel([]), home=tmp_path, hooks=[no_answers] if here else []) as lead:
         runtime = await lead.runtime()
         listing = await runtime.store.run(run_id)
-        assert await operator.stop(runtime, listing, CancelRequested(by="me"), until=ENDED) is RunStatus.CANCELLED
+        assert (
+            await operator.stop(runtime, listing, RunRequested(what="cancel", by="me"), until=ENDED)
+            is RunStatus.CANCELLED
+        )
         ended = (await runtime.document(run_id)).as_json()
     assert "the good answer" not in ended["answer"]
     assert ("confidential" in ended["answer"]) is here
@@ -114,7 +117,7 @@ async def test_a_run_whose_flow_no_longer_takes_its_options_can_be_cancelled(tmp
         runtime = await lead.runtime()
         listing = await runtime.store.run(run_id)
         assert listing.owner is None
-        status = await operator.stop(runtime, listing, CancelRequested(by="me"), until=ENDED)
+        status = await operator.stop(runtime, listing, RunRequested(what="cancel", by="me"), until=ENDED)
     assert status is RunStatus.CANCELLED
 
 

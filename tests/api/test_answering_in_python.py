@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ async def test_a_call_whose_result_cannot_be_used_was_made_and_is_not_repeated(h
     assert answer.document["approvals"] == []
     (made,) = run.state.steps["wo-001.0"].made
     assert made.acted
-    assert made.sure
+    assert made.seen
     (gap,) = answer.gaps
     assert gap.reason.startswith("wire was called")
     assert [(each.tool, each.ok) for each in answer.done] == [("wire", False)]
@@ -197,3 +198,45 @@ async def test_tools_get_what_the_program_gives_them(home: Path) -> None:
     assert "hello Ann" in answer.text
     async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home) as leadhand:
         assert (await leadhand.run("greet")).status is RunStatus.FAILED
+
+
+async def test_answers_do_not_read_the_whole_log_each_time(home: Path, bank: Bank) -> None:
+    people = [f"person {n}" for n in range(30)]
+    async with lead(home, bank, *people, on_approval=lambda _: True) as leadhand:
+        store: Any = (await leadhand.runtime()).store
+        reads, read = Counter[str](), store.read
+
+        async def counted(run_id: str, after: int = 0, *more: Any) -> Any:
+            reads["whole" if after == 0 else "part"] += 1
+            return await read(run_id, after, *more)
+
+        store.read = counted
+        answer = await leadhand.run("pay them")
+    assert answer.status is RunStatus.SUCCEEDED
+    assert sorted(bank.paid) == sorted(people)
+    assert reads["whole"] < 10, reads
+
+
+async def test_a_list_counts_what_is_open_when_two_processes_answer_at_once(home: Path, bank: Bank) -> None:
+    people = [f"person {n}" for n in range(9)]
+    async with lead(home, bank, *people) as here, lead(home, bank) as there:
+        run_id = (await here.run("pay them")).run_id
+        asked = await (await there.get(run_id)).approvals()
+        first, *rest = [there.approve(each) if n % 2 else here.deny(each) for n, each in enumerate(asked[1:])]
+        refused = await asyncio.gather(first, *rest, here.approve(asked[1]), return_exceptions=True)
+        assert [isinstance(each, UsageError) for each in refused].count(True) == 1, "one was answered twice"
+        assert [(run.run_id, run.asking) for run in await here.runs(asking=True)] == [(run_id, 1)]
+        await there.approve(asked[0])
+        assert await here.runs(asking=True) == []
+
+
+async def test_a_process_keeps_nothing_of_the_runs_that_have_finished(home: Path, bank: Bank) -> None:
+    async with lead(home, bank, "Ann", on_approval=lambda _: True) as leadhand:
+        runtime = await leadhand.runtime()
+
+        async def kept() -> int:
+            await leadhand.run("pay her")
+            values = [*vars(runtime).values(), *vars(runtime.dispatcher).values()]
+            return sum(len(each) for each in values if isinstance(each, dict | list | set))
+
+        assert await kept() == await kept() == await kept()

@@ -13,8 +13,8 @@ import pytest
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.arguments import USUAL_BUDGET, Usual, approval_rules
 from leadhand.app.settings import user
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.ports.models import ModelProfile
 
 
 class Bank:

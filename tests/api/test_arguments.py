@@ -154,7 +154,7 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None
         await lead.run("Weather in Lyon?", tags={"team": "data"})
         again = await (await lead.get(answer.run_id)).follow_up("And in Rome?", tags={"env": "test"})
         entries = await (await lead.runtime()).store.read(answer.run_id)
-        planned = next(entry.seq for entry in entries if entry.event.type == "work_order_issued")
+        planned = next(entry.seq for entry in entries if entry.event.type == "order_issued")
         fork = await lead.fork(answer.run_id, planned)
         await asyncio.gather(again.answer(), fork.answer())
         found = [run.run_id for run in await lead.runs(tags=tags)]

@@ -67,5 +67,5 @@ async def test_cached_tokens_are_counted_priced_and_shown(
     for text in (page(document, []), spending(projection.state)):  # "leadhand runs show"
         assert all(number in text for number in shown)
     assert any(all(each in change.words.text for each in ("1,000", *shown[1:])) for change in changes)
-    spend = projection.view.document["spend"]
+    spend = projection.document["spend"]
     assert (spend.get("cached_tokens"), spend.get("cache_write_tokens", 0)) == (800, written)

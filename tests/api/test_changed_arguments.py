@@ -8,8 +8,9 @@ from typing import Any
 
 from leadhand import Leadhand, tool
 from leadhand.cli.terminal.progress import Progress
-from leadhand.core.conversation import AssistantMessage, ModelRequest, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.hooks import BeforeTool, Change, before_tool
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, says, subtask
 
 ACCEPTED = {"to": "eve@example.org", "body": "we accept your offer"}
@@ -58,7 +59,7 @@ async def test_after_an_approval_with_other_arguments_everybody_is_shown_what_wa
         assert results[0]["note"]
     (event,) = answer.document["context_store"]["events"]
     assert {name: event["content"][name] for name in DECLINED} == DECLINED
-    material = json.dumps([brief_of(request) for request in model.requests if request.role != "work"][-1])
+    material = json.dumps([brief_of(request) for request in model.requests if request.worker != "work"][-1])
     assert DECLINED["body"] in material
 
     progress = Progress()

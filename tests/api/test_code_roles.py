@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from leadhand import Answer, Leadhand, Run, tool
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, Role, RunView, StepView
+from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, RunView, StepView, Worker
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
 
@@ -35,17 +35,17 @@ class Coded(Flow):
         self._code = code
         self._role = {"instructions": "Be exact.", "counts": True, **role}
 
-    def roles(self, options: Any) -> list[Role]:
+    def roles(self, options: Any) -> list[Worker]:
         return [
-            Role(name="coder", loop="code", **self._role),
-            Role(name="other", instructions="Say hello.", loop="reply", counts=True),
+            Worker(name="coder", loop="code", **self._role),
+            Worker(name="other", instructions="Say hello.", loop="reply", counts=True),
         ]
 
     def next(self, run: RunView[Any]) -> list[Any]:
         if not run.steps:
             return [
-                Assign(id="coder-1", role="coder", input={"topic": run.request}),
-                Assign(id="other-1", role="other"),
+                IssueStep(id="coder-1", worker="coder", input={"topic": run.request}),
+                IssueStep(id="other-1", worker="other"),
             ]
         return [] if run.open else [Finish()]
 
@@ -58,11 +58,11 @@ class Coded(Flow):
 
 
 def models(*steps: Any) -> ScriptedModel:
-    return ScriptedModel().on(lambda request: request.role == "other", always="hello").on(by_code, *steps)
+    return ScriptedModel().on(lambda request: request.worker == "other", always="hello").on(by_code, *steps)
 
 
 def by_code(request: Any) -> bool:
-    return request.role == "coder"
+    return request.worker == "coder"
 
 
 async def ran(
@@ -257,7 +257,7 @@ async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobo
         release.set()
         while late.is_set():  # noqa: ASYNC110 (it is set by a thread)
             await asyncio.sleep(0.01)
-    failed = [e.event.failure for e in entries if isinstance(e.event, ev.AttemptSettled) and e.event.failure]
+    failed = [e.event.failure for e in entries if isinstance(e.event, ev.StepSettled) and e.event.failure]
     assert [(each.type, each.class_) for each in failed] == [("timeout", FailureClass.TRANSIENT)]
     assert len(refused) == 1
     assert "coder-1" in refused[0]

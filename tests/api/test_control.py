@@ -19,7 +19,7 @@ from leadhand import (
     UsageError,
     tool,
 )
-from leadhand.core.events import RunClaimed, SkipRequested
+from leadhand.core.events import RunClaimed, StepRequested
 
 
 class Shop:
@@ -83,7 +83,7 @@ async def test_a_run_of_another_process_is_steered_and_driven_where_it_was(home:
     ):
         run = await driving.start("both")
         async for entry in run:
-            if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.1"):
+            if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.1"):
                 break
         attached = await other.attach(run.run_id)
         await attached.supply("wo-001.1", "by hand", raw={"n": 2})
@@ -113,7 +113,7 @@ async def test_a_paused_run_grants_it_when_it_is_resumed(home: Path, lead_of: An
     async with Leadhand(models=lead_of("shop", [{"n": 1}, {"n": 2}]), tools=[shop.tool], home=home) as lead:
         run = await lead.start("both")
         async for entry in run:
-            if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.1"):
+            if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.1"):
                 await run.pause()
         await run.supply("wo-001.1", "by hand")
         assert (await run.answer()).status is RunStatus.PAUSED
@@ -144,10 +144,10 @@ async def test_a_wish_that_comes_too_late_is_declined_and_the_run_stays_over(hom
         run = await lead.start("one")
         before = await run.answer()
         runtime = await lead.runtime()
-        await runtime.log(run.run_id).append(SkipRequested(by="me", subtask="wo-001.0"))
+        await runtime.log(run.run_id).append(StepRequested(what="skip", by="me", steps=("wo-001.0",)))
         await runtime.drive(await runtime.take_over(run.run_id, ended=True))
         again = await lead.attach(run.run_id)
-        assert [entry.event.type async for entry in again][-1] == "request_declined"
+        assert [entry.event.type async for entry in again][-1] == "request_decided"
         assert (await again.answer()).text == before.text
 
 
@@ -155,7 +155,7 @@ async def test_a_fork_goes_on_from_the_event(home: Path, lead_of: Any) -> None:
     shop = Shop(1)
     async with Leadhand(models=lead_of("shop", [{"n": 1}, {"n": 2}]), tools=[shop.tool], home=home) as lead:
         run = await lead.start("both")
-        (ordered,) = [entry.seq async for entry in run if entry.event.type == "work_order_issued"]
+        (ordered,) = [entry.seq async for entry in run if entry.event.type == "order_issued"]
         shop.works.add(2)
         fork = await lead.fork(run.run_id, ordered)
         answer = await fork.answer()

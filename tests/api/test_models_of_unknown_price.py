@@ -10,12 +10,13 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand
 from leadhand.app import operator
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.core.document.run_document import run_line
+from leadhand.app.document.run_document import run_line
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 UNKNOWN = "mine:unknown"
 
@@ -50,12 +51,12 @@ def greeting(role_model: str | None, model: str | None) -> Flow:
         name = "greet"
         version = 1
 
-        def roles(self, options: Flow.Options) -> list[Role]:
-            return [Role(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
+        def roles(self, options: Flow.Options) -> list[Worker]:
+            return [Worker(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
 
-        def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
             if not run.steps:
-                return [Assign(id="greet", role="greeter", model=model)]
+                return [IssueStep(id="greet", worker="greeter", model=model)]
             return [] if run.open else [Finish()]
 
         def outcome(self, run: RunView[Flow.Options]) -> Outcome:

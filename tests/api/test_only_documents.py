@@ -111,7 +111,7 @@ async def test_no_role_of_a_flow_can_fetch_and_all_sources_are_documents(home: P
     assert answer.sources
     assert {source.url.partition(":")[0] for source in answer.sources} == {"document"}
     for each in (definition, followed):
-        named = {name for role in each.roles for name in role.tools} | {tool.name for tool in each.tools}
+        named = {name for role in each.workers for name in role.tools} | {tool.name for tool in each.tools}
         assert "web_search" in named
         assert "web_fetch" not in named
         assert each.only_documents

@@ -15,7 +15,7 @@ from leadhand.app import installed
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.source_files import all_flows
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel
 
@@ -28,12 +28,14 @@ class Echo(Flow):
     class Options(Flow.Options):
         times: int = 1
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="echo", instructions="Repeat `text`.", loop="reply", counts=True)]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="echo", instructions="Repeat `text`.", loop="reply", counts=True)]
 
-    def next(self, run: RunView[Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id=f"echo-{n}", role="echo", input={"text": run.request}) for n in range(run.options.times)]
+            return [
+                IssueStep(id=f"echo-{n}", worker="echo", input={"text": run.request}) for n in range(run.options.times)
+            ]
         return [] if run.open else [Finish()]
 
 
@@ -58,9 +60,9 @@ class Elsewhere(Echo):
 
     name = "elsewhere"
 
-    def next(self, run: RunView[Echo.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Echo.Options]) -> list[IssueStep | Finish]:
         made = super().next(run)
-        return [each._replace(model="mine:large") if isinstance(each, Assign) else each for each in made]
+        return [each._replace(model="mine:large") if isinstance(each, IssueStep) else each for each in made]
 
 
 async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
@@ -140,15 +142,15 @@ class Broken(Echo):
         if run.options.method == method:
             raise KeyError("boom")
 
-    def roles(self, options: Any) -> list[Role]:
+    def roles(self, options: Any) -> list[Worker]:
         if options.method == "roles":
             raise KeyError("boom")
-        return [Role(name="echo", instructions="Repeat `text`.", counts=True)]
+        return [Worker(name="echo", instructions="Repeat `text`.", counts=True)]
 
-    def next(self, run: RunView[Any]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Any]) -> list[IssueStep | Finish]:
         self._break(run, "next")
         if not run.steps:
-            return [Assign(id="echo", role="echo", input={"text": run.request})]
+            return [IssueStep(id="echo", worker="echo", input={"text": run.request})]
         return [] if run.open else [Finish()]
 
     def facts(self, run: RunView[Any], step: Any) -> dict[str, Any]:

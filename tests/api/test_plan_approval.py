@@ -49,7 +49,7 @@ async def test_no_work_begins_before_the_plan_is_approved(home: Path) -> None:
         assert (await run.wait()).status is RunStatus.WAITING
         assert CALLED == []
         types = await types_of(run)
-        assert not {"work_order_issued", "tool_call_began"}.intersection(types)
+        assert not {"order_issued", "tool_call_began"}.intersection(types)
 
         (asked,) = await lead.approvals()
         assert asked.approval.kind == "plan"
@@ -73,7 +73,7 @@ async def test_a_plan_is_approved_only_once(home: Path) -> None:
         with pytest.raises(UsageError, match="already"):
             await lead.approve(asked)
         await run.answer()
-        assert (await types_of(run)).count("work_order_issued") <= 1
+        assert (await types_of(run)).count("order_issued") <= 1
 
 
 async def test_a_plan_denied_with_a_reason_is_made_again(home: Path) -> None:
@@ -89,7 +89,7 @@ async def test_a_plan_denied_with_a_reason_is_made_again(home: Path) -> None:
         answer = await run.answer()
 
     assert (answer.status, CALLED) == (RunStatus.SUCCEEDED, ["wind"])
-    second = [each for each in model.requests if each.role == "plan"][-1]
+    second = [each for each in model.requests if each.worker == "plan"][-1]
     assert "not the tide" in second.messages[-1].text
 
 
@@ -229,14 +229,14 @@ async def test_a_report_shows_its_plan_before_research_begins(home: Path) -> Non
     async with Leadhand(offline=True, home=home) as lead:
         answer = await lead.report("event sourcing", approve_plan=True)
         assert answer.status is RunStatus.WAITING
-        assert {each["role"] for each in answer.document["steps"]} == {"planner"}
+        assert {each["worker"] for each in answer.document["steps"]} == {"planner"}
         assert answer.plan is not None
         assert answer.plan["sections"]
         run = await lead.get(answer.run_id)
         await run.approve((await run.approvals())[0])
         answer = await run.answer()
     assert answer.status is not RunStatus.WAITING
-    assert any(each["role"] == "researcher" for each in answer.document["steps"])
+    assert any(each["worker"] == "researcher" for each in answer.document["steps"])
 
 
 async def test_a_plan_that_nobody_approves_in_time_ends_the_run(home: Path) -> None:
@@ -287,7 +287,7 @@ async def test_a_plan_still_waits_after_its_process_was_killed(home: Path) -> No
     async with Leadhand(offline=True, home=home) as lead:
         run = await lead.resume(run_id)
         assert (await run.wait()).status is RunStatus.WAITING
-        assert "work_order_issued" not in await types_of(run)
+        assert "order_issued" not in await types_of(run)
         (asked,) = await lead.approvals()
         await lead.approve(asked)
         answer = await run.answer()
@@ -312,7 +312,7 @@ async def test_a_fork_after_the_plan_was_approved_has_no_open_question_about_it(
         await run.wait()
         await run.approve((await run.approvals())[0])
         await run.answer()
-        ordered = (await types_of(run)).index("work_order_issued") + 1
+        ordered = (await types_of(run)).index("order_issued") + 1
         fork = await lead.fork(run.run_id, ordered)
         assert (await fork.answer()).status is RunStatus.SUCCEEDED
         assert "approval_requested" not in await types_of(fork)

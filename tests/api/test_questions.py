@@ -9,7 +9,7 @@ import pytest
 from refusals import refused
 
 from leadhand import Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, subtask
 
 QUESTION = "Which city do you mean?"

@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
-from leadhand.flows import Assign, Desk, Finish, Flow, Outcome, Result, Role, RunView, StepView
+from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, Result, RunView, StepView, Worker
 from leadhand.hooks import Hook
 from leadhand.report import Agent, AgentResult, Task, Verdict
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
@@ -189,12 +189,12 @@ class Trip(Flow):
     def __init__(self, vandal: Vandal) -> None:
         self.vandal = vandal
 
-    def roles(self, options: Any) -> list[Role]:
+    def roles(self, options: Any) -> list[Worker]:
         city = {"type": "object", "properties": {"city": {"type": "object"}}, "required": ["city"]}
         return [
-            Role(name="finder", instructions="Find.", tools=("hotels",), counts=True),
-            Role(name="chooser", instructions="Choose.", loop="reply", output=city, counts=True),
-            Role(name="coder", loop="code", counts=True, tools=("hotels",)),
+            Worker(name="finder", instructions="Find.", tools=("hotels",), counts=True),
+            Worker(name="chooser", instructions="Choose.", loop="reply", output=city, counts=True),
+            Worker(name="coder", loop="code", counts=True, tools=("hotels",)),
         ]
 
     def next(self, run: RunView[Any]) -> list[Any]:
@@ -204,9 +204,9 @@ class Trip(Flow):
         if not began:
             given = {"cities": cities, "wishes": [{"beds": [1, 2]}]}
             return [
-                Assign(id="find-1", role="finder", input=given),
-                Assign(id="choose-1", role="chooser", input=given, needs=["find-1"]),
-                Assign(id="code-1", role="coder", input=given),
+                IssueStep(id="find-1", worker="finder", input=given),
+                IssueStep(id="choose-1", worker="chooser", input=given, needs=["find-1"]),
+                IssueStep(id="code-1", worker="coder", input=given),
             ]
         return [Finish()] if done else []
 
@@ -245,8 +245,8 @@ async def own_flow(home: Path, vandal: Vandal) -> Any:
     made: list[Any] = []
     models = (
         ScriptedModel()
-        .on(lambda ask: ask.role == "finder", calls("hotels", place={"city": "Paris"}, beds=[1]), says("one hotel"))
-        .on(lambda ask: ask.role == "chooser", always=gives({"city": {"name": "Paris", "tags": ["big"]}}))
+        .on(lambda ask: ask.worker == "finder", calls("hotels", place={"city": "Paris"}, beds=[1]), says("one hotel"))
+        .on(lambda ask: ask.worker == "chooser", always=gives({"city": {"name": "Paris", "tags": ["big"]}}))
     )
     tools = booking(vandal, made)
     return await carried_out(
@@ -272,14 +272,14 @@ async def report(home: Path, vandal: Vandal) -> Any:
     )
 
 
-WHILE_ASKING = ("run_waiting", "run_claimed", "run_resumed")
+WHILE_ASKING = ("run_status_set", "run_claimed", "run_status_set")
 """Whether a run comes to rest before its approval is answered is a matter of speed."""
 REACHED = {
     "work_order": (
-        "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Role Entry Answer"
+        "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Worker Entry Answer"
         " RunListing BeforeModel AfterModel BeforeTool AfterTool BeforeAnswer ToolContext Caller Run Settings"
     ),
-    "own_flow": "RunView StepView Result ToolResult Options ToolContext CodeDesk",
+    "own_flow": "RunView StepView Result CallState Options ToolContext CodeDesk",
     "report": "Task TaskEvent RunState Answer",
 }
 

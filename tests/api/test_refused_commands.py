@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, Run, RunStatus, ToolReturn, UsageError, tool
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import RunOwned
+from leadhand.ports.models import ModelProfile
 
 
 @tool

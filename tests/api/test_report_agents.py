@@ -62,7 +62,7 @@ async def test_a_stage_that_asks_for_a_revision_gets_one_and_every_attempt_an_in
     assert [note for note in notes if note.startswith("checking")] == ["checking draft 1", "checking draft 2"]
     assert document["task"]["revisions"] == 1
     assert [each["name"] for each in document["task"]["stages"]] == ["planner", "researcher", "writer", "fact-checker"]
-    role = run.state.role("fact-checker")
+    role = run.state.worker("fact-checker")
     assert role is not None
     assert (role.loop, role.instructions) == ("code", "Check the facts.")
     assert role.code == f"{__file__}:FactChecker"
@@ -122,7 +122,7 @@ async def test_what_a_stage_updates_is_in_the_report(home: Path):
 async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path, agent: Any, kind: str, said: str):
     (name,) = bound_agents([agent])
     run, document, _ = await reported(home, agent, agents=[{"name": name, "after": "writer"}])
-    failed = next(each for each in run.state.steps.values() if each.step.role == name)
+    failed = next(each for each in run.state.steps.values() if each.step.worker == name)
     assert failed.failure is not None
     assert failed.failure.type == kind
     assert said in failed.failure.message
@@ -140,7 +140,7 @@ async def test_a_class_replaces_a_built_in_stage(home: Path):
 
     run, document, _ = await reported(home, Strict)
     assert [each["name"] for each in document["task"]["stages"]].count("reviewer") == 1
-    reviews = [each for each in run.state.steps.values() if each.step.role == "reviewer"]
+    reviews = [each for each in run.state.steps.values() if each.step.worker == "reviewer"]
     assert {each.value["verdict"] for each in reviews} == {"APPROVED"}
 
 
@@ -257,7 +257,7 @@ async def test_a_run_is_continued_with_its_class_only_and_a_changed_one_is_named
 CHILD = """
 import asyncio, os, signal, sys
 from leadhand import Leadhand
-from leadhand.flows import Assign, Finish, Flow, Role
+from leadhand.flows import IssueStep, Finish, Flow, Worker
 from leadhand.testing.scripted_model import ScriptedModel, says
 
 home, run_id = sys.argv[1], sys.argv[2:]
@@ -266,10 +266,10 @@ calls = os.path.join(home, "calls")
 class Thrice(Flow):
     name = "thrice"
     def roles(self, options):
-        return [Role(name="coder", loop="code", counts=True)]
+        return [Worker(name="coder", loop="code", counts=True)]
     def next(self, run):
         if not run.steps:
-            return [Assign(id="coder-1", role="coder")]
+            return [IssueStep(id="coder-1", worker="coder")]
         return [] if run.open else [Finish()]
     def code(self, run, step):
         return self.thrice

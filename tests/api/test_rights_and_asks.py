@@ -12,16 +12,10 @@ import pytest
 
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelProfile,
-    ModelReply,
-    ModelRequest,
-    ToolCall,
-    ToolMessage,
-)
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]
 
@@ -69,25 +63,25 @@ class Team(Flow):
     """As many workers as asked for, all of one role."""
 
     name = "team"
-    role: Role
+    role: Worker
     count = 1
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [self.role, Role(name="helper", instructions="Help.", tools=("look", "send"))]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [self.role, Worker(name="helper", instructions="Help.", tools=("look", "send"))]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id=f"w{n}", role=self.role.name, input={"n": n}) for n in range(self.count)]
+            return [IssueStep(id=f"w{n}", worker=self.role.name, input={"n": n}) for n in range(self.count)]
         return [] if run.open else [Finish()]
 
 
-def team(role: Role, count: int = 1) -> Team:
+def team(role: Worker, count: int = 1) -> Team:
     made = type("OwnTeam", (Team,), {"role": role, "count": count})()
     assert isinstance(made, Team)
     return made
 
 
-WORKER = Role(name="worker", instructions="Work.", tools=("look", "ask"), counts=True)
+WORKER = Worker(name="worker", instructions="Work.", tools=("look", "ask"), counts=True)
 
 
 @tool
@@ -130,7 +124,7 @@ async def run(
 
 
 async def test_every_step_takes_a_slot_whatever_its_flow(tmp_path: Path):
-    role = Role(name="worker", instructions="Work.", loop="reply", counts=True)
+    role = Worker(name="worker", instructions="Work.", loop="reply", counts=True)
     answer, models, _ = await run(team(role, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
     assert answer.status is RunStatus.SUCCEEDED
     assert models.most_at_once == 4
@@ -150,7 +144,7 @@ async def test_a_worker_is_offered_the_tools_of_its_role_only_and_any_other_call
 
 
 async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
-    role = Role(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
+    role = Worker(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
 
     def said(request: ModelRequest) -> Any:
         return "done" if results(request) else ("look", {"n": 1})
@@ -162,14 +156,14 @@ async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_n
 
 
 async def test_a_role_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
-    role = Role(name="worker", instructions="Work.", tools=("loook",), counts=True)
+    role = Worker(name="worker", instructions="Work.", tools=("loook",), counts=True)
     with pytest.raises(UsageError, match=r"worker .*'loook'.*\n.* look\?"):
         await run(team(role), lambda _: "done", tmp_path)
 
 
 @pytest.mark.parametrize("ceiling", [{"max_requests": 2}, {"budget": 0.000002}, {"max_tokens": 2_500}])
 async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: dict[str, Any], tmp_path: Path):
-    role = Role(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
+    role = Worker(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
 
     def said(request: ModelRequest) -> Any:
         endless = '"n":0' in getattr(request.messages[1], "text", "")
@@ -189,12 +183,12 @@ async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: 
 async def test_a_worker_is_defined_and_does_what_it_is_asked_to_within_the_rights_of_its_creator(tmp_path: Path):
     asks = (
         DefineWorker(name="scout", instructions="Scout.", tools=("look",)),
-        Delegate(role="scout", title="scouting", input={"where": "north"}),
+        Delegate(worker="scout", title="scouting", input={"where": "north"}),
     )
 
     def said(request: ModelRequest) -> Any:
         told = results(request)
-        if request.role == "scout":
+        if request.worker == "scout":
             assert {each.name for each in request.tools} == {"look", "give_up"}
             return "scouted" if told else ("look", {"n": 7})
         return f"told {told[-1]['summary']}, {told[-1]['raw']}" if told else ("ask", {})
@@ -203,7 +197,7 @@ async def test_a_worker_is_defined_and_does_what_it_is_asked_to_within_the_right
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.text == "told scouted, saw 7", "its whole result goes back to the call"
     assert state.workers["scout"].tools == ("look",)
-    scout = next(each for each in state.steps.values() if each.step.role == "scout")
+    scout = next(each for each in state.steps.values() if each.step.worker == "scout")
     assert (scout.step.parent, scout.step.title) == ("w0/a1", "scouting")
     assert [message.text for message in models.requests[1].messages[:1]] == ["Scout."]
 
@@ -215,11 +209,11 @@ def note() -> ToolReturn:
 
 
 async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_result(tmp_path: Path):
-    asks = (DefineWorker(name="scribe", instructions="Write.", tools=("note",)), Delegate(role="scribe"))
+    asks = (DefineWorker(name="scribe", instructions="Write.", tools=("note",)), Delegate(worker="scribe"))
 
     def said(request: ModelRequest) -> Any:
         answered = results(request)
-        if request.role == "scribe":
+        if request.worker == "scribe":
             return "it is written" if answered else ("note", {})
         return json.dumps(answered[-1]) if answered else ("ask", {})
 
@@ -234,7 +228,7 @@ async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_resu
 @pytest.mark.parametrize(
     ("ask", "named"),
     [
-        (Delegate(role="pilot"), "'pilot'"),
+        (Delegate(worker="pilot"), "'pilot'"),
         (Delegate(tools=("send",)), "send"),
         (DefineWorker(name="x", instructions="", tools=("send", "look")), "send"),
         (DefineWorker(name="helper", instructions=""), "'helper'"),
@@ -274,11 +268,11 @@ async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
 
     def said(request: ModelRequest) -> Any:
         told = results(request)
-        if request.role == "helper":
+        if request.worker == "helper":
             return ("look", {"n": len(told)})  # for ever
         return f"I was told: {told[-1].get('message')}" if told else ("ask", {})
 
-    answer, models, (state, _) = await run(team(role), said, tmp_path, asking(Delegate(role="helper")))
+    answer, models, (state, _) = await run(team(role), said, tmp_path, asking(Delegate(worker="helper")))
     assert len(models.requests) == 3, "the parent's ceiling holds for all that is done on its behalf"
     assert answer.status is RunStatus.FAILED
     assert state.steps["w0"].failure.class_ == "exhausted"

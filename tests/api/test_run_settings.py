@@ -36,14 +36,14 @@ async def test_instructions_of_a_run_reach_every_role_and_are_pinned(home: Path)
         assert all("Use metric units." in each.messages[0].text for each in model.requests)
         assert answer.document["instructions"] == {"*": "Use metric units."}
         state = await (await lead.runtime()).load(answer.run_id)
-        assert all(role.instructions.endswith("Use metric units.") for role in state.definition.roles)
+        assert all(role.instructions.endswith("Use metric units.") for role in state.definition.workers)
 
 
 async def test_instructions_by_role_reach_that_role_alone(home: Path) -> None:
     model = model_for(what="tide")
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         await lead.run("look", instructions={"plan": "Prefer trains."})
-        assert {each.role for each in model.requests if "Prefer trains." in each.messages[0].text} == {"plan"}
+        assert {each.worker for each in model.requests if "Prefer trains." in each.messages[0].text} == {"plan"}
         with pytest.raises(UsageError, match="'planer'"):
             await lead.start("look", instructions={"planer": "x"})
 

@@ -41,7 +41,7 @@ def answering(usage: Callable[[], Any], count: int = SUBTASKS) -> Callable[[dict
     """A server that plans ``count`` subtasks without a tool and reports ``usage`` with every answer."""
 
     def answer(body: dict[str, Any]) -> Served:
-        match Seen(body, {}).role:
+        match Seen(body, {}).worker:
             case "plan":
                 step = plans(*(subtask(f"s{number}") for number in range(count)))
             case "review":

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError
-from leadhand.core.passages import message_of
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search
+from leadhand.verify.passages import message_of
 
 
 class Look(Flow):
@@ -20,12 +20,12 @@ class Look(Flow):
 
     name = "look"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="researcher", instructions="Find sources.", tools=("web_search", "web_fetch"), counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="researcher", instructions="Find sources.", tools=("web_search", "web_fetch"), counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="look", role="researcher", input={"question": run.request})]
+            return [IssueStep(id="look", worker="researcher", input={"question": run.request})]
         return [] if run.open else [Finish()]
 
 

@@ -13,8 +13,8 @@ from api.test_rights_and_asks import WORKER, asking, results, run, team
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.cli.app import main
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import ModelRequest
-from leadhand.flows import Assign, Call, Finish, Flow, Judge, OfflineRequest, Outcome, Role, RunView
+from leadhand.flows import Call, Finish, Flow, IssueStep, Judge, OfflineRequest, Outcome, RunView, Worker
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel
 
 
@@ -24,11 +24,11 @@ class Plain(Flow):
     name = "plain"
 
     def roles(self, options: Any) -> Any:
-        return [Role(name="worker", instructions="Work.", counts=True)]
+        return [Worker(name="worker", instructions="Work.", counts=True)]
 
     def next(self, run: RunView[Any]) -> Any:
         if not run.steps:
-            return [Assign(id="one", role="worker")]
+            return [IssueStep(id="one", worker="worker")]
         return [] if run.open else [Finish()]
 
 
@@ -39,8 +39,8 @@ def odd(**attributes: Any) -> Flow:
     return cast("Flow", type("Odd", (Plain,), made)())
 
 
-def assign(**changes: Any) -> list[Assign]:
-    return [Assign(**{"id": "one", "role": "worker", **changes})]
+def assign(**changes: Any) -> list[IssueStep]:
+    return [IssueStep(**{"id": "one", "worker": "worker", **changes})]
 
 
 async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:
@@ -61,19 +61,19 @@ def causes(document: dict[str, Any]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("attributes", "named"),
     [
-        ({"next": assign(input={"x": object()})}, "next Assign.input"),
-        ({"next": assign(input={"x": {1, 2}})}, "next Assign.input"),
-        ({"next": assign(input={"x": float("nan")})}, "next Assign.input"),
-        ({"next": assign(input={"x": "\ud800"})}, "next Assign.input"),
-        *(({"next": assign(input={"x": nested(levels)})}, "next Assign.input") for levels in (100, 900)),
-        ({"next": assign(input=["x"])}, "next Assign.input"),
-        ({"next": assign(input={1: 2})}, "next Assign.input.1"),
-        ({"next": assign(id=5)}, "next Assign.id"),
-        ({"next": assign(id="x" * 5_000)}, "next Assign.id"),
-        ({"next": assign(title="x" * 100_000)}, "next Assign.title"),
-        ({"next": assign(title="\ud800")}, "next Assign.title"),
-        ({"next": assign(needs="one")}, "next Assign.needs"),
-        ({"next": assign(model=5)}, "next Assign.model"),
+        ({"next": assign(input={"x": object()})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": {1, 2}})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": float("nan")})}, "next IssueStep.input"),
+        ({"next": assign(input={"x": "\ud800"})}, "next IssueStep.input"),
+        *(({"next": assign(input={"x": nested(levels)})}, "next IssueStep.input") for levels in (100, 900)),
+        ({"next": assign(input=["x"])}, "next IssueStep.input"),
+        ({"next": assign(input={1: 2})}, "next IssueStep.input.1"),
+        ({"next": assign(id=5)}, "next IssueStep.id"),
+        ({"next": assign(id="x" * 5_000)}, "next IssueStep.id"),
+        ({"next": assign(title="x" * 100_000)}, "next IssueStep.title"),
+        ({"next": assign(title="\ud800")}, "next IssueStep.title"),
+        ({"next": assign(needs="one")}, "next IssueStep.needs"),
+        ({"next": assign(model=5)}, "next IssueStep.model"),
         ({"next": [Finish(failure=cast("Any", "text"))]}, "next Finish.failure"),
         ({"next": [Judge(cast("Any", "text"))]}, "next Judge.review"),
         ({"next": Finish()}, "next Finish("),
@@ -136,9 +136,9 @@ def test_a_definition_that_does_not_fit_is_refused_with_class_and_file(
     ("returned", "named"),
     [
         (["worker"], "'worker'"),
-        (Role(name="worker"), "Role(name='worker'"),
+        (Worker(name="worker"), "Worker(name='worker'"),
         (None, "None"),
-        ([Role(name="worker", output={"type": "nonsense"})], "nonsense"),
+        ([Worker(name="worker", output={"type": "nonsense"})], "nonsense"),
     ],
 )
 async def test_roles_that_do_not_fit_start_no_run(returned: Any, named: str, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_roles_that_do_not_fit_start_no_run(returned: Any, named: str, tmp
     ("line", "named"),
     [
         ("def __init__(self, language): self.language = language", "Own.__init__"),
-        ("def roles(self, options): return [Role(name='a', output=int)]", "Role.output: <class 'int'>"),
+        ("def roles(self, options): return [Worker(name='a', output=int)]", "Worker.output: <class 'int'>"),
         ("version = '1'", "Definition.version"),
         ("class Options(Flow.Options):\n        x: object = object()", "own"),
     ],
@@ -164,7 +164,7 @@ def test_on_the_command_line_a_flow_that_does_not_fit_is_refused_in_two_lines(
     line: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"{tmp_path.name}.py"  # a module of another name for each case
-    text = f"from leadhand.flows import Flow, Role\nclass Own(Flow):\n    name = 'own'\n    {line}\n"
+    text = f"from leadhand.flows import Flow, Worker\nclass Own(Flow):\n    name = 'own'\n    {line}\n"
     file.write_text(text + ("" if "def roles" in line else "    def roles(self, options): return []\n"))
     code = main(["run", "--offline", "--home", str(tmp_path / "home"), "--flows", str(file), "--flow", "own", "go"])
     said = capsys.readouterr().err
@@ -216,7 +216,7 @@ async def test_a_run_that_ends_without_a_result_says_why(
 async def test_a_step_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
     flow = odd(offline={"worker": lambda *_: "done"})
     flow.next = lambda run: (  # type: ignore[method-assign]
-        [*assign(model="nosuch:thing"), Assign(id="two", role="worker")]
+        [*assign(model="nosuch:thing"), IssueStep(id="two", worker="worker")]
         if not run.steps
         else []
         if run.open
@@ -234,13 +234,13 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
     @tool(name="ask")
     def ask() -> ToolReturn:
         """Ask the controller."""
-        return ToolReturn(asks=(Delegate(role="helper", model="nosuch:thing"),))
+        return ToolReturn(asks=(Delegate(worker="helper", model="nosuch:thing"),))
 
     def worker(facts: Mapping[str, Any], request: OfflineRequest) -> str | Call:
         return f"I was told: {request.results[0].content}" if request.results else Call("ask", {})
 
-    role = Role(name="worker", instructions="Work.", counts=True, tools=("ask",))
-    flow = odd(roles=[role, Role(name="helper", instructions="Help.")], offline={"worker": worker})
+    role = Worker(name="worker", instructions="Work.", counts=True, tools=("ask",))
+    flow = odd(roles=[role, Worker(name="helper", instructions="Help.")], offline={"worker": worker})
     document = await outcome(flow, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
     assert "'nosuch:thing'" in document["answer"]
@@ -279,7 +279,7 @@ LONG = SetTodos(todos=(Todo(id="1" * 5_000, content="a"),))
         (broken(lambda: Delegate(input={"x": object()})), "Delegate.input"),
         (broken(lambda: WriteArtifact(path="a.md", content="\ud800")), "UTF-8"),
         (broken(lambda: Delegate(title="\ud800")), "UTF-8"),
-        (asking(Delegate(title="x" * 100_000, role="helper")), "1,000"),
+        (asking(Delegate(title="x" * 100_000, worker="helper")), "1,000"),
         (asking(write("a.md"), write("a.md/b")), "a.md/b"),
         (asking(write("a.md", media_type="text/plain\r\nX: 1")), r"'text/plain\r\nX: 1'"),
         (asking(DOUBLE), "'1'"),

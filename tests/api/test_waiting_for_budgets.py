@@ -10,8 +10,9 @@ import pytest
 from api.test_own_flows import Echo
 
 from leadhand import Leadhand, RunStatus
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 ONE_CALL = 0.000_003_5
 """US dollars: more than one call reserves, and less than two do."""

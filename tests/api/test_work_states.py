@@ -59,13 +59,15 @@ async def test_a_subtask_is_pending_until_an_attempt_has_begun(tmp_path: Path) -
         view = Projection(run.run_id)
         view.take_all(await (await lead.runtime()).store.read(run.run_id))
         file = tmp_path / "runs" / run.run_id / "work_order.json"
-        await until(lambda: [*map(statuses, json.loads(file.read_text())["work_states"])] == [BEGUN])
+        await until(file.exists)
+        issued = json.loads(file.read_text())
         gate.open.set()
         answer = await run.answer()
 
+    assert [len(order["subtasks"]) for order in issued["work_orders"]] == [len(BEGUN)]
     assert statuses(document["work_state"]) == BEGUN
     assert [each["status"] for each in document["steps"] if each["counts"]] == list(BEGUN.values())
-    lanes = view.view.document["steps"]
+    lanes = view.document["steps"]
     assert {key: lanes[f"wo-001.{key}"]["status"] for key in BEGUN} == BEGUN
 
     assert answer.work_state is not None

@@ -11,18 +11,19 @@ from leadhand.core.events import (
     AnyEvent,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     ModelCallBegan,
     ModelCallReturned,
+    OrderIssued,
     RunFinished,
-    RunPaused,
     RunStarted,
+    RunStatusSet,
     StepIssued,
+    StepSettled,
     ToolCallBegan,
     ToolCallReturned,
-    WorkOrderIssued,
 )
+from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Source
@@ -55,13 +56,13 @@ async def write_long_run(home: Path, *, workers: int = WORKERS, ended: bool = Fa
         Subtask(name=f"crossing_{n}", tool="measure", args={"place": f"crossing {n}"}) for n in range(workers)
     )
     order = WorkOrder(work_order_id="wo-001", goal="the noise everywhere", subtasks=subtasks)
-    events: list[AnyEvent] = [WorkOrderIssued(order=order)]
+    events: list[AnyEvent] = [OrderIssued(order=order)]
     events += [event for n in range(workers) for event in events_of(n)]
     if not ended:
         events = events[: EVENTS - 2]  # the last workers are running
     for first in range(0, len(events), 500):
         await store.append(RUN, events[first : first + 500])
-    await store.append(RUN, [_end(workers) if ended else RunPaused(reason="for the night")])
+    await store.append(RUN, [_end(workers) if ended else RunStatusSet(status=RunStatus.PAUSED, reason="for the night")])
     await store.release(RUN, 1)
     await store.aclose()
 
@@ -83,7 +84,7 @@ def _end(workers: int) -> RunFinished:
 def events_of(n: int) -> list[AnyEvent]:
     """Return the events of one worker: 10, or 16 of a worker with two attempts."""
     key = f"wo-001.{n}"
-    begun: list[AnyEvent] = [StepIssued(step=Step(step_id=key, role=RoleName.WORK))]
+    begun: list[AnyEvent] = [StepIssued(step=Step(step_id=key, worker=RoleName.WORK))]
     if n in FAILED:
         return begun + attempt(n, 1, BROKEN, final=True)
     if n in RETRIED:
@@ -126,5 +127,5 @@ def attempt(n: int, number: int, failure: Failure | None, *, final: bool) -> lis
             attempt=id_, call_id=second, model="scripted", message=AssistantMessage(text=report), usage=usage
         ),
         AttemptReturned(attempt=id_, result=result),
-        AttemptSettled(attempt=id_, ok=failure is None, final=final, failure=failure),
+        StepSettled(step=step_of(id_), attempt=id_, ok=failure is None, final=final, failure=failure),
     ]

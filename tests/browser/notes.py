@@ -6,7 +6,7 @@ import asyncio
 
 from leadhand import ToolReturn, tool
 from leadhand.core.asks import SetTodos, Todo, WriteArtifact
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 PATH = "reports/noise.md"
@@ -17,12 +17,12 @@ class Notes(Flow):
 
     name = "notes"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [Assign(id="notes", role="writer", title="Noise at night")]
+            return [IssueStep(id="notes", worker="writer", title="Noise at night")]
         return [] if run.open else [Finish()]
 
 

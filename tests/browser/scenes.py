@@ -14,7 +14,7 @@ from browser.notes import PATH, Notebook, Notes
 from browser.serving import Served
 from browser.survey import REQUEST, SOUTH, TOWNS, Survey
 from leadhand.app.keys import key_store, make_key
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
 

@@ -11,7 +11,7 @@ import asyncio
 from collections import Counter
 
 from leadhand import FailureClass, Source, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, plans, says, subtask
 
 REQUEST = "Compare the noise at night in 39 French towns, and report on the loudest"

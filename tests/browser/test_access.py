@@ -10,7 +10,7 @@ from browser.conftest import OpenServer, Visit
 from browser.serving import Served
 from browser.visiting import Visitor
 from leadhand.app.keys import key_store, make_key
-from leadhand.core.access import ApiKey, Scope
+from leadhand.ports.access import ApiKey, Scope
 from leadhand.server.app import Doors
 
 REFUSED = r"\b401\b"

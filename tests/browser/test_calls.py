@@ -34,7 +34,8 @@ async def test_every_model_call_opens_and_the_totals_name_roles_models_and_tools
     await expect(panel.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
 
     await page.get_by_role("tab", name="Usage").click()
-    await expect(panel.get_by_role("region", name="Roles").get_by_role("row", name="plan")).to_contain_text("$0.00072")
+    workers = panel.get_by_role("region", name="Workers")
+    await expect(workers.get_by_role("row", name="plan")).to_contain_text("$0.00072")
     await expect(panel.get_by_role("region", name="Models").get_by_role("row", name="custom")).to_be_visible()
     await expect(panel.get_by_role("region", name="Tools").get_by_role("row", name="measure")).to_contain_text("2")
     await check_accessible(page, within="[role=tabpanel]")

@@ -10,12 +10,12 @@ from browser.conftest import OpenServer, Visit
 from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.test_access import REFUSED, key_of, log_in
-from leadhand.core.access import Scope
-from leadhand.core.commands import AskQuestion
-from leadhand.core.conversation import ModelRequest
+from leadhand.core.commands import Ask
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
-from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.ports.access import Scope
+from leadhand.ports.models import ModelRequest
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, says, subtask
 
@@ -35,16 +35,16 @@ class Menu(Flow):
 
     name = "menu"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="writer", instructions="Write about the dish.", counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="writer", instructions="Write about the dish.", counts=True)]
 
-    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish | AskQuestion]:
+    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish | Ask]:
         if not run.state.questions:
-            return [AskQuestion(Question(id="dish", text="Which dish?", choices=("Soup", "Cake")))]
+            return [Ask(Question(id="dish", text="Which dish?", choices=("Soup", "Cake")))]
         if not replied(run.state):
             return []
         if not run.steps:
-            return [Assign(id="writing", role="writer", title="Writing")]
+            return [IssueStep(id="writing", worker="writer", title="Writing")]
         return [] if run.open else [Finish()]
 
 

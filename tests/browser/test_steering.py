@@ -44,7 +44,7 @@ async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     await expect(page.locator(".figures")).to_contain_text("1 cancelled")
     await expect(page.get_by_role("option", name="Rome")).to_have_accessible_name(re.compile("Cancelled"))
     await expect(page.get_by_role("button", name="Cancel…")).to_have_count(0)
-    requested = await served.event(run_id, "cancel_requested")
+    requested = await served.event(run_id, "run_requested")
     assert requested["by"]
 
 
@@ -112,7 +112,7 @@ async def test_a_finished_run_forks_at_the_selected_event_or_before_its_end(
 ) -> None:
     run_id = await served.started("measure Paris")
     await served.finished(run_id)
-    planned, end = [(await served.event(run_id, type_))["seq"] for type_ in ("work_order_issued", "run_finished")]
+    planned, end = [(await served.event(run_id, type_))["seq"] for type_ in ("order_issued", "run_finished")]
     page = await shown(ann, run_id, f"?seq={planned}" * selected)
     await page.get_by_role("button", name="Fork…").click()
     dialog = page.get_by_role("dialog", name="Fork this run")
@@ -129,7 +129,7 @@ async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
 ) -> None:
     run_id = await served.started("pay Ann", approve="auto")
     await served.finished(run_id)
-    planned = (await served.event(run_id, "work_order_issued"))["seq"]
+    planned = (await served.event(run_id, "order_issued"))["seq"]
     page = await shown(ann, run_id, f"?seq={planned}")
     ann.watch.allow(r"\b409\b")
     await page.get_by_role("button", name="Fork…").click()
@@ -165,7 +165,7 @@ async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, 
     await page.get_by_role("tab", name="Answer").click()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Oslo: 35 dB, by ear")
     assert office.calls["Oslo"] == 1
-    assert (await served.event(run_id, "result_supplied"))["by"]
+    assert (await served.event(run_id, "step_requested"))["by"]
 
 
 @pytest.mark.slow

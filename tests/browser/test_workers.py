@@ -40,13 +40,13 @@ def look(at: str) -> str:
 def script() -> ScriptedModel:
     """A model that makes a poet and calls it."""
     made = ScriptedModel()
-    made.on(lambda request: request.role == "poet", always=says("A verse."))
+    made.on(lambda request: request.worker == "poet", always=says("A verse."))
     for turn in (
         calls("worker_create", **POET),
         calls("worker_call", worker="poet", input="Write."),
         says("A verse."),
     ):
-        made.on(lambda request: request.role == "orchestrator", turn)
+        made.on(lambda request: request.worker == "orchestrator", turn)
     return made
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.models.offline import OfflineModels
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 POWER = '''
 """Tools that work where there is power, which a file tells; in Rome they wait until the gate is open."""

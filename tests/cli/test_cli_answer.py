@@ -11,7 +11,7 @@ from cli.serving import SCRIPTED, serving
 from cli.terminals import Terminal, rest_of
 from cli.test_cli_serve import Server
 
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, subtask
 
@@ -75,7 +75,7 @@ def test_the_answer_continues_the_run_and_prints_its_answer(
 
     assert (answered.code, "Lyon: 40 dB" in answered.out) == (0, True)
     assert leadhand.calls == {"Lyon": 1}
-    assert [each.role for each in server.requests[asked:]] == ["plan", "review"], "nothing is asked twice"
+    assert [each.worker for each in server.requests[asked:]] == ["plan", "review"], "nothing is asked twice"
     assert leadhand.listing()["asking"] == 0
     leadhand(*command).refused(leadhand.listing()["run_id"], "--continue")
 
@@ -132,7 +132,7 @@ def test_a_process_that_is_killed_while_it_waits_for_the_answer_loses_nothing(
     answered = leadhand.process("answer", run_id, "Lyon", "--tools", power.tools)
 
     assert (answered.code, "Lyon: 40 dB" in answered.out) == (0, True)
-    assert [each.role for each in server.requests] == ["plan", "plan", "review"]
+    assert [each.worker for each in server.requests] == ["plan", "plan", "review"]
 
 
 def test_an_answer_outlives_the_process_that_heard_it(
@@ -150,7 +150,7 @@ def test_an_answer_outlives_the_process_that_heard_it(
 
     assert (resumed.code, "Rome: 40 dB" in resumed.out) == (0, True)
     assert leadhand.calls == {"Rome": 2}, "the call that the kill cut off is made again"
-    assert [each.role for each in server.requests] == ["plan", "plan", "review"], "the question is not asked again"
+    assert [each.worker for each in server.requests] == ["plan", "plan", "review"], "the question is not asked again"
 
 
 def test_a_server_that_is_killed_while_a_run_asks_continues_it_after_the_answer(
@@ -168,4 +168,4 @@ def test_a_server_that_is_killed_while_a_run_asks_continues_it_after_the_answer(
     second.end()
 
     assert (over["status"], over["answer"]) == ("succeeded", "Lyon: 40 dB")
-    assert [each.role for each in server.requests] == ["plan", "plan", "review"]
+    assert [each.worker for each in server.requests] == ["plan", "plan", "review"]

@@ -15,7 +15,8 @@ from cli.power import Planned, Power, failed_in_part, newest
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
@@ -266,18 +267,21 @@ def test_what_cannot_be_is_refused(leadhand: Any, power: Power) -> None:
         leadhand(*shlex.split(line.replace("RUN", run_id))).refused(*named)
 
 
-ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK))
+ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK))
 
 
 DECISIONS = (
-    ([ev.EffectQuestioned(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
+    ([ev.AttemptParked(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
     (
-        [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],
+        [
+            ev.ApprovalRequested(approval=QUESTION),
+            ev.ApprovalAnswered(approval_id="wo-001.0/t0/c0", approve=False, expired=True),
+        ],
         "wo-001.0 find · Rome",
     ),
-    ([ev.RequestDeclined(request="skip_requested", reason="it is under way")], "skip", "it is under way"),
-    ([ev.RetryGranted(subtasks=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
-    ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "wo-001.0 find · Rome", "Ann"),
+    ([ev.RequestDecided(what="skip", declined="it is under way")], "skip", "it is under way"),
+    ([ev.RequestDecided(what="retry", steps=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
+    ([ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))], "wo-001.0 find · Rome", "Ann"),
 )
 """What people and silence decide, and what its line of progress names."""
 
@@ -295,13 +299,13 @@ def test_what_people_and_silence_decide_is_told_in_a_line(row: tuple[Any, ...]) 
 ASSIGNED = ev.StepIssued(
     step=Step(
         step_id="wo-001.0/t0/c0",
-        role=RoleName.WORK,
+        worker=RoleName.WORK,
         parent="wo-001.0/a1",
         title="research_tool",
         input={"topic": "noise"},
     )
 )
-ORDERED = ev.WorkOrderIssued(
+ORDERED = ev.OrderIssued(
     order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find", args={"town": "Rome"}),))
 )
 
@@ -349,8 +353,8 @@ def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     second = QUESTION.evolve(approval_id="wo-001.0/t0/c1")
     asked = [ASSIGNED_FIRST, ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
     yes = ev.ApprovalAnswered(approval_id=QUESTION.approval_id, approve=True, args_hash=args_hash(ARGS), by="Ann")
-    left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
+    left = ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))
     answers = {(): 2, (yes,): 1, (yes.evolve(args_hash="other"),): 2, (yes.evolve(always=True),): None, (left,): None}
     for given, pending in answers.items():
-        line = steps(*asked, *given, ev.RunWaiting(reason=TOLD))[-1]
+        line = steps(*asked, *given, ev.RunStatusSet(status=RunStatus.WAITING, reason=TOLD))[-1]
         assert (f" {pending} " in line, TOLD in line) == (pending is not None, pending is None), line

@@ -21,7 +21,7 @@ def paid(leadhand: Any, power: Power) -> tuple[str, int]:
     assert result.code == 0
     events = [json.loads(line) for line in result.out.splitlines()]
     run_id = events[-1]["document"]["run_id"]
-    return run_id, next(event["seq"] for event in events if event["type"] == "work_order_issued")
+    return run_id, next(event["seq"] for event in events if event["type"] == "order_issued")
 
 
 def test_a_fork_that_may_do_again_what_cannot_be_taken_back_is_confirmed(leadhand: Any, power: Power) -> None:
@@ -77,7 +77,7 @@ async def test_a_cancel_from_another_process_ends_hanging_tools_and_requests_lon
         {"name": "waits", "tool": "wait_tool", "args": {"how": "long"}},
         {"name": "thinks", "tool": None, "args": {"of": "nothing"}},
     )
-    server = ScriptedServer(served_by(models)).inject(served_fault("hang"), role="work")
+    server = ScriptedServer(served_by(models)).inject(served_fault("hang"), worker="work")
     async with server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
         driving = leadhand.start(
@@ -94,5 +94,5 @@ async def test_a_cancel_from_another_process_ends_hanging_tools_and_requests_lon
         # the tools would end after ten minutes, the request never
 
     events = [json.loads(line) for line in out.splitlines()]
-    assert {"cancel_requested", "run_finished"} <= {event["type"] for event in events}
+    assert {"run_requested", "run_finished"} <= {event["type"] for event in events}
     assert events[-1]["document"]["status"] == "cancelled"

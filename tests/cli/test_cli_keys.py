@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from leadhand.app.keys import digest_of, find_key
-from leadhand.core.access import ApiKey
+from leadhand.ports.access import ApiKey
 from leadhand.stores.opening import open_store
 
 KEPT = {"key_id", "name", "prefix", "scopes", "ceilings", "created_at", "revoked_at", "last_used_at"}

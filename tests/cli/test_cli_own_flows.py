@@ -19,7 +19,7 @@ TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
 from leadhand import ToolReturn, tool
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.flows import Assign, Call, Finish, Flow, Role
+from leadhand.flows import IssueStep, Call, Finish, Flow, Worker
 
 
 @tool
@@ -33,7 +33,7 @@ def note() -> ToolReturn:
 @tool
 def share() -> ToolReturn:
     """Share the work."""
-    children = (Delegate(role="helper", title=title, input={"part": title}) for title in ("North", "South"))
+    children = (Delegate(worker="helper", title=title, input={"part": title}) for title in ("North", "South"))
     return ToolReturn(summary="shared", asks=tuple(children))
 
 
@@ -65,12 +65,12 @@ class Team(Flow):
         places: list[str] = []
 
     def roles(self, options):
-        caller = Role(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
-        return [caller, Role(name="helper", instructions="Help.")]
+        caller = Worker(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
+        return [caller, Worker(name="helper", instructions="Help.")]
 
     def next(self, run):
         if not run.steps:
-            return [Assign(id="lead", role="caller", title="The caller", input={"pay": run.options.pay})]
+            return [IssueStep(id="lead", worker="caller", title="The caller", input={"pay": run.options.pay})]
         return [] if run.open else [Finish()]
 '''
 
@@ -119,7 +119,7 @@ def test_the_run_document_lists_every_step_with_its_status(leadhand: CommandLine
     lead, north, south = document["steps"]
     assert {**lead, "summary": ""} == {
         "id": "lead",
-        "role": "caller",
+        "worker": "caller",
         "title": "The caller",
         "status": "completed",
         "counts": True,

@@ -13,7 +13,7 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card, requester
 from leadhand.cli.terminal.prompt import WENT_THROUGH
 from leadhand.core.approval import Approval
-from leadhand.core.events import Entry, RunStarted, StepIssued, WorkOrderIssued
+from leadhand.core.events import Entry, OrderIssued, RunStarted, StepIssued
 from leadhand.core.evolve import replay
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.state import RunState
@@ -175,8 +175,8 @@ class World:
     async def load(self, _run_id: str) -> RunState:
         events = [
             RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
-            WorkOrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
-            StepIssued(step=Step(step_id="wo-001.0", role=RoleName.WORK)),
+            OrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
+            StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK)),
             StepIssued(step=child("wo-001.0", "research_tool")),
             StepIssued(step=child("wo-001.0/t0/c0", "book_tool")),
         ]
@@ -184,7 +184,7 @@ class World:
 
 
 def child(of: str, name: str) -> Step:
-    return Step(step_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=name)
+    return Step(step_id=f"{of}/t0/c0", worker=RoleName.WORK, parent=f"{of}/a1", title=name)
 
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:

@@ -105,7 +105,7 @@ def test_show_prints_one_event_or_the_orders(leadhand: Any) -> None:
     call = leadhand("runs", "show", run_id, "--call", "plan/t1")
     assert call.out.startswith("plan/t1 ")
     assert '"request":"Weather in Paris?"' in call.out
-    assert leadhand("runs", "show", run_id, "--call", "plan/t1", "--json").json["prompt"]["as_sent"]
+    assert leadhand("runs", "show", run_id, "--call", "plan/t1", "--json").json["prompt"]["max_tokens"]
     leadhand("runs", "show", run_id, "--call", "plan/t9").refused("'plan/t9'")
 
 

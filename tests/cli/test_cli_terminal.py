@@ -16,14 +16,14 @@ from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
 from leadhand.core.events import (
     AnyEvent,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
     ModelCallBegan,
     ModelCallReturned,
+    OrderIssued,
     RunStarted,
     StepIssued,
-    WorkOrderIssued,
+    StepSettled,
 )
 from leadhand.core.limits import Usage
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -165,7 +165,7 @@ def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
         subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
     )
     lanes = LiveView(Console(width=columns, height=40, file=StringIO()))
-    seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
+    seen = [RunStarted(definition=definition), OrderIssued(order=order), *events]
     for seq, event in enumerate(seen, start=1):
         lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
     return lanes
@@ -174,7 +174,7 @@ def lanes_of(*events: AnyEvent, subtasks: int, columns: int = 100) -> LiveView:
 def begun(number: int) -> list[AnyEvent]:
     key = f"wo-001.{number}"
     return [
-        StepIssued(step=Step(step_id=key, role=RoleName.WORK)),
+        StepIssued(step=Step(step_id=key, worker=RoleName.WORK)),
         AttemptStarted(attempt=f"{key}/a1", host="here"),
     ]
 
@@ -182,7 +182,7 @@ def begun(number: int) -> list[AnyEvent]:
 def thinking(role: str) -> list[AnyEvent]:
     """The lead begins to plan, review or compose."""
     return [
-        StepIssued(step=Step(step_id=role, role=role)),
+        StepIssued(step=Step(step_id=role, worker=role)),
         AttemptStarted(attempt=f"{role}/a1", host="here"),
     ]
 
@@ -192,7 +192,9 @@ def failing(number: int) -> list[AnyEvent]:
     failure = {"message": "too slow", "type": "too_slow", "class": "transient"}
     later = NOON + timedelta(seconds=1.5)
     return [
-        AttemptSettled.model_validate({"attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}),
+        StepSettled.model_validate(
+            {"step": key, "attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}
+        ),
         AttemptScheduled(attempt=f"{key}/a2", continues=f"{key}/a1", not_before=later),
     ]
 

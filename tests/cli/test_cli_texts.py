@@ -22,6 +22,7 @@ from golden import check_golden, joined, normalized
 
 from leadhand.cli.terminal import approval_card, prompt
 from leadhand.core import events as ev
+from leadhand.core.run import RunStatus
 
 GOLDEN = Path(__file__).parent / "golden"
 CITIES = "Measure the noise in Lyon and in Oslo"
@@ -218,13 +219,16 @@ def test_progress_and_questions_have_these_texts() -> None:
     hour = question(cost_usd=0.25, expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
     long = question(args={"body": "x" * 9_000}, hook="limits:AskAbove", hook_reason="more than 10")
     away = ev.NoteEmitted(attempt="plan/a1", message="waiting up to 300 s for m", waits_for="m", waits_s=300.0)
-    asks = [ASSIGNED_FIRST, *DECISIONS[1][0][:1], ev.RunWaiting(reason="1 waiting")]
+    asks = [ASSIGNED_FIRST, *DECISIONS[1][0][:1], ev.RunStatusSet(status=RunStatus.WAITING, reason="1 waiting")]
     many = [event for number in range(20) for event in begun(number)]
     texts: list[tuple[str, Iterable[str]]] = [
         *((events[-1].type, steps(ASSIGNED_FIRST, *events)[-1:]) for events, *_ in DECISIONS),
         ("what a worker waits for", steps(*WAITS)),
         ("what a run waits for", steps(*asks)),
-        ("another process drives it", steps(*WAITS[:2], ev.RunClaimed(owner="vm-1-abc"), ev.RunResumed())),
+        (
+            "another process drives it",
+            steps(*WAITS[:2], ev.RunClaimed(owner="vm-1-abc"), ev.RunStatusSet(status=RunStatus.RUNNING)),
+        ),
         ("a model server is away", steps(away, away.evolve(message="m answers again", waits_s=None))),
         ("lanes", drawn(lanes_of(*many, *failing(19), subtasks=30)).splitlines()),
         ("the lane of a model server that is away", drawn(lanes_of(*thinking("plan"), away, subtasks=1)).splitlines()),

@@ -14,18 +14,17 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from leadhand.cli.terminal.progress import PlainView, Progress
 from leadhand.core.events import (
     AnyEvent,
-    AttemptSettled,
     AttemptStarted,
     Entry,
+    OrderIssued,
     RunClaimed,
-    RunResumed,
     RunStarted,
-    RunWaiting,
+    RunStatusSet,
     StepIssued,
-    WorkOrderIssued,
+    StepSettled,
 )
 from leadhand.core.limits import Limits
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
@@ -155,17 +154,17 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
     limits = Limits(max_workers=workers)
     definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"), limits=limits)
     order = WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="one"), Subtask(name="two")))
-    given = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
+    given = [RunStarted(definition=definition), OrderIssued(order=order), *events]
     return [Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(given, start=1)]
 
 
 def begun(key: str) -> list[AnyEvent]:
-    issued = StepIssued(step=Step(step_id=key, role=RoleName.WORK))
+    issued = StepIssued(step=Step(step_id=key, worker=RoleName.WORK))
     return [issued, AttemptStarted(attempt=f"{key}/a1", host="here")]
 
 
-def ended(key: str) -> AttemptSettled:
-    return AttemptSettled(attempt=f"{key}/a1", ok=True, final=True)
+def ended(key: str) -> StepSettled:
+    return StepSettled(step=key, attempt=f"{key}/a1", ok=True, final=True)
 
 
 def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +181,12 @@ def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.Capt
 def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     progress = Progress()
     again = RunClaimed(owner="vm-1-abc")
-    steps = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), RunWaiting(), again, RunResumed())]
+    steps = [
+        progress.take(entry)
+        for entry in log_of(
+            *begun("wo-001.0"), RunStatusSet(status=RunStatus.WAITING), again, RunStatusSet(status=RunStatus.RUNNING)
+        )
+    ]
     assert [step is None for step in steps[-2:]] == [True, False]
 
     progress = Progress()

@@ -131,7 +131,7 @@ def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(lea
         ["deck_evaluator", "generated"],
     ]
     known = leadhand(*alone, "--json")
-    assert known.json["steps"][0]["role"] == "deck_evaluator"
+    assert known.json["steps"][0]["worker"] == "deck_evaluator"
     assert leadhand("workers", "promote", "deck_evaluator").code == 0, "they are the same: nothing is to do"
     reused = leadhand(*EVALUATE, "--json")
     assert (reused.code, "decks/solar.md" in reused.json["answer"]) == (0, True)
@@ -150,7 +150,7 @@ def test_promotion_keeps_the_rest_of_the_manifest(leadhand: Any, example: Path) 
     assert file.read_text() == f"{text}\n[limits] # of each run\nmax_workers = 8\n".replace(
         "# leads\n]", '# leads\n    "workers/deck_evaluator.worker",\n]'
     )
-    assert "deck_evaluator" in {each.name for each in manifest.load_project(file).workers}
+    assert "deck_evaluator" in {each.name for each in manifest.load_project(file).workers.values()}
 
 
 def test_promotion_is_asked_for_on_a_terminal(leadhand: Any, example: Path, terminal: Terminal) -> None:
@@ -346,7 +346,7 @@ def test_a_manifest_names_the_worker_of_a_stage(leadhand: Any, example: Path) ->
     document = leadhand("report", "--offline", "--json", "Heat pumps in old houses").json
     assert document["answer"].startswith("# ")
     started = json.loads(leadhand("runs", "show", document["run_id"], "--seq", "1").out)
-    (writer,) = [role for role in started["definition"]["roles"] if role["name"] == "writer"]
+    (writer,) = [role for role in started["definition"]["workers"] if role["name"] == "writer"]
     assert writer["instructions"].endswith("Write short sentences.")
     wrong = leadhand("report", "--offline", "--stage", "writer.worker=stylst", "Heat pumps in old houses")
     wrong.refused("'stylst'", "stylist")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 
 
 class Author(Flow):
@@ -12,12 +12,12 @@ class Author(Flow):
 
     name = "author"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="compose", instructions="Write.")]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="compose", instructions="Write.")]
 
     def next(self, run: RunView[Flow.Options]) -> list[Any]:
         if not run.steps:
-            return [Assign(id="text", role="compose", input={"request": run.request}, answers=True)]
+            return [IssueStep(id="text", worker="compose", input={"request": run.request}, answers=True)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:

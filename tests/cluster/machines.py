@@ -20,7 +20,7 @@ from processes import start_async
 
 from cluster import pieces
 from leadhand import Leadhand
-from leadhand.core.events import AttemptLost, AttemptReturned, AttemptStarted, Entry
+from leadhand.core.events import AttemptReturned, AttemptStarted, Entry
 from leadhand.core.evolve import replay
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
@@ -174,7 +174,7 @@ def finished_by(entries: Iterable[Entry]) -> dict[str, str | None]:
     """The process that carried out each attempt whose result counts."""
     events = [entry.event for entry in entries]
     hosts = {event.attempt: event.host for event in events if isinstance(event, AttemptStarted)}
-    late = {event.attempt for event in events if isinstance(event, AttemptLost)}
+    late = {event.attempt for event in events if getattr(event, "lost", False)}
     returned = {event.attempt for event in events if isinstance(event, AttemptReturned)}
     return {attempt: hosts[attempt] for attempt in returned - late}
 

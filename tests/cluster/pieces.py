@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from leadhand.flows import Assign, Desk, Finish, Flow, OfflineRequest, Outcome, Role, RunView, StepView
+from leadhand.flows import Desk, Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, StepView, Worker
 
 
 def answered(facts: dict[str, Any], request: OfflineRequest) -> str:
@@ -28,13 +28,15 @@ class Pieces(Flow):
         held: int | None = None
         asks: bool = False
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="hand", loop="code", counts=True)]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="hand", loop="code", counts=True)]
 
     def next(self, run: RunView[Options]) -> list[Any]:
         if not run.steps:
             given = run.options.model_dump()
-            return [Assign(id=f"piece-{n}", role="hand", input={**given, "n": n}) for n in range(run.options.count)]
+            return [
+                IssueStep(id=f"piece-{n}", worker="hand", input={**given, "n": n}) for n in range(run.options.count)
+            ]
         return [] if run.open else [Finish()]
 
     def code(self, run: RunView[Options], step: StepView) -> Any:

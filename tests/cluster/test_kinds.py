@@ -61,7 +61,7 @@ async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> N
     assert state.finished is not None
     assert state.status is RunStatus.SUCCEEDED, state.finished
     assert "decks/solar.md" in state.finished.answer
-    made = [each for each in state.steps.values() if each.step.role == "deck_evaluator"]
+    made = [each for each in state.steps.values() if each.step.worker == "deck_evaluator"]
     assert len(made) == 6, "three decks, twice"
     hosts = await shared_by(cluster, state.run_id)
     assert hosts

@@ -22,15 +22,15 @@ from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.judgement import Check
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.questions import open_question
-from leadhand.core.rights import stages_after
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.engine.work import stages_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -62,14 +62,15 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
-        roles=roles(),
+        workers=(*roles(), *judging),
+        subtask_worker="work",
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
-        held_back=Amount(requests=1 + bool(judging), tokens=1_000, nanousd=100),
+        held_back=Money(requests=1 + bool(judging), tokens=1_000, nanousd=100),
         check=check,
         strict=strict,
-        judging=judging,
+        judging=tuple(each.name for each in judging),
     )
 
 
@@ -153,8 +154,8 @@ class History:
 
     def _questions(self) -> list[do.Command]:
         return [
-            do.AskApproval(
-                approval=Approval(
+            do.Ask(
+                asked=Approval(
                     approval_id=call.call_id,
                     attempt=attempt.attempt,
                     tool=call.tool,
@@ -178,8 +179,8 @@ class History:
     def live(self) -> list[AttemptState]:
         return self.attempts(AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
 
-    def role(self, attempt: AttemptState) -> str:
-        return self.state.steps[_step(attempt)].step.role
+    def worker(self, attempt: AttemptState) -> str:
+        return self.state.steps[_step(attempt)].step.worker
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
         """What the worker of an attempt is shown; nothing to the child of a thought."""
@@ -191,17 +192,17 @@ class History:
     def starts(self, attempt: AttemptState) -> None:
         self.write(ev.AttemptStarted(attempt=attempt.attempt, host="host-1"))
 
-    def asks_model(self, attempt: AttemptState, reserved: Amount) -> str | None:
+    def asks_model(self, attempt: AttemptState, reserved: Money) -> str | None:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
         key = _step(attempt)
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.steps[key].calls)
-        what, role = self.state.definition, self.state.role(self.role(attempt))
+        what, role = self.state.definition, self.state.worker(self.worker(attempt))
         assert role is not None
         stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, role)
         kept = what.held_back
         if after < stages:
             tokens, nanousd = kept.tokens * after // stages, kept.nanousd * after // stages
-            kept = Amount(requests=min(after, kept.requests), tokens=tokens, nanousd=nanousd)
+            kept = Money(requests=min(after, kept.requests), tokens=tokens, nanousd=nanousd)
         if not total(self.state.spent, reserved_total(self.state), reserved, kept).fits(what.limits.ceiling):
             return None
         call_id = model_call_id(key, turn)
@@ -308,7 +309,7 @@ class History:
         text = "an answer" if text is None else text
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
-        call_id = self.asks_model(attempt, Amount(requests=1, tokens=100, nanousd=10))
+        call_id = self.asks_model(attempt, Money(requests=1, tokens=100, nanousd=10))
         if call_id is None:
             self.fails(attempt, FailureClass.EXHAUSTED)
             return
@@ -323,7 +324,7 @@ class History:
         running = self.attempts(AttemptStatus.RUNNING)
         self.write(ev.RunClaimed(owner="host-2"), epoch=self.state.epoch + 1)
         for attempt in running:
-            self.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+            self.command(do.Lose(attempt=attempt.attempt, failure=failure("lost", "process_died")))
 
     def finish(self) -> None:
         """From here on all goes well; and then every run comes to its end."""
@@ -332,7 +333,7 @@ class History:
             if self.state.finished is not None or self.stuck:
                 return
             if self.state.status is RunStatus.PAUSED:
-                self.write(ev.ResumeRequested(by="me"))
+                self.write(ev.RunRequested(what="resume", by="me"))
             for attempt in self.attempts(AttemptStatus.PARKED):
                 self.answers_all(attempt)
             if (asked := open_question(self.state)) is not None:
@@ -348,23 +349,23 @@ class History:
         """A sound thought of the role: a plan of one subtask, a review that accepts what was completed, a judgement
         that confirms every claim."""
         step = self.state.steps[_step(attempt)].step
-        if step.role == RoleName.PLAN:
+        if step.worker == RoleName.PLAN:
             return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
-        if step.role == RoleName.REVIEW:
+        if step.worker == RoleName.REVIEW:
             verdicts = [
                 {"subtask": key, "verdict": "accept" if self.state.steps[key].status == "completed" else "drop"}
                 for key in step.input.get("covers", ())
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             return {"verdicts": {str(claim["n"]): "confirmed" for claim in self.brief(attempt).get("claims", ())}}
-        return {"missing": []} if step.role == CONFIRM else None
+        return {"missing": []} if step.worker == CONFIRM else None
 
 
 def _step(attempt: AttemptState) -> str:
     return attempt.attempt.rpartition("/a")[0]
 
 
-def _within(usage: Usage, held: Amount) -> bool:
+def _within(usage: Usage, held: Money) -> bool:
     used = usage.amount
     return used.requests <= held.requests and used.tokens <= held.tokens and used.nanousd <= held.nanousd

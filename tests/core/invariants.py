@@ -11,16 +11,16 @@ from pydantic import BaseModel
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
-from leadhand.core.evolve.attempts import parent_of
-from leadhand.core.evolve.begun import begun
+from leadhand.core.head import head_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.limits import Amount
-from leadhand.core.listing import listing_change
+from leadhand.core.limits import Money
 from leadhand.core.question import Question
+from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -54,22 +54,21 @@ def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
 
 def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
     """A list counts the subtasks of a run as its page does: those that no other has replaced."""
-    projection, counts = Projection(run_id), (0, 0, 0)
+    projection = Projection(run_id)
     stride = 1 if len(entries) <= LONG_LOG else len(entries) // 20
     for first in range(0, len(entries), stride):
         some = entries[first : first + stride]
         projection.take_all(some)
-        counts = listing_change([entry.event for entry in some], counts).counts
-        state, shown = projection.state, projection.view.document["counts"]["current"]
+        state, shown = projection.state, projection.document["counts"]["current"]
         assert state is not None
-        subtasks, completed, failed = counts
+        head = head_of(state)
         settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
-        assert completed == shown["completed"], f"after {some[-1].event.type}"
-        assert failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
-        if state.finished is not None or not any(begun(state)):
-            assert subtasks == shown["total"], f"after {some[-1].event.type}"
-        elif not state.reopened:
-            assert subtasks == 0, "how many there are is not known until the plan is complete"
+        assert head.completed == shown["completed"], f"after {some[-1].event.type}"
+        assert head.failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
+        if state.finished is not None or not any(early(state)):
+            assert head.subtasks == shown["total"], f"after {some[-1].event.type}"
+        else:
+            assert head.subtasks == 0, "how many there are is not known until the plan is complete"
 
 
 def check_step(before: RunState, after: RunState) -> None:
@@ -136,14 +135,6 @@ def _check_readiness(state: RunState) -> None:
         needs = subtask.step.needs
         waits = [needed for needed in needs if state.steps[needed].status not in SETTLED]
         match subtask.status:
-            case StepStatus.PENDING if subtask.reuses:
-                assert step.attempt is None
-                assert key not in state.ready
-                assert state.steps[subtask.reuses].status not in (
-                    StepStatus.FAILED,
-                    StepStatus.DROPPED,
-                )
-                assert (key in state.reusable) == state.steps[subtask.reuses].ok
             case StepStatus.PENDING if step.attempt is not None:
                 assert step.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), f"{key} has begun"
             case StepStatus.PENDING:
@@ -174,7 +165,7 @@ def _check_readiness(state: RunState) -> None:
             assert cause in needs
             assert state.steps[cause].status in (StepStatus.FAILED, StepStatus.DROPPED)
     pending = {key for key, subtask in state.steps.items() if subtask.status is StepStatus.PENDING}
-    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited) | set(state.reusable)
+    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited)
 
 
 def _check_orders(state: RunState) -> None:
@@ -184,6 +175,10 @@ def _check_orders(state: RunState) -> None:
         subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys()]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
         assert order.review is None or not order.open
+    standing = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
+    assert {status: n for status, n in state.counted.items() if n} == Counter(each.status for each in standing)
+    asking = {name for name, each in state.approvals.items() if each.status is ApprovalStatus.PENDING}
+    assert asking == set(state.asking)
     assert set(state.busy) == {key for key, each in state.steps.items() if each.counts and each.attempt is not None}
     for subtask in state.steps.values():
         if subtask in early:
@@ -204,10 +199,8 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
             entry = entries[int(cited.removeprefix("e-")) - 1]
             assert event_id(entry.seq) == cited
             match entry.event:
-                case ev.AttemptSettled():
-                    assert step_of(entry.event.attempt) == subtask.key
-                case ev.SubtaskBlocked() | ev.SubtaskResolved() | ev.SubtaskReused():
-                    assert entry.event.subtask == subtask.key
+                case ev.StepSettled():
+                    assert entry.event.step == subtask.key
                 case _:
                     raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
         assert not subtask.counts or (subtask.status in SETTLED) <= bool(subtask.event_ids), (
@@ -235,7 +228,7 @@ def _check_end(state: RunState) -> None:
     assert state.status in ENDED
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
-    assert reserved_total(state) == Amount(), "a finished run holds a reservation"
+    assert reserved_total(state) == Money(), "a finished run holds a reservation"
     _check_judgement(state, finished)
     for command in ANY_COMMAND:
         try:
@@ -280,15 +273,13 @@ def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
 ANY_COMMAND: list[do.Command] = [
     do.NoteGaps(parts=()),
     do.Settle(step="plan"),
-    do.TryAgain(step="plan"),
-    do.Continue(step="plan"),
-    do.Pause(),
-    do.Wait(),
-    do.Resume(),
+    do.Start(step="plan"),
+    do.SetStatus(RunStatus.PAUSED),
+    do.SetStatus(RunStatus.WAITING),
+    do.SetStatus(),
     do.Finish(),
     do.Finish(cancelled=True),
-    do.Start(step="plan"),
-    do.AskQuestion(question=Question(id="question-9", text="where?")),
+    do.Ask(asked=Question(id="question-9", text="where?")),
 ]
 
 
@@ -301,14 +292,14 @@ def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def reserved_total(state: RunState) -> Amount:
+def reserved_total(state: RunState) -> Money:
     """The sum of all reservations."""
     return total(*(amount for calls in state.reserved.values() for amount in calls.values()))
 
 
-def total(*amounts: Amount) -> Amount:
+def total(*amounts: Money) -> Money:
     """The sum of amounts."""
-    summed = Amount()
+    summed = Money()
     for amount in amounts:
         summed = summed + amount
     return summed

@@ -18,7 +18,7 @@ from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import ResultData, WorkResult
@@ -26,7 +26,7 @@ from leadhand.flows.run_view import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.verify.roles import CONFIRM, JUDGE
 
-RESERVED = Amount(requests=1, tokens=1_000, nanousd=100)
+RESERVED = Money(requests=1, tokens=1_000, nanousd=100)
 USAGES: tuple[Usage | None, ...] = (
     None,
     Usage(input_tokens=0, output_tokens=0, nanousd=0),
@@ -66,7 +66,7 @@ def proposed_plan(pick: Pick) -> Any:
 
 def write(history: History, pick: Pick) -> None:
     """A model writes a part of its plan: the next one, or again from the start."""
-    planning = [attempt for attempt in history.live if history.role(attempt) == RoleName.PLAN]
+    planning = [attempt for attempt in history.live if history.worker(attempt) == RoleName.PLAN]
     if planning:
         attempt = pick(planning)
         if attempt.status is AttemptStatus.SCHEDULED:
@@ -141,11 +141,11 @@ def start(history: History, pick: Pick) -> None:
 
 def think(history: History, pick: Pick) -> None:
     """A thought is thought: well, or in any way a model may err."""
-    thoughts = [attempt for attempt in history.live if history.role(attempt) != RoleName.WORK]
+    thoughts = [attempt for attempt in history.live if history.worker(attempt) != RoleName.WORK]
     if not thoughts:
         return
     attempt = pick(thoughts)
-    role = history.role(attempt)
+    role = history.worker(attempt)
     given = history.state.steps[attempt.attempt.rpartition("/a")[0]].step
     covers = tuple(given.input.get("covers", ()))
     value, text = None, pick([None, None, "an answer", "it cites [7]", " "])
@@ -164,7 +164,7 @@ def think(history: History, pick: Pick) -> None:
 
 def think_well(history: History, pick: Pick) -> None:
     """A thought is thought as it should be, so that histories get somewhere."""
-    thoughts = [attempt for attempt in history.live if history.role(attempt) != RoleName.WORK]
+    thoughts = [attempt for attempt in history.live if history.worker(attempt) != RoleName.WORK]
     if thoughts:
         attempt = pick(thoughts)
         history.thinks(attempt, history.thought(attempt))
@@ -172,14 +172,14 @@ def think_well(history: History, pick: Pick) -> None:
 
 def work(history: History, pick: Pick) -> None:
     """A subtask is carried out as it should be."""
-    working = [attempt for attempt in history.live if history.role(attempt) == RoleName.WORK]
+    working = [attempt for attempt in history.live if history.worker(attempt) == RoleName.WORK]
     if working:
         history.works(pick(working))
 
 
 def fail(history: History, pick: Pick) -> None:
     """An attempt fails, in any class there is; one that works more often than one that thinks."""
-    working = [attempt for attempt in history.live if history.role(attempt) == RoleName.WORK]
+    working = [attempt for attempt in history.live if history.worker(attempt) == RoleName.WORK]
     attempt = pick(working or history.live) if history.live else None
     if attempt is not None and (working or pick([True, False, False])):
         history.fails(attempt, pick(list(FailureClass)), pick(["made_up", "unproven", "timeout"]))
@@ -249,7 +249,7 @@ def lose(history: History, pick: Pick) -> None:
     """A process is given up for dead."""
     attempt = some(history, pick, AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
     if attempt is not None:
-        history.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+        history.command(do.Lose(attempt=attempt.attempt, failure=failure("lost", "process_died")))
 
 
 def late(history: History, pick: Pick) -> None:
@@ -275,7 +275,15 @@ def late(history: History, pick: Pick) -> None:
 
 def person(history: History, pick: Pick) -> None:
     """Somebody wants it paused or resumed."""
-    history.write(pick([ev.PauseRequested(by="me"), ev.ResumeRequested(by="me"), ev.ResumeRequested(by="me")]))
+    history.write(
+        pick(
+            [
+                ev.RunRequested(what="pause", by="me"),
+                ev.RunRequested(what="resume", by="me"),
+                ev.RunRequested(what="resume", by="me"),
+            ]
+        )
+    )
 
 
 def wish(history: History, pick: Pick) -> None:
@@ -284,11 +292,11 @@ def wish(history: History, pick: Pick) -> None:
     history.write(
         pick(
             [
-                ev.RetryRequested(by="me"),
-                ev.RetryRequested(by="me", subtasks=(key,)),
-                ev.RetryRequested(by="me", subtasks=(key,), args={"n": 2}),
-                ev.SkipRequested(by="me", subtask=key),
-                ev.ResultSupplied(by="me", subtask=key, summary="I know", raw={"n": 3}),
+                ev.StepRequested(what="retry", by="me"),
+                ev.StepRequested(what="retry", by="me", steps=(key,)),
+                ev.StepRequested(what="retry", by="me", steps=(key,), args={"n": 2}),
+                ev.StepRequested(what="skip", by="me", steps=(key,)),
+                ev.StepRequested(what="supply", by="me", steps=(key,), summary="I know", raw={"n": 3}),
             ]
         )
     )
@@ -296,7 +304,7 @@ def wish(history: History, pick: Pick) -> None:
 
 def cancel(history: History, pick: Pick) -> None:
     if pick([False] * 19 + [True]):
-        history.write(ev.CancelRequested(by="me"))
+        history.write(ev.RunRequested(what="cancel", by="me"))
 
 
 def take_over(history: History, pick: Pick) -> None:

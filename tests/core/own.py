@@ -11,11 +11,11 @@ from leadhand.core import events as ev
 from leadhand.core.asks import Ask
 from leadhand.core.ids import tool_call_id
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.run import Role
 from leadhand.core.state import AttemptState
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow
 from leadhand.flows.run_view import RunView
 
@@ -30,16 +30,16 @@ class Commanded(Flow):
 
     name = "commanded"
 
-    def roles(self, options: Flow.Options) -> Sequence[Role]:
+    def roles(self, options: Flow.Options) -> Sequence[Worker]:
         return []
 
     def next(self, run: RunView[Any]) -> Sequence[do.Command]:
         return []
 
 
-def history_of(*roles: Role, **limits: Any) -> History:
+def history_of(*roles: Worker, **limits: Any) -> History:
     """A run with these roles, in which nothing was handed out yet."""
-    what = definition(**limits).evolve(flow="commanded", roles=roles, tools=(*TOOLS, *DELEGATES))
+    what = definition(**limits).evolve(flow="commanded", workers=roles, tools=(*TOOLS, *DELEGATES))
     return History(what, Commanded())
 
 
@@ -54,7 +54,7 @@ def current(history: History, key: str) -> AttemptState:
 
 def assigned(history: History, key: str, role: str, **more: Any) -> AttemptState:
     """Hand out a step, and start it."""
-    assert history.command(do.Assign(id=key, role=role, **more)), history.refusal
+    assert history.command(do.IssueStep(id=key, worker=role, **more)), history.refusal
     return current(history, key)
 
 
@@ -78,7 +78,7 @@ def decided(history: History, key: str, *wanted: Ask, tool: str = "look", turn: 
     """Have what a tool asks for decided; return the events that this makes."""
     call_id = asks(history, key, *wanted, tool=tool, turn=turn)
     before = len(history.log)
-    assert history.command(do.DecideAsks(step=key, call_id=call_id)), history.refusal
+    assert history.command(do.Answer(call_id=call_id)), history.refusal
     return [entry.event for entry in history.log[before:]]
 
 

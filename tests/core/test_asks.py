@@ -12,26 +12,27 @@ from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, Todo, Writ
 from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.run import ALL_TOOLS, Role, RunStatus
-from leadhand.core.tool import ToolResult
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import CallState
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import ALL_TOOLS, Worker
 
-LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
-LOOKER = Role(name="looker", tools=("look", "write"))
+LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
+LOOKER = Worker(name="looker", tools=("look", "write"))
 FILE = WriteArtifact(path="notes/day-1.md", digest="sha256:00ff", size=12)
 TODOS = SetTodos(todos=(Todo(id="1", content="look around", status="in_progress", priority="high"),))
 POET = DefineWorker(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
 
 
-def working(*roles: Role) -> History:
+def working(*roles: Worker) -> History:
     """A run in which a lead is at work."""
     history = history_of(*(roles or (LEAD, LOOKER)))
     assigned(history, "a", "lead")
     return history
 
 
-def call_of(history: History, call_id: str) -> ToolResult:
+def call_of(history: History, call_id: str) -> CallState:
     """A call as the lineage of its attempt remembers it."""
     (found,) = (call for call in history.state.steps["a"].evidence if call.call_id == call_id)
     return found
@@ -42,33 +43,33 @@ def call_of(history: History, call_id: str) -> ToolResult:
 
 def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
     history = working()
-    ask = Delegate(title="Look there", role="looker", input={"place": "there"})
+    ask = Delegate(title="Look there", worker="looker", input={"place": "there"})
     (issued,) = decided(history, "a", ask, tool="research")
     assert isinstance(issued, ev.StepIssued)
     child = issued.step
-    assert (child.step_id, child.role, child.title, child.input, child.parent) == (
+    assert (child.step_id, child.worker, child.title, child.input, child.parent) == (
         *("a/t1/c0", "looker", "Look there", {"place": "there"}, "a/a1"),
     )
     assert not child.counts, "what another worker needs is no result of the run by itself"
 
     data = ResultData(summary="a hill, and a lake", raw={"height": 80}, sources=(page("hill"),), sample=True)
     comes_back(history, child.step_id, data)
-    assert due(history.state) == [do.AnswerCall(call_id="a/t1/c0")]
-    assert history.command(do.AnswerCall(call_id="a/t1/c0"))
+    assert due(history.state) == [do.Answer(call_id="a/t1/c0")]
+    assert history.command(do.Answer(call_id="a/t1/c0"))
 
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.tool, returned.args) == (True, "research", {"n": 1})
     assert (returned.summary, returned.raw) == ("a hill, and a lake", {"height": 80})
     assert (returned.sources, returned.sample) == ((page("hill"),), True)
-    assert due(history.state) == [do.Continue(step="a")]
-    assert history.command(do.Continue(step="a"))
+    assert due(history.state) == [do.Start(step="a")]
+    assert history.command(do.Start(step="a"))
     assert current(history, "a").attempt == "a/a2"
     assert history.state.steps["a"].failures == (), "waiting for a child counted as a failure"
 
 
 def test_what_a_child_found_may_be_cited_by_its_parent():
     history = working()
-    decided(history, "a", Delegate(role="looker"), tool="research")
+    decided(history, "a", Delegate(worker="looker"), tool="research")
     comes_back(history, "a/t1/c0", ResultData(summary="a hill", raw={"height": 80}, sources=(page("hill"),)))
     history.decide_all()
     attempt = current(history, "a")
@@ -83,9 +84,9 @@ def test_what_a_child_found_may_be_cited_by_its_parent():
 
 
 def test_the_structured_answer_of_a_child_is_the_data_of_the_call():
-    judge = Role(name="judge", output={"type": "object"}, loop="reply")
+    judge = Worker(name="judge", output={"type": "object"}, loop="reply")
     history = working(LEAD, judge)
-    decided(history, "a", Delegate(role="judge"), tool="research")
+    decided(history, "a", Delegate(worker="judge"), tool="research")
     comes_back(history, "a/t1/c0", ResultData(summary='{"good": true}'), value={"good": True})
     history.decide_all()
 
@@ -94,7 +95,7 @@ def test_the_structured_answer_of_a_child_is_the_data_of_the_call():
 
 def test_a_child_that_fails_is_a_failed_call_and_not_the_end_of_its_parent():
     history = working()
-    decided(history, "a", Delegate(role="looker"), tool="research")
+    decided(history, "a", Delegate(worker="looker"), tool="research")
     while "a/t1/c0" in history.state.live:
         history.fails(current(history, "a/t1/c0"), FailureClass.UNAVAILABLE)
         history.decide_all()
@@ -112,12 +113,12 @@ def test_a_child_that_fails_is_a_failed_call_and_not_the_end_of_its_parent():
 
 def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_they_found():
     history = working()
-    issued = decided(history, "a", Delegate(role="looker", title="one"), Delegate(role="looker", title="two"))
+    issued = decided(history, "a", Delegate(worker="looker", title="one"), Delegate(worker="looker", title="two"))
     assert [event.subject for event in issued] == ["a/t1/c0", "a/t1/c0.1"]
 
     comes_back(history, "a/t1/c0.1", ResultData(summary="two was found", raw={"n": 2}, sources=(page("two"),)))
     assert due(history.state) == [], "it was answered before all of them were there"
-    assert not history.command(do.AnswerCall(call_id="a/t1/c0"))
+    assert not history.command(do.Answer(call_id="a/t1/c0"))
     comes_back(
         history, "a/t1/c0", ResultData(summary="one was found", raw={"n": 1}, sources=(page("one"),), sample=True)
     )
@@ -134,7 +135,7 @@ def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_th
 
 def test_a_call_fails_when_one_of_several_children_fails():
     history = working()
-    decided(history, "a", Delegate(role="looker"), Delegate(role="looker"))
+    decided(history, "a", Delegate(worker="looker"), Delegate(worker="looker"))
     comes_back(history, "a/t1/c0", ResultData(summary="one"))
     while "a/t1/c0.1" in history.state.live:
         history.fails(current(history, "a/t1/c0.1"), FailureClass.UNAVAILABLE)
@@ -145,17 +146,17 @@ def test_a_call_fails_when_one_of_several_children_fails():
 
 def test_a_delegation_limits_the_calls_of_its_child_and_says_how_it_answers():
     history = working()
-    ask = Delegate(role="looker", max_calls=3, output={"type": "object"}, key="there")
+    ask = Delegate(worker="looker", max_calls=3, output={"type": "object"}, key="there")
     (issued,) = decided(history, "a", ask)
 
     assert isinstance(issued, ev.StepIssued)
     child = issued.step
     assert (child.max_calls, child.output, child.key) == (3, {"type": "object"}, "there")
-    bare = Step(step_id="b", role="looker").model_dump(mode="json")
+    bare = Step(step_id="b", worker="looker").model_dump(mode="json")
     assert not bare.keys() & {"max_calls", "output", "key"}, "a step without them is logged as before"
 
 
-THERE = Delegate(role="looker", title="Look there", key="there")
+THERE = Delegate(worker="looker", title="Look there", key="there")
 
 
 def test_a_task_under_the_same_key_is_carried_out_once_for_the_same_parent():
@@ -187,7 +188,7 @@ def test_a_task_that_is_under_way_is_not_started_again():
             open_calls=tuple(OpenCall(call_id=f"a/t1/c{n}", kind="asks", tool="look") for n in (0, 1)),
         )
     )
-    assert due(history.state) == [do.DecideAsks(step="a", call_id="a/t1/c0")], "what excludes it comes first"
+    assert due(history.state) == [do.Answer(call_id="a/t1/c0")], "what excludes it comes first"
     history.decide_all()
 
     assert [key for key in history.state.steps if key != "a"] == ["a/t1/c0"]
@@ -235,21 +236,21 @@ def test_an_answer_that_does_not_count_is_written_again_without_delegating_again
 
 def test_a_worker_is_defined_for_the_rest_of_the_run_and_can_be_handed_work_at_once():
     history = working()
-    defined, issued = decided(history, "a", POET, Delegate(role="poet", input={"on": "rain"}), tool="research")
+    defined, issued = decided(history, "a", POET, Delegate(worker="poet", input={"on": "rain"}), tool="research")
 
     assert isinstance(defined, ev.WorkerDefined)
     assert isinstance(issued, ev.StepIssued)
-    poet = history.state.role("poet")
-    assert poet == Role(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
-    assert (defined.role, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
-    assert issued.step.role == "poet"
+    poet = history.state.worker("poet")
+    assert poet == Worker(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
+    assert (defined.worker, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
+    assert issued.step.worker == "poet"
 
 
 def test_a_worker_can_be_handed_work_by_a_later_call():
     history = working()
     decided(history, "a", POET)
     history.decide_all()
-    (issued,) = decided(history, "a", Delegate(role="poet"), tool="research", turn=2)
+    (issued,) = decided(history, "a", Delegate(worker="poet"), tool="research", turn=2)
 
     assert isinstance(issued, ev.StepIssued)
     assert issued.step.parent == "a/a2"
@@ -297,7 +298,7 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     assert [event.type for event in events] == ["todos_set", "artifact_written", "worker_defined", "call_answered"]
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
-    assert due(history.state) == [do.Continue(step="a")]
+    assert due(history.state) == [do.Start(step="a")]
 
 
 def test_a_long_list_of_todos_and_many_artifacts_are_kept():
@@ -334,8 +335,8 @@ def test_a_path_names_a_file_or_a_folder_and_not_both(first: str, second: str, a
 @pytest.mark.parametrize(
     ("ask", "named"),
     [
-        (Delegate(role="nobody"), "'nobody'"),
-        (Delegate(role="looker", tools=("fly",)), "fly"),
+        (Delegate(worker="nobody"), "'nobody'"),
+        (Delegate(worker="looker", tools=("fly",)), "fly"),
         (POET.evolve(name="looker"), "'looker'"),
         (POET.evolve(tools=("fly", "look")), "fly"),
         (FILE.evolve(path="../notes.md"), "'../notes.md'"),
@@ -357,20 +358,19 @@ def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_d
     assert returned.failure is not None
     assert returned.failure.message == answer.content
     assert returned.failure.next_action
-    assert due(history.state) == [do.Continue(step="a")], "the worker goes on, and knows why"
+    assert due(history.state) == [do.Start(step="a")], "the worker goes on, and knows why"
 
 
 def test_what_a_call_asks_for_is_decided_once():
     history = working()
-    call_id = asks(history, "a", Delegate(role="looker"))
-    decide = do.DecideAsks(step="a", call_id=call_id)
+    call_id = asks(history, "a", Delegate(worker="looker"))
+    decide = do.Answer(call_id=call_id)
     assert due(history.state) == [decide]
 
     assert history.command(decide)
-    assert not history.command(decide)
+    assert not history.command(decide), "its child is at work"
     comes_back(history, call_id, ResultData(summary="seen"))
-    assert not history.command(decide)
-    assert history.command(do.AnswerCall(call_id=call_id))
+    assert history.command(decide), "it is answered with the result of its child"
     assert not history.command(decide)
 
 
@@ -378,14 +378,14 @@ def test_what_a_call_asks_for_is_decided_once():
 def test_what_no_call_asks_for_is_not_decided(key: str):
     history = working()
 
-    assert not history.command(do.DecideAsks(step=key, call_id=f"{key}/t1/c0"))
-    assert not history.command(do.AnswerCall(call_id=f"{key}/t1/c0"))
+    assert not history.command(do.Answer(call_id=f"{key}/t1/c0"))
+    assert not history.command(do.Answer(call_id=f"{key}/t1/c0"))
 
 
 def test_a_cancelled_run_ends_what_others_were_asked_to_do():
     history = working()
-    decided(history, "a", Delegate(role="looker"), tool="research")
-    history.write(ev.CancelRequested(by="me"))
+    decided(history, "a", Delegate(worker="looker"), tool="research")
+    history.write(ev.RunRequested(what="cancel", by="me"))
     history.decide_all()
 
     assert history.state.status is RunStatus.CANCELLED
@@ -394,7 +394,7 @@ def test_a_cancelled_run_ends_what_others_were_asked_to_do():
 
 def test_a_call_whose_tasks_fail_is_answered_with_the_cause_of_each():
     history = working()
-    decided(history, "a", Delegate(role="looker", title="north"), Delegate(role="looker", title="south"))
+    decided(history, "a", Delegate(worker="looker", title="north"), Delegate(worker="looker", title="south"))
     for key in ("a/t1/c0", "a/t1/c0.1"):
         while key in history.state.live:
             history.fails(current(history, key), FailureClass.UNAVAILABLE)

@@ -20,9 +20,10 @@ from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
-from leadhand.core.limits import Amount, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect
+from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.flows.policy import FlowPolicy
@@ -63,7 +64,7 @@ def settled(history: History, *oks: bool) -> History:
 def test_deciding_changes_nothing_by_itself(history: History):
     before = copy.deepcopy(history.state)
     following = history.policy.next(history.state) if history.state.finished is None else []
-    wanted = [*due(history.state), *following, do.Pause(), do.Finish()]
+    wanted = [*due(history.state), *following, do.SetStatus(RunStatus.PAUSED), do.Finish()]
     for command in wanted:
         try:
             first = decide(history.state, command, history.now, history.policy)
@@ -78,13 +79,11 @@ def test_deciding_changes_nothing_by_itself(history: History):
     "command",
     [
         do.Settle(step="wo-009.0"),
-        do.Continue(step="wo-009.0"),
-        do.Block(step="wo-009.0", cause="wo-009.1"),
+        do.GiveUp(step="wo-009.0", failure=needs_failed("wo-009.1")),
         do.Start(step="wo-009.0"),
-        do.TryAgain(step="wo-009.0"),
-        do.DecideAsks(step="plan", call_id="plan/t0/c0"),
-        do.AnswerCall(call_id="wo-009.0/t0/c0"),
-        do.GiveUpAttempt(attempt="wo-009.0/a1", failure=failure("lost")),
+        do.Answer(call_id="plan/t0/c0"),
+        do.Answer(call_id="wo-009.0/t0/c0"),
+        do.Lose(attempt="wo-009.0/a1", failure=failure("lost")),
         do.Judge(work_order_id="wo-009", review=Review(verdicts=(), complete=True)),
     ],
     ids=lambda command: type(command).__name__,
@@ -107,7 +106,9 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     verdicts = [{"subtask": f"wo-001.{number}", "verdict": "accept" if ok else "drop"} for number, ok in enumerate(oks)]
     review = Review.model_validate({"verdicts": verdicts, "complete": all(oks)})
     assert history.command(do.Judge(work_order_id="wo-001", review=review))
-    assert history.command(do.Pause() if at_rest is RunStatus.PAUSED else do.Wait())
+    assert history.command(
+        do.SetStatus(RunStatus.PAUSED) if at_rest is RunStatus.PAUSED else do.SetStatus(RunStatus.WAITING)
+    )
     end = do.Finish(cancelled=status is RunStatus.CANCELLED)
     try:
         finished = decide(history.state, end, history.now, history.policy)[-1]
@@ -192,16 +193,15 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
     assert not history.command(second)
     assert history.command(first)
     assert not history.command(first)
-    assert history.command(do.Pause())
-    assert not history.command(do.Assign(id="plan", role=RoleName.PLAN))
+    assert history.command(do.SetStatus(RunStatus.PAUSED))
+    assert not history.command(do.IssueStep(id="plan", worker=RoleName.PLAN))
     assert not history.command(third)
 
 
 def test_a_subtask_is_given_up_only_for_a_need_that_failed():
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",))), False)
 
-    assert not history.command(do.Block(step="wo-001.1", cause="wo-001.1"))
-    assert history.command(do.Block(step="wo-001.1", cause="wo-001.0"))
+    assert history.command(do.GiveUp(step="wo-001.1", failure=needs_failed("wo-001.0")))
     blocked = history.state.steps["wo-001.1"]
     assert blocked.failure is not None
     assert blocked.failure.class_ is FailureClass.BLOCKED
@@ -210,7 +210,7 @@ def test_a_subtask_is_given_up_only_for_a_need_that_failed():
 
 def test_an_attempt_that_was_given_up_is_not_given_up_again():
     history = handed_out()
-    give_up = do.GiveUpAttempt(attempt="wo-001.0/a1", failure=failure("lost"))
+    give_up = do.Lose(attempt="wo-001.0/a1", failure=failure("lost"))
 
     assert history.command(give_up)
     assert not history.command(give_up)
@@ -218,10 +218,10 @@ def test_an_attempt_that_was_given_up_is_not_given_up_again():
 
 def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
     history = handed_out()
-    history.command(do.GiveUpAttempt(attempt="wo-001.0/a1", failure=failure("lost")))
+    history.command(do.Lose(attempt="wo-001.0/a1", failure=failure("lost")))
     history.command(do.Settle(step="wo-001.0"))
-    assert due(history.state) == [do.TryAgain(step="wo-001.0")]
-    history.command(do.TryAgain(step="wo-001.0"))
+    assert due(history.state) == [do.Start(step="wo-001.0")]
+    history.command(do.Start(step="wo-001.0"))
 
     (again,) = history.live
     assert (again.attempt, again.continues, again.not_before) == ("wo-001.0/a2", "wo-001.0/a1", None)
@@ -229,7 +229,7 @@ def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
 
 def test_a_run_that_is_being_cancelled_tries_nothing_again():
     history = handed_out()
-    history.write(ev.CancelRequested(by="me"))
+    history.write(ev.RunRequested(what="cancel", by="me"))
     history.fails(history.live[0], FailureClass.TRANSIENT)
     history.command(do.Settle(step="wo-001.0"))
 
@@ -256,17 +256,17 @@ def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered(
     (parked,) = history.attempts(AttemptStatus.PARKED)
     first, second = parked.open_calls
     history.write(ev.CallAnswered(call_id=second.call_id, ok=True, content="an answer"))
-    assert not history.command(do.Continue(step="wo-001.0"))
+    assert not history.command(do.Start(step="wo-001.0"))
 
     history.command(
-        do.AskApproval(
-            approval=Approval(
+        do.Ask(
+            asked=Approval(
                 approval_id=first.call_id, attempt=parked.attempt, tool="send", args=first.args, effect=Effect.ONCE
             )
         )
     )
     history.write(ev.ApprovalAnswered(approval_id=first.call_id, approve=True, args_hash=args_hash(first.args)))
-    assert history.command(do.Continue(step="wo-001.0"))
+    assert history.command(do.Start(step="wo-001.0"))
     assert history.live[0].attempt == "wo-001.0/a2"
     assert history.state.steps["wo-001.0"].failures == (), "waiting counted as a failure"
 
@@ -322,15 +322,15 @@ def test_an_order_is_judged_once_and_only_when_it_is_over():
 def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     history = handed_out()
     attempt = history.live[0]
-    call_id = history.asks_model(attempt, Amount(requests=1, tokens=500, nanousd=70))
+    call_id = history.asks_model(attempt, Money(requests=1, tokens=500, nanousd=70))
     assert call_id is not None
-    history.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost")))
-    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
+    history.command(do.Lose(attempt=attempt.attempt, failure=failure("lost")))
+    assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
 
     history.model_answers(attempt.attempt, call_id, Usage(input_tokens=1, nanousd=1))
     history.returns(attempt, WorkResult(task_name="a", ok=True, data=ResultData(summary="at last")))
 
-    assert history.state.spent == Amount(requests=1, tokens=500, nanousd=70), "it was counted twice"
+    assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "it was counted twice"
     assert history.state.steps["wo-001.0"].data is None
 
 
@@ -338,9 +338,9 @@ def test_time_at_rest_does_not_count_against_the_time_limit():
     history = handed_out()
     deadline = history.state.deadline
     assert deadline is not None
-    history.command(do.Pause())
+    history.command(do.SetStatus(RunStatus.PAUSED))
     history.now += timedelta(hours=5)
-    history.command(do.Resume())
+    history.command(do.SetStatus())
     assert history.state.deadline == deadline + timedelta(hours=5)
 
     history.now += timedelta(hours=2)  # nobody drove it
@@ -350,7 +350,7 @@ def test_time_at_rest_does_not_count_against_the_time_limit():
 
 def test_a_pause_and_a_resume_that_cross_leave_the_run_going():
     history = handed_out()
-    history.write(ev.PauseRequested(by="me"), ev.ResumeRequested(by="me"))
+    history.write(ev.RunRequested(what="pause", by="me"), ev.RunRequested(what="resume", by="me"))
     history.decide_all()
 
     assert history.state.status is RunStatus.RUNNING

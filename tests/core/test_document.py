@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given
-from hypothesis import strategies as st
 
 from core.histories import History, definition
 from core.invariants import check_list
 from core.moves import histories, walk
+from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.document.event_line import iso
-from leadhand.core.document.run_document import run_document, run_line
+from leadhand.core.head import head_of, status_after
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.core.listing import RunListing, RunRecord, is_subtask, listing_change
+from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.ports.runs import RunListing
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -29,7 +29,6 @@ KEYS = {
     *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
 }
 """What is promised of every run of the work-order flow."""
-NONE = (0, 0, 0)
 LOOK = Subtask(name="look", tool="look", args={"n": 1})
 PLAN_FAILED = walk(25, 60, to_the_end=True, max_steps=1)
 """The plan of this run fails after one of its subtasks began."""
@@ -45,7 +44,7 @@ REJECTED = walk(145, 60, to_the_end=True, max_steps=1)
 
 def document(history: History) -> dict[str, Any]:
     """The document of a history, as JSON has it."""
-    return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
+    return json.loads(run_document(history.state, owner="host-1").model_dump_json())
 
 
 @pytest.mark.parametrize("status", RunStatus)
@@ -134,17 +133,6 @@ def test_the_document_made_twice_is_the_same(history: History):
     assert document(history) == document(history)
 
 
-@given(histories(most_steps=60), st.data())
-def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(history: History, data: st.DataObject):
-    events = [entry.event for entry in history.log]
-    cut = data.draw(st.integers(0, len(events)))
-    whole, first = listing_change(events, NONE), listing_change(events[:cut], NONE)
-    second = listing_change(events[cut:], first.counts)
-
-    assert whole.counts == second.counts
-    assert whole.status == (second.status or first.status)
-
-
 @given(histories(most_steps=60))
 @example(PLAN_FAILED)
 @example(REPLANNED)
@@ -167,33 +155,19 @@ def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
     assert history.command(do.Judge(Review(verdicts=(dropped,), complete=False)))
 
     check_list("run_1", history.log)
-    listing = RunRecord.of("run_1", history.log).listing
-    assert (listing.subtasks, listing.completed, listing.failed) == (2, 1, 1)
+    assert head_of(history.state)[1:] == (2, 1, 1, 0)
 
 
 def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtask():
-    listing = RunRecord.of("run_1", PLAN_FAILED.log).listing
-
     assert not PLAN_FAILED.state.orders
-    assert listing.status in ENDED
-    assert (listing.subtasks, listing.completed, listing.failed) == (1, 1, 0)
+    assert PLAN_FAILED.state.status in ENDED
+    assert head_of(PLAN_FAILED.state)[1:] == (1, 1, 0, 0)
 
 
 @given(histories(most_steps=60))
 def test_a_listing_has_the_status_of_the_run(history: History):
-    assert listing_change([entry.event for entry in history.log], NONE).status is history.state.status
-
-
-def test_a_result_that_the_review_found_wanting_and_a_person_then_left_out_is_no_longer_counted_as_done():
-    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True, counts=True)
-    left_out = ev.SubtaskResolved(subtask="wo-001.0", by="Ann", counted="completed")
-
-    assert listing_change([settled, left_out], (1, 0, 0)).counts == (1, 0, 1)
-
-
-def test_the_thoughts_of_a_lead_are_no_subtasks():
-    assert is_subtask("wo-001.0")
-    assert not any(map(is_subtask, ("plan", "compose", "review-wo-001-0", "wo-001.0/a1")))
+    statuses = [status for entry in history.log if (status := status_after(entry.event)) is not None]
+    assert statuses[-1] is history.state.status
 
 
 def test_times_are_written_in_utc_to_the_millisecond():
@@ -211,7 +185,7 @@ def test_the_evidence_of_an_event_is_counted_from_the_log_itself():
 
     (event,) = made["context_store"]["events"]
     entry = history.log[int(event["event_id"].removeprefix("e-")) - 1]
-    assert isinstance(entry.event, ev.AttemptSettled)
+    assert isinstance(entry.event, ev.StepSettled)
     assert event["content"]["n"] == 1
     assert event["content"]["raw"] == {"n": 1}
     assert event["agent"] == "worker_look"

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from core.invariants import total
 from leadhand.core.approval import args_hash
-from leadhand.core.conversation import AssistantMessage, SystemMessage, UserMessage, input_bound
-from leadhand.core.limits import NANO, Amount, Ceiling, Limits, Usage, nanousd, usd
+from leadhand.core.conversation import AssistantMessage, SystemMessage, UserMessage
+from leadhand.core.limits import NANO, Ceiling, Limits, Money, Usage, nanousd, usd
+from leadhand.ports.models import input_bound
 
-_AMOUNTS = st.builds(Amount, requests=st.integers(0, 99), tokens=st.integers(0, 10**9), nanousd=st.integers(0, 10**12))
+_AMOUNTS = st.builds(Money, requests=st.integers(0, 99), tokens=st.integers(0, 10**9), nanousd=st.integers(0, 10**12))
 
 
 @given(st.decimals(0, 10_000, places=12))
@@ -28,12 +29,12 @@ def test_nanodollars_survive_the_way_through_dollars(nano: int):
 
 
 @given(_AMOUNTS, _AMOUNTS)
-def test_amounts_add_up_in_any_order(one: Amount, other: Amount):
+def test_amounts_add_up_in_any_order(one: Money, other: Money):
     assert total(one, other) == total(other, one)
 
 
 @given(_AMOUNTS, _AMOUNTS)
-def test_a_sum_fits_if_and_only_if_every_part_does(amount: Amount, ceiling: Amount):
+def test_a_sum_fits_if_and_only_if_every_part_does(amount: Money, ceiling: Money):
     parts = [(amount.requests, ceiling.requests), (amount.tokens, ceiling.tokens), (amount.nanousd, ceiling.nanousd)]
 
     assert amount.fits(Ceiling.model_validate(ceiling.model_dump())) == all(part <= most for part, most in parts)
@@ -55,7 +56,7 @@ def test_limits_that_cannot_be_are_refused(limit: dict[str, int]):
 
 
 def test_an_unknown_price_is_counted_as_nothing_and_known_to_be_unknown():
-    assert Usage(input_tokens=3, output_tokens=4).amount == Amount(requests=1, tokens=7)
+    assert Usage(input_tokens=3, output_tokens=4).amount == Money(requests=1, tokens=7)
     assert Usage().nanousd is None
 
 

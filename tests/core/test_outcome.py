@@ -12,7 +12,6 @@ from core.histories import History, definition
 from core.moves import histories
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.citations import citations_in
 from leadhand.core.errors import FailureClass
 from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.lifecycle import StepStatus
@@ -22,6 +21,7 @@ from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.flows.work_order.results import NO_VERDICT, answer_sources, answerable_results, not_evaluated, subtasks
 from leadhand.flows.work_order.results import all_gaps as gaps
+from leadhand.verify.citations import citations_in
 
 
 def status_of(history: History) -> RunStatus:
@@ -34,7 +34,7 @@ def test_the_plain_list_has_every_result_with_its_own_sources_and_nothing_else(h
     state = history.state
     results = list(answerable_results(state))
     numbers = source_numbers(answer_sources(state))
-    lines = plain_list(state, results).splitlines()
+    lines = plain_list(results).splitlines()
 
     assert len(lines) == len(results)
     for line, result in zip(lines, results, strict=True):
@@ -75,7 +75,7 @@ def test_what_was_not_evaluated_is_used_and_is_a_gap(history: History):
 def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history: History):
     for source in answer_sources(history.state):
         entry = history.log[int(source.event_id.removeprefix("e-")) - 1]
-        assert isinstance(entry.event, ev.AttemptSettled)
+        assert isinstance(entry.event, ev.StepSettled)
         assert entry.event.ok
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.histories import NOON, failure
-from leadhand.core.decide.attempts import (
+from leadhand.core.decide.retries import (
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
     MAX_LOSSES,

@@ -12,16 +12,18 @@ from core.own import DELEGATES, assigned, decided, history_of
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
-from leadhand.core.limits import Allowance, Ceiling, nanousd
-from leadhand.core.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_role
-from leadhand.core.run import ALL_TOOLS, Role
+from leadhand.core.limits import Ceiling, nanousd
+from leadhand.core.rights import MAX_DEPTH, depth_of, tools_of, tools_of_worker
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_order import OpenCall
+from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.engine.work import scopes_of
 
-ANY = Role(name="any", tools=(ALL_TOOLS,))
-LOOKER = Role(name="looker", tools=("look",))
-WRITER = Role(name="writer", tools=("write", "look"))
-THINKER = Role(name="thinker", tools=(ALL_TOOLS,), loop="reply")
+ANY = Worker(name="any", tools=(ALL_TOOLS,))
+LOOKER = Worker(name="looker", tools=("look",))
+WRITER = Worker(name="writer", tools=("write", "look"))
+THINKER = Worker(name="thinker", tools=(ALL_TOOLS,), loop="reply")
 EVERY_TOOL = {"look", "write", "send", *(tool.name for tool in DELEGATES)}
 
 
@@ -44,7 +46,7 @@ def may_use(state: RunState, key: str) -> frozenset[str]:
     ],
 )
 def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
-    role: Role, tools: tuple[str, ...] | None, expected: set[str]
+    role: Worker, tools: tuple[str, ...] | None, expected: set[str]
 ):
     history = history_of(role)
     assigned(history, "a", role.name, tools=tools)
@@ -55,21 +57,21 @@ def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (do.Assign(id="b", role="looker", tools=("send",)), ("b", "send", "looker")),
-        (do.Assign(id="b", role="looker", tools=("look", "fly")), ("b", "fly")),
-        (do.Assign(id="b", role="thinker", tools=("look",)), ("b", "look")),
-        (do.Assign(id="b", role="nobody"), ("b", "'nobody'")),
-        (do.Assign(id="b", role="looker", needs=("c",)), ("b", "'c'")),
-        (do.Assign(id="b", role="looker", needs=("b",)), ("b", "'b'")),
-        (do.Assign(id="a", role="looker"), (" a ",)),
-        (do.Assign(id="", role="looker"), ("''",)),
-        (do.Assign(id="a/a1", role="looker"), ("'a/a1'",)),
-        (do.Assign(id="wo-001.0", role="looker"), ("'wo-001.0'",)),
-        (do.Assign(id="b", role="flyer"), ("flyer", "fly")),
+        (do.IssueStep(id="b", worker="looker", tools=("send",)), ("b", "send", "looker")),
+        (do.IssueStep(id="b", worker="looker", tools=("look", "fly")), ("b", "fly")),
+        (do.IssueStep(id="b", worker="thinker", tools=("look",)), ("b", "look")),
+        (do.IssueStep(id="b", worker="nobody"), ("b", "'nobody'")),
+        (do.IssueStep(id="b", worker="looker", needs=("c",)), ("b", "'c'")),
+        (do.IssueStep(id="b", worker="looker", needs=("b",)), ("b", "'b'")),
+        (do.IssueStep(id="a", worker="looker"), (" a ",)),
+        (do.IssueStep(id="", worker="looker"), ("''",)),
+        (do.IssueStep(id="a/a1", worker="looker"), ("'a/a1'",)),
+        (do.IssueStep(id="wo-001.0", worker="looker"), ("'wo-001.0'",)),
+        (do.IssueStep(id="b", worker="flyer"), ("flyer", "fly")),
     ],
 )
-def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, named: tuple[str, ...]):
-    history = history_of(ANY, LOOKER, THINKER, Role(name="flyer", tools=("fly",)))
+def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
+    history = history_of(ANY, LOOKER, THINKER, Worker(name="flyer", tools=("fly",)))
     assigned(history, "a", "looker")
     before = len(history.log)
 
@@ -80,9 +82,9 @@ def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.Assign, 
 
 def test_nothing_is_handed_out_while_a_run_is_paused():
     history = history_of(ANY)
-    assert history.command(do.Pause())
+    assert history.command(do.SetStatus(RunStatus.PAUSED))
 
-    assert not history.command(do.Assign(id="a", role="any"))
+    assert not history.command(do.IssueStep(id="a", worker="any"))
     assert "paused" in history.refusal
 
 
@@ -99,7 +101,7 @@ def child_of(history: Any, key: str, ask: Delegate, tool: str = "look") -> str:
 def test_a_child_may_use_no_more_than_its_parent():
     history = history_of(ANY, WRITER)
     assigned(history, "a", "writer")
-    child = child_of(history, "a", Delegate(role="any"), tool="research")
+    child = child_of(history, "a", Delegate(worker="any"), tool="research")
 
     assert may_use(history.state, child) == {"write", "look"}
 
@@ -107,7 +109,7 @@ def test_a_child_may_use_no_more_than_its_parent():
 def test_a_child_may_use_no_more_than_its_role():
     history = history_of(ANY, WRITER)
     assigned(history, "a", "any")
-    child = child_of(history, "a", Delegate(role="writer"), tool="research")
+    child = child_of(history, "a", Delegate(worker="writer"), tool="research")
 
     assert may_use(history.state, child) == {"write", "look"}
 
@@ -125,16 +127,16 @@ def test_a_child_without_a_role_of_its_own_has_that_of_its_parent():
     assigned(history, "a", "writer")
     child = child_of(history, "a", Delegate(), tool="research")
 
-    assert history.state.steps[child].step.role == "writer"
+    assert history.state.steps[child].step.worker == "writer"
     assert may_use(history.state, child) == {"write", "look"}
 
 
 def test_the_tool_that_asked_for_a_child_is_not_handed_on_however_deep():
     history = history_of(ANY)
     assigned(history, "a", "any")
-    child = child_of(history, "a", Delegate(role="any"), tool="research")
+    child = child_of(history, "a", Delegate(worker="any"), tool="research")
     assert may_use(history.state, child) == EVERY_TOOL - {"research"}
-    grandchild = child_of(history, child, Delegate(role="any"), tool="scout")
+    grandchild = child_of(history, child, Delegate(worker="any"), tool="scout")
     assert may_use(history.state, grandchild) == EVERY_TOOL - {"research", "scout"}
 
 
@@ -173,20 +175,20 @@ TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda 
 def test_rights_only_shrink_on_the_way_down(
     of_roles: list[tuple[str, ...]], narrowed: list[tuple[str, ...] | None], calls: list[str]
 ):
-    roles = [ANY, *(Role(name=f"role-{number}", tools=tools) for number, tools in enumerate(of_roles))]
+    roles = [ANY, *(Worker(name=f"role-{number}", tools=tools) for number, tools in enumerate(of_roles))]
     history = history_of(*roles)
     assigned(history, "a", "any")
     parent = "a"
     for role, tools, tool in zip(roles[1:], narrowed, calls, strict=True):
         asked = may_use(history.state, parent)
-        (event,) = decided(history, parent, Delegate(role=role.name, tools=tools), tool=tool)
+        (event,) = decided(history, parent, Delegate(worker=role.name, tools=tools), tool=tool)
         if not isinstance(event, ev.StepIssued):
             assert tools is not None
             assert not set(tools) <= asked, "it was refused, and is within the caller's rights"
             return
         child = event.step.step_id
         assert may_use(history.state, child) <= asked - {tool}
-        assert may_use(history.state, child) <= tools_of_role(history.state, role)
+        assert may_use(history.state, child) <= tools_of_worker(history.state, role)
         assert tools is None or may_use(history.state, child) <= set(tools)
         parent = child
 
@@ -197,7 +199,7 @@ def test_a_worker_that_was_defined_has_no_more_rights_than_who_defined_it():
     worker = DefineWorker(name="poet", instructions="Write verse.", description="writes verse")
     decided(history, "a", worker)
 
-    poet = history.state.role("poet")
+    poet = history.state.worker("poet")
     assert poet is not None
     assert set(poet.tools) == {"write", "look"}
 
@@ -222,31 +224,31 @@ def test_steps_ask_for_others_only_so_deep():
 
 def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it():
     history = history_of(
-        Role(name="lead", tools=(ALL_TOOLS,), max_requests=9, budget=2.0),
-        Role(name="helper", tools=(ALL_TOOLS,), max_requests=5, max_tokens=1_000),
-        Role(name="free", tools=(ALL_TOOLS,)),
+        Worker(name="lead", tools=(ALL_TOOLS,), max_requests=9, budget=2.0),
+        Worker(name="helper", tools=(ALL_TOOLS,), max_requests=5, max_tokens=1_000),
+        Worker(name="free", tools=(ALL_TOOLS,)),
     )
     assigned(history, "a", "lead")
-    child = child_of(history, "a", Delegate(role="free"), tool="research")
-    grandchild = child_of(history, child, Delegate(role="helper", max_requests=3, budget=0.5), tool="scout")
+    child = child_of(history, "a", Delegate(worker="free"), tool="research")
+    grandchild = child_of(history, child, Delegate(worker="helper", max_requests=3, budget=0.5), tool="scout")
 
-    above = Allowance(scope="a", ceiling=Ceiling(requests=9, nanousd=nanousd(2)))
+    above = Ceiling(scope="a", requests=9, nanousd=nanousd(2))
     assert scopes_of(history.state, history.state.steps["a"].step) == (above,)
     assert scopes_of(history.state, history.state.steps[child].step) == (above,)
     assert scopes_of(history.state, history.state.steps[grandchild].step) == (
-        Allowance(scope=grandchild, ceiling=Ceiling(requests=3, tokens=1_000, nanousd=nanousd(0.5))),
+        Ceiling(scope=grandchild, requests=3, tokens=1_000, nanousd=nanousd(0.5)),
         above,
     )
 
 
 def test_a_child_cannot_raise_the_ceiling_of_its_role():
-    history = history_of(Role(name="helper", tools=(ALL_TOOLS,), max_requests=2))
+    history = history_of(Worker(name="helper", tools=(ALL_TOOLS,), max_requests=2))
     assigned(history, "a", "helper")
     child = child_of(history, "a", Delegate(max_requests=100), tool="research")
 
     own, above = scopes_of(history.state, history.state.steps[child].step)
-    assert (own.scope, own.ceiling.requests) == (child, 2)
-    assert (above.scope, above.ceiling.requests) == ("a", 2)
+    assert (own.scope, own.requests) == (child, 2)
+    assert (above.scope, above.requests) == ("a", 2)
 
 
 def test_a_step_of_a_role_without_limits_has_only_those_of_its_run():

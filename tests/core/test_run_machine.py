@@ -17,8 +17,10 @@ from leadhand.core import commands as do
 from leadhand.core.judgement import CHECKS
 from leadhand.core.question import Question
 from leadhand.core.run import RunStatus
-from leadhand.core.work_order import ProposedSubtask, issue
+from leadhand.core.words_of_outcome import needs_failed
+from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.work_result import Review
+from leadhand.flows.work_order.plans import issue
 from leadhand.flows.work_order.roles import RoleName
 
 
@@ -133,7 +135,7 @@ class CommandedAtWill(Explored):
     )
     def a_thought_is_handed_out(self, name: str, role: str, data: st.DataObject) -> None:
         needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.steps]), max_size=2))
-        self.history.command(do.Assign(id=name, role=role, needs=needs))
+        self.history.command(do.IssueStep(id=name, worker=role, needs=needs))
 
     @rule(data=st.data())
     def what_is_due_is_done(self, data: st.DataObject) -> None:
@@ -151,7 +153,7 @@ class CommandedAtWill(Explored):
         self.history.command(
             data.draw(
                 st.sampled_from(
-                    [do.Block(step=key, cause=cause), do.Continue(step=key)]
+                    [do.GiveUp(step=key, failure=needs_failed(cause)), do.Start(step=key)]
                     + ([do.Settle(step=key)] if key in self.history.state.steps else [])
                 )
             )
@@ -168,10 +170,14 @@ class CommandedAtWill(Explored):
     @rule(name=st.sampled_from(["question-1", "question-2"]))
     def a_question_is_asked(self, name: str) -> None:
         asked = name in self.history.state.questions
-        was_asked = self.history.command(do.AskQuestion(question=Question(id=name, text="where?")))
+        was_asked = self.history.command(do.Ask(asked=Question(id=name, text="where?")))
         assert was_asked == (not asked and self.history.state.finished is None)
 
-    @rule(command=st.sampled_from([do.Pause(), do.Wait(), do.Resume(), do.NoteGaps(parts=())]))
+    @rule(
+        command=st.sampled_from(
+            [do.SetStatus(RunStatus.PAUSED), do.SetStatus(RunStatus.WAITING), do.SetStatus(), do.NoteGaps(parts=())]
+        )
+    )
     def it_is_paused_or_resumed(self, command: do.Command) -> None:
         self.history.command(command)
 

@@ -34,7 +34,7 @@ def over(*oks: bool) -> History:
 
 def problems(history: History, review: Any) -> list[str]:
     covers = tuple(history.state.orders["wo-001"].order.subtask_keys())
-    step = Step(step_id="review-wo-001-0", role=RoleName.REVIEW, input={"covers": list(covers)})
+    step = Step(step_id="review-wo-001-0", worker=RoleName.REVIEW, input={"covers": list(covers)})
     return output_problems(history.state, step, review)
 
 
@@ -94,7 +94,7 @@ def test_an_answer_is_delivered_as_the_review_wrote_it_whatever_it_says():
     assert "compose" not in history.state.steps
 
 
-PLAN = Step(step_id="plan", role=RoleName.PLAN)
+PLAN = Step(step_id="plan", worker=RoleName.PLAN)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
     state = History().state
     for role in RoleName:
-        found = output_problems(state, Step(step_id="x", role=role), said)
+        found = output_problems(state, Step(step_id="x", worker=role), said)
         assert all(isinstance(fault, str) and fault for fault in found)
 
 

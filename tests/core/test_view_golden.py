@@ -17,23 +17,25 @@ from leadhand.core.events import (
     ArtifactWritten,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
     NoteEmitted,
-    RetryGranted,
+    OrderIssued,
+    RequestDecided,
     RunFinished,
     RunStarted,
     StepIssued,
-    SubtaskBlocked,
+    StepSettled,
     TodosSet,
     WorkerDefined,
-    WorkOrderIssued,
 )
-from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
-from leadhand.core.view import WORDS, Level, Projection, Tone, words
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.view import Projection
+from leadhand.core.words import WORDS, Level, Tone, words
+from leadhand.core.words_of_outcome import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import Worker
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parent / "stores" / "golden" / "log.jsonl"
@@ -49,7 +51,7 @@ def samples() -> Iterable[Entry]:
 
 
 def test_every_type_of_event_has_words() -> None:
-    assert set(WORDS) == set(EVENT_TYPES.values())
+    assert {kind.partition(" ")[0] for kind in WORDS} == set(EVENT_TYPES)
 
 
 @pytest.mark.parametrize("sample", tuple(samples()), ids=lambda sample: sample.event.type)
@@ -71,7 +73,7 @@ def test_titles_use_the_words_of_the_glossary() -> None:
 
 
 def settled(**about: Any) -> Entry:
-    event = AttemptSettled.model_validate({"attempt": "wo-001.0/a1", **about})
+    event = StepSettled.model_validate({"step": "wo-001.0", "attempt": "wo-001.0/a1", **about})
     return Entry(seq=2, at=NOON, epoch=1, event=event)
 
 
@@ -114,7 +116,7 @@ def test_words_of_an_order_count_its_subtasks() -> None:
         order = WorkOrder(
             work_order_id="wo-002", goal="both", subtasks=tuple(Subtask(name=str(n)) for n in range(number)), **about
         )
-        return words(Entry(seq=2, at=NOON, epoch=1, event=WorkOrderIssued(order=order, by="ann"))).text
+        return words(Entry(seq=2, at=NOON, epoch=1, event=OrderIssued(order=order, by="ann"))).text
 
     assert issued(1) == "1 subtask: both"
     assert all(each in issued(1_200, repairs="wo-001") for each in ("1,200", "both", "wo-001", "ann"))
@@ -125,19 +127,19 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
     todos = (Todo(id="1", content="Read"), Todo(id="2", content="Write", status="completed", priority="high"))
     events = [
         RunStarted(definition=definition),
-        StepIssued(step=Step(step_id="lead", role="lead", title="Lead")),
+        StepIssued(step=Step(step_id="lead", worker="lead", title="Lead")),
         TodosSet(attempt="lead/a1", todos=todos),
         ArtifactWritten(
             attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
         ),
         ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7, media_type="text/markdown"),
         NoteEmitted(attempt="lead/a1", message="Reading"),
-        WorkerDefined(attempt="lead/a1", role=Role(name="critic"), description="finds faults"),
+        WorkerDefined(attempt="lead/a1", worker=Worker(name="critic"), description="finds faults"),
         TodosSet(attempt="lead/a1", todos=todos[1:]),
     ]
     projection = Projection("run_1")
     made = projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1))
-    view = projection.view.document
+    view = projection.document
 
     assert view["todos"] == {"2": {"content": "Write", "status": "completed", "priority": "high", "position": 0}}
     assert view["artifacts"] == {
@@ -164,7 +166,7 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
 def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     definition = RunDefinition(request="translate", flow="translate", models=ModelChoice(default="fake"))
     failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
-    given = Step(step_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
+    given = Step(step_id="to-0", worker="translator", title="French", input={"text": "a"}, counts=True)
     needs = given.evolve(step_id="to-1", title="Dutch", needs=("to-0",))
     log = [
         RunStarted(definition=definition),
@@ -172,17 +174,17 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
         StepIssued(step=needs),
         AttemptStarted(attempt="to-0/a1", host="here"),
         AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
-        AttemptSettled(attempt="to-0/a1", ok=False, final=True, counts=True, failure=failure),
-        SubtaskBlocked(subtask="to-1", cause="to-0"),
+        StepSettled(step="to-0", attempt="to-0/a1", ok=False, final=True, failure=failure),
+        StepSettled(step="to-1", ok=False, failure=needs_failed("to-0")),
     ]
     projection = Projection("run_1")
     projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
-    lanes, counts = projection.view.document["steps"], projection.view.document["counts"]
+    lanes, counts = projection.document["steps"], projection.document["counts"]
 
     assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
     assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})
     assert counts["current"] == {"total": 2, "completed": 0, "failed": 2, "dropped": 0, "retriable": 1}
-    again = RetryGranted(subtasks=("to-0",), args={"language": "fr"}, by="ann")
+    again = RequestDecided(what="retry", steps=("to-0",), args={"language": "fr"}, by="ann")
     projection.take(Entry(seq=8, at=NOON, epoch=1, event=again))
     assert [(lane["status"], "failure" in lane) for lane in lanes.values()] == [("pending", False), ("pending", False)]
     assert lanes["to-0"]["args"] == {"language": "fr"}

@@ -11,24 +11,23 @@ from core.own import assigned, comes_back, decided, history_of
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.rights import tools_of
-from leadhand.core.run import ALL_TOOLS, Role
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.work_result import ResultData
-from leadhand.core.worker import WorkerLimits
+from leadhand.core.worker import ALL_TOOLS, Worker
 
-LEAD = Role(name="lead", tools=(ALL_TOOLS,), counts=True)
-NARROW = Role(name="narrow", tools=("look", "research", "make"), counts=True)
-DECLARED = Role(name="evaluator", instructions="Judge it.", tools=("look", "write"))
+LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
+NARROW = Worker(name="narrow", tools=("look", "research", "make"), counts=True)
+DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"), declared=True)
 
 
-def working(role: Role = LEAD, *, nested: bool = False) -> History:
+def working(role: Worker = LEAD, *, nested: bool = False) -> History:
     """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
     history = history_of(role)
     run = history.state.definition
     make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
     history.state = replace(
         history.state,
-        definition=run.evolve(tools=(*run.tools, make), workers=(DECLARED,), nested_workers=nested),
+        definition=run.evolve(tools=(*run.tools, make), workers=(role, DECLARED), nested_workers=nested),
     )
     assigned(history, "a", role.name)
     return history
@@ -44,7 +43,7 @@ def refusal(history: History, ask: DefineWorker | Delegate) -> str:
 
 def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too() -> None:
     history = working(NARROW)
-    (issued,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    (issued,) = decided(history, "a", Delegate(worker="evaluator"), tool="research")
     assert isinstance(issued, ev.StepIssued)
     assert tools_of(history.state, issued.step) == {"look"}, "write is the worker's, and not its caller's"
 
@@ -53,14 +52,14 @@ def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
     """A worker may call further workers with it, but neither itself nor a role that is no worker may."""
     history = working()
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
-    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(wide,)))
-    (another,) = decided(history, "a", Delegate(role="evaluator"), tool="research")
+    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(LEAD, wide)))
+    (another,) = decided(history, "a", Delegate(worker="evaluator"), tool="research")
     assert isinstance(another, ev.StepIssued)
     assert "research" in tools_of(history.state, another.step)
     history.decide_all()
     (itself,) = decided(history, "a/t1/c0", Delegate(), tool="research")
     assert isinstance(itself, ev.StepIssued)
-    assert itself.step.role == "evaluator"
+    assert itself.step.worker == "evaluator"
     assert "research" not in tools_of(history.state, itself.step)
 
     history = working()
@@ -68,9 +67,9 @@ def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
     assert isinstance(no_worker, ev.StepIssued)
     history = working()
     history.state = replace(
-        history.state, definition=history.state.definition.evolve(roles=(LEAD, LEAD.evolve(name="other")))
+        history.state, definition=history.state.definition.evolve(workers=(LEAD, LEAD.evolve(name="other")))
     )
-    (other,) = decided(history, "a", Delegate(role="other"), tool="research")
+    (other,) = decided(history, "a", Delegate(worker="other"), tool="research")
     assert isinstance(other, ev.StepIssued)
     assert "research" not in tools_of(history.state, other.step)
 
@@ -79,7 +78,7 @@ def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers
     history = working()
     (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write."))
     assert isinstance(defined, ev.WorkerDefined)
-    assert set(defined.role.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
+    assert set(defined.worker.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
 
 
 def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
@@ -87,7 +86,7 @@ def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
     assert "make" in refusal(working(), wanted)
     (defined, _) = decided(working(nested=True), "a", wanted)
     assert isinstance(defined, ev.WorkerDefined)
-    assert defined.role.tools == ("make",)
+    assert defined.worker.tools == ("make",)
 
 
 def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
@@ -99,7 +98,7 @@ def test_a_worker_has_the_limits_of_its_maker() -> None:
     limits = {"max_turns": 3, "max_requests": 4, "max_tokens": 5_000, "budget": 0.5}
     (defined, _) = decided(working(LEAD.evolve(**limits)), "a", DefineWorker(name="poet", instructions="Write."))
     assert isinstance(defined, ev.WorkerDefined)
-    assert WorkerLimits.of(defined.role).model_dump() == limits
+    assert defined.worker.limits == limits
 
 
 def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:
@@ -113,7 +112,7 @@ def test_its_maker_can_define_a_worker_again() -> None:
     history.decide_all()
     (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write verse."), turn=2)
     assert isinstance(defined, ev.WorkerDefined)
-    role = history.state.role("poet")
+    role = history.state.worker("poet")
     assert role is not None
     assert role.instructions == "Write verse."
 
@@ -132,20 +131,20 @@ def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
     history.state = replace(
         history.state,
-        definition=history.state.definition.evolve(workers=(wide, wide.evolve(name="second"))),
+        definition=history.state.definition.evolve(workers=(LEAD, wide, wide.evolve(name="second"))),
     )
-    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    decided(history, "a", Delegate(worker="evaluator"), tool="research")
     history.decide_all()
-    decided(history, "a/t1/c0", Delegate(role="second"), tool="research")
+    decided(history, "a/t1/c0", Delegate(worker="second"), tool="research")
     history.decide_all()
-    (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(role="evaluator"), tool="research")
+    (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(worker="evaluator"), tool="research")
     assert isinstance(answered, ev.CallAnswered)
     assert "evaluator" in answered.content
 
 
 def test_a_call_of_a_worker_returns_what_it_answered() -> None:
     history = working()
-    decided(history, "a", Delegate(role="evaluator"), tool="research")
+    decided(history, "a", Delegate(worker="evaluator"), tool="research")
     comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
     history.decide_all()
     assert history.state.steps["a"].evidence[0].summary == "a good deck"
@@ -161,6 +160,6 @@ def test_the_makers_of_workers_are_part_of_the_state() -> None:
     assert not history.state.is_worker("lead")
 
 
-@pytest.mark.parametrize("ask", [Delegate(role="nobody"), Delegate(role="poet")])
+@pytest.mark.parametrize("ask", [Delegate(worker="nobody"), Delegate(worker="poet")])
 def test_a_worker_that_nobody_defined_cannot_be_called(ask: Delegate) -> None:
-    assert repr(ask.role) in refusal(working(), ask)
+    assert repr(ask.worker) in refusal(working(), ask)

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from leadhand import FailureClass, Leadhand, LeadhandError, ToolContext, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.stores import writer
 from leadhand.stores.transaction import Append
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, reviews, says, subtask
@@ -150,7 +150,7 @@ def die_at(moment: str, event: str, subject: str) -> None:
 def new_lead() -> Leadhand:
     models = ScriptedModel(plan=planned, review=reviewed, compose=composed)
     return Leadhand(
-        models=models.on(lambda request: request.role == "shape", always=shaped),
+        models=models.on(lambda request: request.worker == "shape", always=shaped),
         tools=[piece, pay, fork],
         home=CONFIG["home"],
         database=CONFIG["url"],

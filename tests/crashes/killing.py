@@ -16,8 +16,9 @@ from typing import Any
 from processes import start_async
 
 import leadhand
-from leadhand.core.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
+from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
@@ -193,7 +194,7 @@ async def check_resumed(theatre: Theatre, cut: Cut, *, answer: str | None = None
 async def check_calls(theatre: Theatre, cut: Cut) -> None:
     """Count what was done after the cut against what the log said before it."""
     async with theatre.store() as store:
-        log = await store.read(cut.run_id)
+        log, listing = await store.read(cut.run_id), await store.run(cut.run_id)
     assert log[: len(cut.log)] == cut.log, "something committed was lost"
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
     calls = [call.removeprefix(f"{cut.run_id}/") for call in theatre.noted("call", cut.lines)]
@@ -206,8 +207,10 @@ async def check_calls(theatre: Theatre, cut: Cut) -> None:
     assert not answered & asked, "a model was asked again what it had answered"
     assert not [call for call, times in Counter(calls).items() if times > 1]
     state = replay(cut.run_id, log)
+    shown = (listing.subtasks, listing.completed, listing.failed, listing.asking)
+    assert shown == head_of(state)[1:], "the list says something else"
     assert all(subtask.status in SETTLED for subtask in state.steps.values() if subtask.counts), "a subtask was lost"
     since = [entry.event for entry in log[len(cut.log) :]]
-    lost = {event.attempt.rpartition("/a")[0] for event in since if isinstance(event, AttemptLost)}
+    lost = {event.attempt.rpartition("/a")[0] for event in since if getattr(event, "lost", False)}
     assert lost <= set(cut.state.live), "an attempt was given up that was not under way"
     assert len([event for event in since if isinstance(event, RunClaimed)]) == 1

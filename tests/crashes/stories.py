@@ -14,7 +14,7 @@ from typing import Any
 from engine.fakes import FakeModels, FixedClock
 from engine.worlds import World, plan
 
-from leadhand.core.conversation import AssistantMessage, ModelProfile, ModelRequest, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.core.evolve import replay
@@ -25,6 +25,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect, ToolReturn
 from leadhand.ports import ToolContext
+from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.steps import results_of
 from leadhand.tools.decorator import Tool, tool
@@ -198,7 +199,7 @@ async def _told(world: World, outside: Outside, state: RunState) -> Told:
     return Told(
         state=state,
         log=log,
-        blobs=dict(world.store._blobs),  # pyright: ignore[reportPrivateUsage]
+        blobs=dict(world.store.blobs),
         called=outside.called,
         asked=[request.key.removeprefix(f"{RUN}/") for request in world.models.asked],
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
+from stores.contract import pauses, reasons, started
 
 from leadhand import StoreError
 from leadhand.core.errors import UnreadableRun
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import pauses, reasons, started
 
 PAGE = 4_096
 RUNS = ("run-1", "run-2", "run-3")
@@ -67,7 +67,7 @@ async def test_a_spoiled_page_costs_the_run_that_stood_on_it(database: Path) -> 
 async def test_spoiled_bytes_inside_an_event_are_named_with_their_event(database: Path) -> None:
     page = next(iter(pages_of(database, "run-2")))
     content = database.read_bytes()[page * PAGE : (page + 1) * PAGE]
-    spoil(database, page, content.index(b'{"reason"'), 8)
+    spoil(database, page, content.index(b'{"status"'), 8)
     async with aclosing(await open_store(str(database))) as store:
         with refused(UnreadableRun, run_id="run-2"):
             await store.read("run-2")

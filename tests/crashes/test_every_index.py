@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashes.stories import Story, check_resumed, in_doubt, retell, tell
-from leadhand.core.events import AttemptSettled, ResultsJudged, StepIssued
+from leadhand.core.events import ResultsJudged, StepIssued, StepSettled
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 
@@ -37,7 +37,7 @@ def test_the_story_has_everything_in_it():
     assert WHOLE.state.status is RunStatus.SUCCEEDED
     assert list(WHOLE.state.orders) == ["wo-001", "wo-002"], "there was to be a repair order"
     kinds = {entry.event.type for entry in WHOLE.log}
-    assert kinds >= {"attempt_scheduled", "subtask_blocked", "tool_call_returned", "model_call_returned"}
+    assert kinds >= {"attempt_scheduled", "step_settled", "tool_call_returned", "model_call_returned"}
     roles = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
     assert roles == {"plan", "wo", "review", "compose2", "judge", "correct"}
     assert "review-missing/t1" in WHOLE.asked
@@ -72,7 +72,7 @@ def test_an_early_review_began_before_the_last_subtask_ended():
     ended = next(
         entry.seq
         for entry in EARLY.log
-        if isinstance(entry.event, AttemptSettled) and entry.event.attempt == "wo-001.4/a1"
+        if isinstance(entry.event, StepSettled) and entry.event.attempt == "wo-001.4/a1"
     )
     assert FIRST_REVIEW < ended < ISSUED["review-wo-001-1"]
 

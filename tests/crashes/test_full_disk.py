@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
+from leadhand.app import work_order_file
 from leadhand.core.evolve import replay
 from leadhand.core.lifecycle import StepStatus
-from leadhand.stores import sqlite, work_order_file
+from leadhand.stores import sqlite
 from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask
 

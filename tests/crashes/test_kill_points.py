@@ -113,7 +113,7 @@ async def test_killed_while_the_plan_is_being_written(theatre: Theatre) -> None:
     [
         ("before", "tool_call_returned", "wo-001.1"),
         ("after", "attempt_returned", "wo-001.1"),
-        ("before", "attempt_settled", "wo-001.1"),
+        ("before", "step_settled", "wo-001.1"),
         ("before", "run_finished", ""),
     ],
 )

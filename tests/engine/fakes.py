@@ -8,17 +8,11 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelProfile,
-    ModelReply,
-    ModelRequest,
-    ToolCall,
-    ToolMessage,
-)
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.errors import Failure
 from leadhand.core.limits import Usage
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.steps import results_of, role_of
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)

@@ -13,14 +13,14 @@ from engine.fakes import FakeModels, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import ModelCallBegan, ModelCallReturned
+from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay
-from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_FORMS
 from leadhand.ports import FormRefused, ModelError
+from leadhand.ports.models import ModelProfile
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 FREE = ModelProfile(name="fake", free=True)
@@ -36,7 +36,7 @@ async def a_moment(_request: Any) -> None:
     await asyncio.sleep(0.002)
 
 
-async def most_spent(world: World, run_id: str = "run_1") -> Amount:
+async def most_spent(world: World, run_id: str = "run_1") -> Money:
     """The most that was spent and held at any moment, kind by kind."""
     entries = await world.entries(run_id)
     peaks: dict[str, int] = {"requests": 0, "tokens": 0, "nanousd": 0}
@@ -45,7 +45,7 @@ async def most_spent(world: World, run_id: str = "run_1") -> Amount:
         apply_entry(state, entry)
         sum_ = state.spent + reserved_total(state)
         peaks = {kind: max(peak, getattr(sum_, kind)) for kind, peak in peaks.items()}
-    return Amount.model_validate(peaks)
+    return Money.model_validate(peaks)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_ga
     open_world: Any, limits: dict[str, Any], usage: Usage, flag: str, was: str
 ):
     models = FakeModels(many(10), profile=PRICED, usage=usage)
-    world = open_world(models, [Bench().measure], limits=Limits(**limits), held_back=Amount())
+    world = open_world(models, [Bench().measure], limits=Limits(**limits), held_back=Money())
     state = await world.run()
 
     ran_out = [each.failure for each in state.steps.values() if each.failure is not None]
@@ -73,19 +73,19 @@ async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_ga
 @pytest.mark.parametrize(
     ("limits", "held_back", "profile"),
     [
-        ({"max_requests": 12}, Amount(requests=1), FREE),
-        ({"max_tokens": 40_000}, Amount(tokens=8_000), PRICED),
-        ({"budget_nanousd": 200_000}, Amount(nanousd=40_000), PRICED),
+        ({"max_requests": 12}, Money(requests=1), FREE),
+        ({"max_tokens": 40_000}, Money(tokens=8_000), PRICED),
+        ({"budget_nanousd": 200_000}, Money(nanousd=40_000), PRICED),
         (
             {"max_requests": 14, "max_tokens": 90_000, "budget_nanousd": 400_000},
-            Amount(requests=1, tokens=8_000, nanousd=40_000),
+            Money(requests=1, tokens=8_000, nanousd=40_000),
             PRICED,
         ),
     ],
     ids=["requests", "tokens", "money", "all three"],
 )
 async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_answers(
-    open_world: Any, limits: dict[str, int], held_back: Amount, profile: ModelProfile
+    open_world: Any, limits: dict[str, int], held_back: Money, profile: ModelProfile
 ):
     bench = Bench()
     # A provider that writes as much as it may.
@@ -127,7 +127,7 @@ async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(o
 
 async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_spend(open_world: Any):
     models = FakeModels(many(4), review=down(), hold=a_moment)
-    world = open_world(models, [Bench().measure], limits=Limits(max_requests=4), held_back=Amount(requests=1))
+    world = open_world(models, [Bench().measure], limits=Limits(max_requests=4), held_back=Money(requests=1))
     state = await world.run()
 
     assert len(models.requests("compose")) == 1, "the workers spent what was held back"
@@ -168,7 +168,7 @@ async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
     (returned,) = await world.events(ModelCallReturned)
     assert returned.usage is None
     assert state.spent == began.reserved
-    assert reserved_total(state) == Amount()
+    assert reserved_total(state) == Money()
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world:
     document = await world.document()
 
     cost = 2 * (20 * 4 + 30 * 1 + 50 * 5 + 20 * 10)
-    assert state.spent == Amount(requests=2, tokens=240, nanousd=cost)
+    assert state.spent == Money(requests=2, tokens=240, nanousd=cost)
     tokens = {"input_tokens": 200, "cached_tokens": 60, "cache_write_tokens": 100, "output_tokens": 40}
     assert document["usage"] == {"requests": 2, **tokens, "cost_usd": cost / 1e9}
 
@@ -243,7 +243,7 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
             await asyncio.Event().wait()
 
     models = FakeModels(many(), hold=answers_six)
-    world = open_world(models, [Bench().measure], limits=Limits(max_requests=24), held_back=Amount(requests=1))
+    world = open_world(models, [Bench().measure], limits=Limits(max_requests=24), held_back=Money(requests=1))
     run_id = await world.start()
     driving = world.driving(run_id)
     await asyncio.wait_for(all_asked.wait(), 60)
@@ -259,7 +259,6 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
 
 
 async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_have_cost(open_world: Any):
-    from leadhand.core.events import CancelRequested
 
     async def never(request: Any) -> None:
         if request.output is None:
@@ -270,10 +269,10 @@ async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_h
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: len(state.reserved) == 3)
-    await world.append(run_id, CancelRequested(by="me"))
+    await world.append(run_id, RunRequested(what="cancel", by="me"))
     state = await driving
 
-    assert reserved_total(state) == Amount(), "money is held for calls nobody will make"
+    assert reserved_total(state) == Money(), "money is held for calls nobody will make"
     assert state.spent.requests == 4, "calls that went out are not counted"
 
 
@@ -285,7 +284,7 @@ async def test_fifty_workers_against_a_budget_for_twenty_spend_no_more_and_none_
     budget = 20 * (500 + 20 * 10) + 60_000
     models = FakeModels(many(50), profile=PRICED, usage=used, hold=a_moment)
     limits = Limits(budget_nanousd=budget, max_workers=50)
-    world = open_world(models, [Bench().measure], limits=limits, held_back=Amount(nanousd=30_000))
+    world = open_world(models, [Bench().measure], limits=limits, held_back=Money(nanousd=30_000))
     state = await world.run()
 
     assert (await most_spent(world)).nanousd <= budget
@@ -311,4 +310,4 @@ async def test_every_form_of_a_request_has_a_reservation_of_its_own_the_last_one
     assert all(event.reserved.requests == 1 and event.reserved.nanousd for event in began)
     assert [event.failure is None for event in returned] == [False] * (MOST_FORMS - 1) + [refused < MOST_FORMS]
     assert state.spent.requests == len(models.asked), "each was counted"
-    assert reserved_total(state) == Amount()
+    assert reserved_total(state) == Money()

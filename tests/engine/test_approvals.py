@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from engine.worlds import World, ask, plan
 from leadhand.core.approval import args_hash
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import (
+    AnyEvent,
     ApprovalAnswered,
     ApprovalRequested,
     AttemptParked,
-    CancelRequested,
+    RunRequested,
+    RunStatusSet,
     ToolCallBegan,
     ToolCallReturned,
 )
@@ -54,6 +57,26 @@ async def test_a_call_with_an_effect_waits_for_a_person_and_is_then_made_exactly
     assert state.status is RunStatus.SUCCEEDED
     assert bench.counts == {"look": 1, "send": 1}
     assert state.approvals[request.approval.approval_id].status == "consumed"
+
+
+async def test_a_list_is_right_when_an_answer_comes_while_the_run_begins_to_wait(open_world: Any):
+    models = FakeModels(plan(ask("pay")), work=calls(("send", {"amount": 5}), ("send", {"amount": 6})))
+    world = open_world(models, [Bench().send()])
+    append = world.store.append
+
+    def answering(run_id: str, events: Sequence[AnyEvent], **more: Any) -> Any:
+        written = append(run_id, events, **more)
+        if any(isinstance(event, RunStatusSet) for event in events):
+            (_, asked) = (entry.event for entry in written.result() if isinstance(entry.event, ApprovalRequested))
+            digest = args_hash(asked.approval.args)
+            append(run_id, [ApprovalAnswered(approval_id=asked.approval.approval_id, approve=True, args_hash=digest)])
+        return written
+
+    world.store.append = answering
+    state = await world.run()
+
+    assert state.status is RunStatus.WAITING
+    assert (await world.store.run("run_1")).asking == 1
 
 
 async def test_a_run_that_waits_goes_on_by_itself_when_the_answer_comes_while_others_work(open_world: Any):
@@ -142,11 +165,14 @@ async def test_the_runs_policy_and_the_tools_own_wish_say_whether_a_person_is_as
         assert not await world.events(ApprovalRequested)
 
 
+RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
+
+
 async def test_a_call_that_was_denied_once_does_not_leave_the_run_waiting_for_nobody(open_world: Any):
     bench = Bench()
     pay = calls(("send", {"amount": 5}))
     models = FakeModels(
-        plan({**ask("a", None), "checks": [{"path": "/summary", "contains": "receipt"}]}),
+        plan({**ask("a", None), "expected_output": RECEIPT}),
         work=[pay, "no way", pay, "no"],
     )
     world = open_world(models, [bench.send()])
@@ -262,7 +288,7 @@ async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
     bench = Bench()
     world = open_world(sending(), [bench.send()])
     await world.run()
-    await world.append("run_1", CancelRequested(by="me"))
+    await world.append("run_1", RunRequested(what="cancel", by="me"))
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.CANCELLED

@@ -12,11 +12,12 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.core.approval import args_hash
 from leadhand.core.asks import Delegate
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ApprovalAnswered, ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.forking import fork
+from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 USED_UP = "the tool budget of 3 calls is used up: answer now"

@@ -11,12 +11,13 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.core.asks import Delegate
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptParked, CallAnswered, ResultSupplied, StepIssued
+from leadhand.core.events import AttemptParked, CallAnswered, StepIssued, StepRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
+from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
@@ -147,7 +148,7 @@ async def test_a_person_s_word_on_a_parent_closes_its_children_and_withdraws_the
     models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=lambda *_: calls(("send", {"amount": 5}))))
     world = open_world(models, [bench.send(), helper])
     assert (await world.run()).status is RunStatus.WAITING
-    await world.append("run_1", ResultSupplied(by="me", subtask="wo-001.0", summary="by hand"))
+    await world.append("run_1", StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="by hand"))
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.SUCCEEDED

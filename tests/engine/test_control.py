@@ -13,14 +13,12 @@ from engine.tools import Bench, refusal
 from engine.worlds import World, ask, plan
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.events import (
-    AttemptLost,
-    RequestDeclined,
-    ResultSupplied,
-    RetryRequested,
-    RunReopened,
-    SkipRequested,
+    AttemptReturned,
+    OrderIssued,
+    RequestDecided,
+    RunStatusSet,
+    StepRequested,
     ToolCallBegan,
-    WorkOrderIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -64,14 +62,14 @@ async def test_a_failed_subtask_is_done_again_after_the_end_and_the_answer_is_a_
     first = await world.run()
     assert first.status is RunStatus.PARTIAL
     shop.works.add(2)
-    state = await wish(world, RetryRequested(by="me"))
+    state = await wish(world, StepRequested(what="retry", by="me"))
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 2, 2], "what was done was done again"
     assert "got 1" in state.finished.answer
     assert "got 2" in state.finished.answer
     assert (state.finished.number, [answer.number for answer in state.answers]) == (2, [1])
-    assert [event.by for event in await world.events(RunReopened)] == ["me"]
+    assert [event.by for event in await world.events(RunStatusSet)] == ["me"]
     order = state.order.order
     assert (order.repairs, order.subtasks[0].repairs_subtask) == ("wo-001", "wo-001.1")
 
@@ -84,7 +82,7 @@ async def test_what_was_given_up_for_a_failure_goes_again_with_it(open_world: An
     world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
     assert (await world.run()).status is RunStatus.FAILED
     shop.works.add(1)
-    state = await wish(world, RetryRequested(by="me", subtasks=("wo-001.0",)))
+    state = await wish(world, StepRequested(what="retry", by="me", steps=("wo-001.0",)))
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 1, 2, 3]
@@ -94,7 +92,7 @@ async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
     shop = Shop(5)
     world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool])
     await world.run()
-    state = await wish(world, RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 5}))
+    state = await wish(world, StepRequested(what="retry", by="me", steps=("wo-001.0",), args={"n": 5}))
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 5]
@@ -109,7 +107,9 @@ async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: 
     )
     world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
     assert (await world.run()).status is RunStatus.FAILED
-    state = await wish(world, ResultSupplied(by="Ann", subtask="wo-001.0", summary="it is two", raw={"n": 2}))
+    state = await wish(
+        world, StepRequested(what="supply", by="Ann", steps=("wo-001.0",), summary="it is two", raw={"n": 2})
+    )
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 2]
@@ -127,7 +127,7 @@ async def test_data_that_a_person_supplies_is_the_value_of_a_subtask_that_expect
     )
     world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
     await world.run()
-    await wish(world, ResultSupplied(by="Ann", subtask="wo-001.0", summary="it is two", raw={"n": 2}))
+    await wish(world, StepRequested(what="supply", by="Ann", steps=("wo-001.0",), summary="it is two", raw={"n": 2}))
 
     assert shop.asked == [1, 2]
 
@@ -139,8 +139,8 @@ async def test_a_subtask_that_waits_for_a_person_can_be_left_out_or_answered(ope
     assert (await world.run()).status is RunStatus.WAITING
     await world.append(
         "run_1",
-        SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
-        ResultSupplied(by="me", subtask="wo-001.1", summary="I posted it myself"),
+        StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="too dear"),
+        StepRequested(what="supply", by="me", steps=("wo-001.1",), summary="I posted it myself"),
     )
     await world.store.claim("run_1")
     state = await world.drive("run_1")
@@ -157,22 +157,22 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
     world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool], limits=Limits(max_steps=1))
     await world.run()
     for _ in range(3):
-        state = await wish(world, RetryRequested(by="me"))
+        state = await wish(world, StepRequested(what="retry", by="me"))
     assert shop.asked == [1, 1, 1, 1]
-    assert [event.by for event in await world.events(WorkOrderIssued)] == ["", "me", "me", "me"]
+    assert [event.by for event in await world.events(OrderIssued)] == ["", "me", "me", "me"]
     assert state.finished.number == 4
 
 
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
-        (RetryRequested(by="me", subtasks=("wo-001.9",)), "wo-001.9"),
-        (RetryRequested(by="me", subtasks=("what",)), "what"),
-        (RetryRequested(by="me", subtasks=("wo-001.0",)), "wo-001.0"),
-        (RetryRequested(by="me", args={"n": 1}), ""),
-        (SkipRequested(by="me", subtask="wo-001.0"), "wo-001.0 is completed"),
-        (SkipRequested(by="me", subtask="wo-001.7"), "wo-001.7"),
-        (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "wo-001.0"),
+        (StepRequested(what="retry", by="me", steps=("wo-001.9",)), "wo-001.9"),
+        (StepRequested(what="retry", by="me", steps=("what",)), "what"),
+        (StepRequested(what="retry", by="me", steps=("wo-001.0",)), "wo-001.0"),
+        (StepRequested(what="retry", by="me", args={"n": 1}), ""),
+        (StepRequested(what="skip", by="me", steps=("wo-001.0",)), "wo-001.0 is completed"),
+        (StepRequested(what="skip", by="me", steps=("wo-001.7",)), "wo-001.7"),
+        (StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="no"), "wo-001.0"),
     ],
 )
 async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_nothing(
@@ -183,8 +183,8 @@ async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_no
     before = await world.run()
     state = await wish(world, asked)
 
-    (declined,) = await world.events(RequestDeclined)
-    assert named in declined.reason
+    (declined,) = await world.events(RequestDecided)
+    assert named in declined.declined
     assert state.finished == before.finished
     assert shop.asked == [1, 2]
 
@@ -204,7 +204,7 @@ async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(ope
     driving = world.driving(run_id)
     await world.until(lambda state: "wo-001.0" in state.steps and state.steps["wo-001.0"].failure)
     shop.works.add(1)
-    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.0",)))
+    await world.append(run_id, StepRequested(what="retry", by="me", steps=("wo-001.0",)))
     gate.set()
     state = await driving
 
@@ -217,7 +217,7 @@ async def test_a_fork_goes_on_from_the_cut_by_itself_and_leaves_the_first_run_al
     world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
     first = await world.run()
     entries = await world.entries()
-    ordered = next(entry.seq for entry in entries if isinstance(entry.event, WorkOrderIssued))
+    ordered = next(entry.seq for entry in entries if isinstance(entry.event, OrderIssued))
     shop.works.add(2)
     await fork(world.store, "run_1", ordered, "fork_1")
     state = await world.drive("fork_1")
@@ -236,8 +236,8 @@ async def test_every_event_before_the_end_can_be_forked_at(open_world: Any):
     for at in range(1, state.seq):
         await fork(world.store, "run_1", at, f"fork_{at}")
         assert (await world.drive(f"fork_{at}")).finished.answer == state.finished.answer, at
-        lost = await world.events(AttemptLost, f"fork_{at}")
-        assert {event.failure.type for event in lost} <= {"interrupted"}, "nothing died"
+        lost = [each for each in await world.events(AttemptReturned, f"fork_{at}") if each.lost]
+        assert {event.result.error.type for event in lost} <= {"interrupted"}, "nothing died"
     for at in (0, state.seq, state.seq + 5):
         with refused(UsageError, at):
             await fork(world.store, "run_1", at, "never")
@@ -260,18 +260,18 @@ async def test_what_may_have_been_done_is_done_again_only_if_that_is_confirmed(o
     tool_ = bench.hanging(effect="once", approval="auto", timeout=0.02)
     world = open_world(FakeModels(plan(ask("pay", "hanging"), ask("a", "look", n=1))), [tool_, bench.look])
     assert (await world.run()).status is RunStatus.WAITING
-    await world.append("run_1", SkipRequested(by="me", subtask="wo-001.0", reason="never mind"))
+    await world.append("run_1", StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="never mind"))
     await world.store.claim("run_1")
     left = await world.drive("run_1")
     assert left.finished.gaps[0].class_ is FailureClass.REJECTED
     assert left.steps["wo-001.0"].acted
 
-    for asked in (RetryRequested(by="me"), RetryRequested(by="me", subtasks=("wo-001.0",))):
+    for asked in (StepRequested(what="retry", by="me"), StepRequested(what="retry", by="me", steps=("wo-001.0",))):
         await wish(world, asked)
         await world.store.release("run_1", (await world.store.run("run_1")).epoch)
     assert bench.counts["hanging"] == 1
-    assert all("may have made" in event.reason for event in await world.events(RequestDeclined))
-    await wish(world, RetryRequested(by="me", confirmed=True))
+    assert all("may have made" in event.declined for event in await world.events(RequestDecided))
+    await wish(world, StepRequested(what="retry", by="me", confirmed=True))
     assert bench.counts["hanging"] == 2
 
 
@@ -293,8 +293,8 @@ async def test_a_subtask_that_waits_for_a_place_can_be_left_out_or_supplied(open
     await world.until(lambda state: made)
     await world.append(
         run_id,
-        SkipRequested(by="me", subtask="wo-001.1"),
-        ResultSupplied(by="me", subtask="wo-001.2", summary="I know it"),
+        StepRequested(what="skip", by="me", steps=("wo-001.1",)),
+        StepRequested(what="supply", by="me", steps=("wo-001.2",), summary="I know it"),
     )
     await world.until(lambda state: state.steps["wo-001.2"].by)
     gate.set()
@@ -319,7 +319,7 @@ async def test_what_failed_can_be_left_out_after_the_end_and_the_answer_says_who
     shop = Shop(1)
     world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
     await world.run()
-    state = await wish(world, SkipRequested(by="Ann", subtask="wo-001.1", reason="not worth it"))
+    state = await wish(world, StepRequested(what="skip", by="Ann", steps=("wo-001.1",), reason="not worth it"))
 
     assert (state.status, state.finished.number) == (RunStatus.PARTIAL, 2)
     (gap,) = state.finished.gaps

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
 from leadhand.engine.elements import DraftText
+from leadhand.ports.models import ModelReply, ModelRequest
 
 from .fakes import FakeModels, facts_of, kind_of
 from .test_elements import KEYS, VALUES, pieces

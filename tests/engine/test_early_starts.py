@@ -11,11 +11,12 @@ import pytest
 
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest
-from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.limits import Amount, Limits, Usage
+from leadhand.core.conversation import AssistantMessage
+from leadhand.core.errors import FailureClass
+from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.tools.decorator import tool
 
 from .fakes import FakeModels, down, facts_of, kind_of
@@ -103,7 +104,7 @@ async def issued(world: World) -> list[str]:
     """The orders and the subtasks that began before one, in the order of the log."""
     found: list[str] = []
     for entry in await world.entries():
-        if isinstance(entry.event, ev.WorkOrderIssued):
+        if isinstance(entry.event, ev.OrderIssued):
             found.append(entry.event.order.work_order_id)
         elif isinstance(entry.event, ev.StepIssued) and entry.event.step.subtask is not None:
             found.append(entry.event.step.step_id)
@@ -120,7 +121,7 @@ async def test_subtasks_are_done_before_the_plan_is_complete_and_the_order_adopt
     assert early.bench.counts == {"look": 4}
     assert (await issued(world))[:3] == ["wo-001.0", "wo-001.1", "wo-001"]
     assert [key for key in state.steps if key.startswith("wo-")] == [f"wo-001.{n}" for n in range(4)]
-    assert len(await world.events(ev.AttemptSettled)) == 6  # each once, and the two thoughts
+    assert len(await world.events(ev.StepSettled)) == 6  # each once, and the two thoughts
 
 
 async def test_progress_says_how_far_the_plan_is_and_lists_know_no_total_before_its_end(early: Early):
@@ -229,8 +230,8 @@ async def test_the_same_calls_at_other_places_are_reused_under_the_next_order(ea
     assert state.status is RunStatus.SUCCEEDED
     assert [*state.orders] == ["wo-002"]
     assert sorted(early.bench.made) == [("look", n) for n in (1, 2, 3, 7, 8)]
-    reused = await world.events(ev.SubtaskReused)
-    assert {(each.subtask, each.begun) for each in reused} == {("wo-002.1", "wo-001.1"), ("wo-002.2", "wo-001.0")}
+    reused = [each for each in await world.events(ev.StepSettled) if each.same_as]
+    assert {(each.step, each.same_as) for each in reused} == {("wo-002.1", "wo-001.1"), ("wo-002.2", "wo-001.0")}
     assert state.steps["wo-001.2"].superseded_by == "wo-002"
     assert state.steps["wo-002.3"].step.needs == ("wo-002.2",)
     assert state.finished is not None
@@ -238,33 +239,6 @@ async def test_the_same_calls_at_other_places_are_reused_under_the_next_order(ea
     line = await world.store.run("run_1")
     assert (line.completed, line.subtasks) == (4, 4), "those of the order"
     assert "saw 8" not in state.finished.answer
-
-
-async def test_unfinished_work_is_reused_when_it_is_done_or_done_by_its_subtask_if_it_fails(early: Early):
-    released: list[bool] = []
-
-    @tool
-    async def wait(n: int) -> str:
-        """Wait for n."""
-        early.bench.made.append(("wait", n))
-        await early.until(lambda state: released or state.orders)()
-        if n == 2 and not released:
-            released.append(True)
-            raise ToolError("it broke", type="broken", class_=FailureClass.UNAVAILABLE)
-        return f"waited for {n}"
-
-    both = [ask("one", "wait", n=1), ask("two", "wait", n=2), ask("left out", "wait", n=3)]
-    called = early.until(lambda state: len(early.bench.made) == 3)
-    world = early.world([head(*both), called, tail(ask("fly", "fly"))], [whole(*both[1::-1])], tools=[wait])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert sorted(early.bench.made) == [("wait", 1), ("wait", 2), ("wait", 2), ("wait", 3)]
-    assert [each.subtask for each in await world.events(ev.SubtaskReused)] == ["wo-002.1"]
-    assert state.steps["wo-001.1"].superseded_by == "wo-002.0"
-    left_out = state.steps["wo-001.2"]
-    assert left_out.failure is not None
-    assert left_out.failure.type == "left_out"
 
 
 async def test_a_begun_subtask_that_fails_is_adopted_with_its_failure(early: Early):
@@ -350,7 +324,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
         [head(*calls), early.until(lambda state: any(each.counts for each in state.steps.values())), tail()],
         tools=[early.bench.measure],
         limits=limits,
-        held_back=Amount(requests=2),
+        held_back=Money(requests=2),
     )
     state = await world.run()
 
@@ -377,7 +351,7 @@ async def test_after_a_crash_what_was_done_is_not_done_again(early: Early):
     assert [*state.orders] == ["wo-001"]
 
 
-@pytest.mark.parametrize("request_", [ev.CancelRequested(by="me"), ev.PauseRequested(by="me")])
+@pytest.mark.parametrize("request_", [ev.RunRequested(what="cancel", by="me"), ev.RunRequested(what="pause", by="me")])
 async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_: ev.AnyEvent):
     @tool
     async def wait(n: int) -> str:
@@ -394,7 +368,7 @@ async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_:
     world = early.world([head(ask("one", "wait", n=1)), asks], tools=[wait])
     state = await world.run()
 
-    if isinstance(request_, ev.CancelRequested):
+    if request_.what == "cancel":
         assert state.status is RunStatus.CANCELLED
         assert not state.live
         assert state.steps["wo-001.0"].closed

@@ -12,7 +12,7 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AnswerRefused, ModelCallBegan
+from leadhand.core.events import ModelCallBegan, NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 
@@ -96,7 +96,7 @@ async def test_an_object_that_does_not_match_is_asked_for_again_with_its_problem
     assert isinstance(objection, UserMessage)
     assert problem in objection.text
     assert state.steps["wo-001.0"].data.value == {"centimetres": 20}
-    assert len(await world.events(AnswerRefused)) == 1
+    assert len([each for each in await world.events(NoteEmitted) if each.refused]) == 1
 
 
 @pytest.mark.parametrize("name", BAD_VALUES)

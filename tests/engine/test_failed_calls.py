@@ -10,12 +10,13 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptScheduled, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
+from leadhand.ports.models import ModelRequest
 
 DOWN = refusal("the line is dead", FailureClass.TRANSIENT)
 

@@ -12,14 +12,14 @@ from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
 from leadhand.app.settings import reserves
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import LimitsChanged, ProcessSlept, RetryRequested
+from leadhand.core.events import RunChanged, RunStatusSet, StepRequested
 from leadhand.core.judgement import Check, ClaimVerdict
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.controller import Controller
+from leadhand.ports.models import ModelProfile
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 
@@ -99,7 +99,7 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
     await asyncio.wait_for(hanging.wait(), 60)
     await world.until(lambda state: len(done(state)) == 2)
     world.clock.advance(81.0)  # of 100, of which 20 are held back
-    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.9",)))  # wakes the controller
+    await world.append(run_id, StepRequested(what="retry", by="me", steps=("wo-001.9",)))  # wakes the controller
     state = await driving
 
     assert state.finished.failure is None
@@ -134,7 +134,7 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
     run_id = await world.start()
     driving = world.driving(run_id)
     await asyncio.wait_for(hanging.wait(), 60)
-    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.9",)))  # wakes the controller
+    await world.append(run_id, StepRequested(what="retry", by="me", steps=("wo-001.9",)))  # wakes the controller
     state = await driving
     assert waits == [0.0]
     (gap,) = state.finished.gaps
@@ -151,7 +151,9 @@ async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_
 
     more = Limits(max_requests=200)
     await world.append(
-        run_id, LimitsChanged(by="me", limits=more, held_back=reserves(more, 2)["held_back"]), RetryRequested(by="me")
+        run_id,
+        RunChanged(by="me", limits=more, held_back=reserves(more, 2)["held_back"]),
+        StepRequested(what="retry", by="me"),
     )
     await world.store.claim(run_id, ended=True)
     state = await world.drive(run_id)
@@ -176,7 +178,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
     assert not models.requests(role)
     assert first.status in (RunStatus.FAILED, RunStatus.PARTIAL, RunStatus.SUCCEEDED)
 
-    await world.append(run_id, LimitsChanged(by="me", limits=Limits()), RetryRequested(by="me"))
+    await world.append(run_id, RunChanged(by="me", limits=Limits()), StepRequested(what="retry", by="me"))
     await world.store.claim(run_id, ended=True)
     state = await world.drive(run_id)
 
@@ -221,5 +223,5 @@ async def test_a_run_whose_process_slept_past_its_deadline_goes_on(open_world: A
     state = await driving
 
     assert state.status is RunStatus.SUCCEEDED
-    (event,) = await world.events(ProcessSlept)
-    assert event.seconds == 28.0
+    (event,) = [each for each in await world.events(RunStatusSet) if each.slept_s]
+    assert event.slept_s == 28.0

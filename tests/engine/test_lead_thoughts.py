@@ -14,8 +14,8 @@ from engine.worlds import ask, plan
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AnswerRefused, AttemptSettled, ModelCallReturned
-from leadhand.core.limits import Amount, Limits
+from leadhand.core.events import ModelCallReturned, NoteEmitted, StepSettled
+from leadhand.core.limits import Limits, Money
 from leadhand.core.run import RunStatus
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
@@ -50,11 +50,11 @@ async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_rea
     objection = models.requests("plan")[1].messages[-1]
     assert isinstance(objection, UserMessage)
     assert all(each in objection.text for each in named)
-    (told,) = await world.events(AnswerRefused)
+    (told,) = [each for each in await world.events(NoteEmitted) if each.refused]
     progress = Progress()
     lines = [str(line) for entry in await world.entries() if (line := progress.take(entry)) is not None]
-    assert any(told.reason in line for line in lines)
-    assert told.reason != objection.text, "which is for the model"
+    assert any(told.message in line for line in lines)
+    assert told.message != objection.text, "which is for the model"
 
 
 @pytest.mark.parametrize("name", BAD_PLANS)
@@ -266,7 +266,7 @@ async def test_every_thought_has_its_evidence_like_any_other_work(open_world: An
     world = open_world(FakeModels(GOOD), [Bench().look])
     await world.run()
 
-    settled = [event.attempt for event in await world.events(AttemptSettled)]
+    settled = [event.attempt for event in await world.events(StepSettled)]
     assert settled == ["plan/a1", "wo-001.0/a1", "review-wo-001-0/a1"]
 
 
@@ -281,7 +281,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("plan")) == 2
-    assert reserved_total(state) == Amount()
+    assert reserved_total(state) == Money()
     assert state.spent.requests == 3, "a call that went out was not counted"
 
 
@@ -293,7 +293,7 @@ async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open
 
     assert state.status is RunStatus.PARTIAL
     assert "ZeroDivisionError: a bug" in state.finished.gaps[0].reason
-    assert reserved_total(state) == Amount()
+    assert reserved_total(state) == Money()
 
 
 async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_one_is_logged(open_world: Any):
@@ -315,7 +315,7 @@ async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_wor
     class Terse(WorkOrderFlow):
         def brief(self, run: Any, step: Any) -> Any:
             facts = {"task": "work", "do": step.key}
-            return super().brief(run, step) if step.step.role != "work" else facts
+            return super().brief(run, step) if step.step.worker != "work" else facts
 
     bench = Bench()
     models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")

@@ -10,12 +10,12 @@ import pytest
 from engine.fakes import FakeModels, composed, down, judged, kind_of
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
 from leadhand.flows.work_order.results import subtasks
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.steps import results_of
 
 WINDOW = 16_000

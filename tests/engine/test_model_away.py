@@ -14,7 +14,6 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down, kind_of
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.conversation import ModelReply, ModelRequest
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import NoteEmitted
 from leadhand.core.limits import Limits
@@ -22,6 +21,7 @@ from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_INTERRUPTED
 from leadhand.engine.server_gate import ServerGate
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 
 REFUSED = down("no connection: refused", "transient", "connection")

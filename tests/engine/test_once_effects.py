@@ -13,11 +13,12 @@ from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import Failure, FailureClass, Fenced
-from leadhand.core.events import AttemptLost, CancelRequested
+from leadhand.core.events import AttemptReturned, RunRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.core.state import INDETERMINATE, RunState
-from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.state import RunState
+from leadhand.core.tool import INDETERMINATE, ApprovalPolicy
+from leadhand.core.work_result import WorkResult
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.tools.decorator import tool
@@ -155,7 +156,7 @@ async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_
     driving = world.driving(run_id)
     await world.until(lambda state: bench.counts["hanging"])
     if how == "cancelled":
-        await world.append(run_id, CancelRequested(by="me"))
+        await world.append(run_id, RunRequested(what="cancel", by="me"))
     state = await driving
 
     (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]
@@ -195,16 +196,15 @@ async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_n
 
 
 async def test_a_call_under_way_when_its_run_was_paused_is_not_made_again_by_the_resume(open_world: Any):
-    from leadhand.core.events import PauseRequested, ResumeRequested
 
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "hanging"))), [bench.hanging(effect="once", approval="auto")])
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: bench.counts["hanging"])
-    await world.append(run_id, PauseRequested(by="me"))
+    await world.append(run_id, RunRequested(what="pause", by="me"))
     assert (await driving).status is RunStatus.PAUSED
-    await world.append(run_id, ResumeRequested(by="me"))
+    await world.append(run_id, RunRequested(what="resume", by="me"))
     state = await world.take_over(run_id)
 
     assert bench.counts["hanging"] == 1
@@ -216,10 +216,11 @@ async def test_a_finished_call_is_not_made_again_when_its_result_is_found_wantin
         paid = [message for message in request.messages if isinstance(message, ToolMessage)]
         if not paid:
             return calls(("send", {"amount": 5}))
-        return "I paid, here is the receipt." if len(models.requests("work")) > 2 else "I paid."
+        return {"receipt": "number 7"} if len(models.requests("work")) > 2 else "I paid."
 
     bench = Bench()
-    checked = {**ask("pay", None), "checks": [{"path": "/summary", "contains": "receipt"}]}
+    receipt = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
+    checked = {**ask("pay", None), "expected_output": receipt}
     models = FakeModels(plan(checked), work=pays_unless_it_has)
     world = open_world(models, [bench.send(approval="auto")])
     await world.run()
@@ -260,7 +261,9 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
     world = open_world(FakeModels(plan(ask("a", "send", amount=30))), [bench.send(approval="auto"), bench.look])
     run_id = await world.start()
     lost = Failure.of("the process is gone", "process_died", FailureClass.LOST)
-    await world.append(run_id, AttemptLost(attempt="wo-001.0/a1", failure=lost))
+    await world.append(
+        run_id, AttemptReturned(attempt="wo-001.0/a1", lost=True, result=WorkResult.failed("wo-001.0", lost))
+    )
     log = RunLog(world.store, run_id, world.redactor)
     tools = ToolCalls(world.toolbox, lambda _offline: None, world.clock)  # pyright: ignore[reportArgumentType]
     send, look = (next(spec for spec in world.toolbox.specs() if spec.name == name) for name in ("send", "look"))

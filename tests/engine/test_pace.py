@@ -10,12 +10,12 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine import rate_control as pacing
 from leadhand.engine.rate_control import RateController
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.memory_store import MemoryStore
 
 

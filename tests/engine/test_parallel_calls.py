@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.forking import fork
+from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 

@@ -13,8 +13,8 @@ from flows.scripts import Script, accept, free, look
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.run import Role
 from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 from leadhand.flows.work_order import briefs, missing_parts
 from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles
@@ -36,7 +36,7 @@ def every_brief() -> list[Brief]:
     """A brief of each kind that the work-order flow gives."""
     script = Script(look("a"), {**look("b"), "needs": [0]}, cannot=[{"what": "tea", "reason": "no tool makes it"}])
     first = script.facts("plan")
-    further = briefs.plan(script.state, Step(step_id="plan-2", role=RoleName.PLAN, input={"first": 1}))
+    further = briefs.plan(script.state, Step(step_id="plan-2", worker=RoleName.PLAN, input={"first": 1}))
     script.done("wo-001.0")
     work = script.facts("wo-001.1")
     script.done("wo-001.1")
@@ -51,7 +51,7 @@ def every_brief() -> list[Brief]:
     script.reviewed(accept("wo-001.0", "wo-001.1"))
     state = script.state
     given = {"covers": ["wo-001.0"], "numbers": list(range(1, len(answer_sources(state)) + 1))}
-    section = Step(step_id="compose-0-0", role=RoleName.COMPOSE, input=given)
+    section = Step(step_id="compose-0-0", worker=RoleName.COMPOSE, input=given)
     composing = [
         briefs.compose(state),
         briefs.section(state, section),
@@ -94,7 +94,7 @@ def test_a_prompt_names_every_fact_that_it_comes_with():
 
 
 @pytest.mark.parametrize("role", [role for role in roles() if role.output is not None], ids=lambda role: role.name)
-def test_a_prompt_names_every_field_of_the_answer_it_asks_for(role: Role):
+def test_a_prompt_names_every_field_of_the_answer_it_asks_for(role: Worker):
     fields = set(role.output["properties"])
     assert fields <= named(role.instructions) | ({"answer"} & named(instructions("compose"))), f"{role.name}.md"
 

@@ -15,14 +15,16 @@ from engine.worlds import World, ask, plan
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import UsageError
 from leadhand.core.events import (
-    AttemptSettled,
     Entry,
     ModelCallBegan,
     ModelCallReturned,
     RunStarted,
+    StepSettled,
     ToolCallBegan,
     ToolCallReturned,
 )
+from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.testing.memory_store import MemoryStore
@@ -67,14 +69,15 @@ async def cut(entries: Sequence[Entry]) -> tuple[World, Bench]:
     assert isinstance(first, RunStarted)
     await world.store.create("run_1", first)
     if len(entries) > 1:
-        await world.store.append("run_1", [entry.event for entry in entries[1:]])
+        head = head_of(replay("run_1", entries))
+        await world.store.append("run_1", [entry.event for entry in entries[1:]], head=head)
     return world, bench
 
 
 def after_a_commit(entries: Sequence[Entry], length: int) -> int:
     """The next length at which a process can have died: that an attempt is over and tried again is one commit."""
     last = entries[length - 1].event
-    return length + 1 if isinstance(last, AttemptSettled) and not last.final else length
+    return length + 1 if isinstance(last, StepSettled) and not last.final else length
 
 
 def made(entries: Sequence[Entry]) -> tuple[Counter[str], set[str]]:
@@ -90,7 +93,7 @@ def test_the_run_that_is_cut_has_everything_in_it():
     assert WHOLE.finished is not None
     assert WHOLE.finished.answer == 'saw 1; saw 2 at last; measured {"raw":{"value":10}}'
     kinds = {entry.event.type for entry in LOG}
-    assert kinds >= {"attempt_scheduled", "attempt_settled", "tool_call_returned", "results_judged", "run_finished"}
+    assert kinds >= {"attempt_scheduled", "step_settled", "tool_call_returned", "results_judged", "run_finished"}
 
 
 @pytest.mark.parametrize("length", range(1, len(LOG)))

@@ -15,7 +15,8 @@ from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.events import AnswerRefused, AttemptSettled, NoteEmitted, ToolCallReturned
+from leadhand.core.events import NoteEmitted, StepSettled, ToolCallReturned
+from leadhand.core.ids import step_of
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
 from leadhand.tools.decorator import tool
@@ -41,7 +42,7 @@ UNDER_A_NAME = "swordfish"
 async def everything_of(world: World) -> str:
     """All that a world has written down: every event, and every blob."""
     events = [entry.event.model_dump_json() for entry in await world.entries()]
-    return "\n".join([*events, *(body.decode() for body in world.store._blobs.values())])
+    return "\n".join([*events, *(body.decode() for body in world.store.blobs.values())])
 
 
 def canaries(text: str) -> list[str]:
@@ -208,7 +209,9 @@ async def test_why_a_structured_answer_was_refused_names_no_part_of_a_secret(
     world = open_world(models, [Bench().measure], secrets=['with "quotes" 4711'])
     await world.run()
 
-    refused = [entry.event for entry in await world.entries() if isinstance(entry.event, AnswerRefused)]
+    refused = [
+        entry.event for entry in await world.entries() if isinstance(entry.event, NoteEmitted) and entry.event.refused
+    ]
     assert refused
     text = await everything_of(world)
     assert [part for part in named if part in text] == []
@@ -322,7 +325,7 @@ def test_credentials_in_a_text_are_redacted_and_the_rest_is_not(text: str, shown
 
     assert redactor.text(text) == shown
     assert redactor.text(shown) == shown
-    event = AttemptSettled(attempt=text, ok=True, final=True)
+    event = StepSettled(step=step_of(text), attempt=text, ok=True, final=True)
     assert redactor.value(event).attempt == shown
 
 
@@ -424,7 +427,7 @@ def test_variables_that_only_sound_like_secrets_are_left_alone(name: str, value:
 
 
 def test_what_holds_no_secret_is_the_very_same_object():
-    event = AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True)
+    event = StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=True, final=True)
     named = ToolCallReturned(attempt="a/a1", call_id="a/t0/c0", tool="task-1", ok=True, raw={"risk-free": "desk-17"})
 
     assert environment().value(event) is event
@@ -533,3 +536,5 @@ def test_looking_for_marks_first_hides_no_secret_from_the_patterns(parts: list[s
     text, secrets = "".join(parts), [FROM_ENVIRONMENT, "ΟΔΟΣ-1234"]
     assert Redactor(secrets).text(text) == _Thorough(secrets).text(text)
     assert Redactor(secrets).unfinished(text) == _Thorough(secrets).unfinished(text)
+    note = NoteEmitted(attempt="w/a1", message=text)
+    assert Redactor(secrets).value(note) == _Thorough(secrets).value(note)

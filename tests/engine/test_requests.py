@@ -13,11 +13,11 @@ from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand import tool
-from leadhand.core.conversation import ModelRequest
-from leadhand.core.work_order import Plan
 from leadhand.core.work_result import Review
+from leadhand.flows.work_order.plans import Plan
 from leadhand.models.openai.capabilities import Abilities
 from leadhand.models.openai.wire import chat_body, encode
+from leadhand.ports.models import ModelRequest
 
 
 @tool

@@ -14,15 +14,11 @@ from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
-    AttemptLost,
     AttemptReturned,
     AttemptScheduled,
     AttemptStarted,
-    CancelRequested,
-    PauseRequested,
-    ResumeRequested,
-    RunPaused,
-    RunWaiting,
+    RunRequested,
+    RunStatusSet,
     StepIssued,
 )
 from leadhand.core.limits import Limits
@@ -101,7 +97,7 @@ async def test_a_cancelled_run_stops_at_once_and_shows_what_it_has(open_world: A
     run_id = await world.start()
     driving = world.driving(run_id)
     await until_half_done(world, gate)
-    await world.append(run_id, CancelRequested(by="me"))
+    await world.append(run_id, RunRequested(what="cancel", by="me"))
     state = await driving
 
     assert state.status is RunStatus.CANCELLED
@@ -118,13 +114,13 @@ async def test_a_paused_run_keeps_what_is_done_and_goes_on_with_the_rest_when_it
     run_id = await world.start()
     driving = world.driving(run_id)
     await until_half_done(world, gate)
-    await world.append(run_id, PauseRequested(by="me", reason="lunch"))
+    await world.append(run_id, RunRequested(what="pause", by="me", reason="lunch"))
     state = await driving
     assert state.status is RunStatus.PAUSED
-    assert [event.reason for event in await world.events(RunPaused)] == ["lunch"]
+    assert [event.reason for event in await world.events(RunStatusSet)] == ["lunch"]
 
     gate.open.set()
-    await world.append(run_id, ResumeRequested(by="me"))
+    await world.append(run_id, RunRequested(what="resume", by="me"))
     state = await world.take_over(run_id)
     assert state.status is RunStatus.SUCCEEDED
     assert bench.made == [("look", 1)], "what was finished was done again"
@@ -140,7 +136,7 @@ async def test_a_paused_run_that_another_process_takes_over_stays_paused(open_wo
     run_id = await world.start()
     driving = world.driving(run_id)
     await until_half_done(world, gate)
-    await world.append(run_id, PauseRequested(by="me"))
+    await world.append(run_id, RunRequested(what="pause", by="me"))
     await driving
     calls_before = len(bench.made) + len(gate.made)
 
@@ -155,11 +151,11 @@ async def test_a_pause_does_not_use_up_the_time_of_the_run(open_world: Any):
     run_id = await world.start()
     driving = world.driving(run_id)
     await until_half_done(world, gate)
-    await world.append(run_id, PauseRequested(by="me"))
+    await world.append(run_id, RunRequested(what="pause", by="me"))
     await driving
     world.clock.advance(3_600)
     gate.open.set()
-    await world.append(run_id, ResumeRequested(by="me"))
+    await world.append(run_id, RunRequested(what="resume", by="me"))
 
     assert (await world.take_over(run_id)).status is RunStatus.SUCCEEDED
 
@@ -170,8 +166,8 @@ async def test_a_pause_and_a_resume_in_one_breath_lose_no_attempt(open_world: An
 
         def append(self, run_id: str, events: Any, **more: Any) -> Any:
             written = super().append(run_id, events, **more)
-            if any(isinstance(event, RunPaused) for event in events):
-                super().append(run_id, [ResumeRequested(by="me")])
+            if any(isinstance(event, RunStatusSet) for event in events):
+                super().append(run_id, [RunRequested(what="resume", by="me")])
             return written
 
     made: list[int] = []
@@ -181,7 +177,7 @@ async def test_a_pause_and_a_resume_in_one_breath_lose_no_attempt(open_world: An
         """Fail once, while the run is being paused."""
         made.append(n)
         if len(made) == 1:
-            await store.append("run_1", [PauseRequested(by="me")])
+            await store.append("run_1", [RunRequested(what="pause", by="me")])
             raise ConnectionError("the line is dead")
         return ToolReturn(raw=n, summary="at last")
 
@@ -208,8 +204,8 @@ async def test_when_its_process_dies_another_goes_on_with_what_is_left(open_worl
     assert state.status is RunStatus.SUCCEEDED
     assert state.epoch == 2
     assert bench.made == [("look", 1)]
-    (lost,) = await world.events(AttemptLost)
-    assert (lost.attempt, lost.failure.type, lost.failure.class_) == ("wo-001.1/a1", "process_died", "lost")
+    (lost,) = [each for each in await world.events(AttemptReturned) if each.lost]
+    assert (lost.attempt, lost.result.error.type, lost.result.error.class_) == ("wo-001.1/a1", "process_died", "lost")
     assert len(models.requests("plan")) == 1
 
 
@@ -239,7 +235,7 @@ async def test_a_process_that_lost_its_run_stops_its_workers(open_world: Any):
     await until_half_done(world, gate)
     await world.store.release(run_id, 1)
     await world.store.claim(run_id)
-    await world.append(run_id, PauseRequested(by="me"))  # makes the old owner want to decide something
+    await world.append(run_id, RunRequested(what="pause", by="me"))  # makes the old owner want to decide something
     with pytest.raises(Fenced):
         await driving
 
@@ -258,7 +254,7 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
     await world.dispatcher.aclose()
     again = asyncio.ensure_future(world.take_over(run_id))
     await world.until(lambda state: len(gate.made) == 2)
-    late = WorkResult.failed("b", (await world.events(AttemptLost))[0].failure)
+    late = WorkResult.failed("b", next(each for each in await world.events(AttemptReturned) if each.lost).result.error)
     await world.append(run_id, AttemptReturned(attempt="wo-001.1/a1", result=late))
     gate.open.set()
     state = await again
@@ -304,7 +300,7 @@ async def test_nobody_waits_for_people_while_there_is_work_to_do(open_world: Any
     state = await world.run()
 
     assert state.status is RunStatus.WAITING
-    assert [event.reason.split()[0] for event in await world.events(RunWaiting)] == ["1"]
+    assert [event.reason.split()[0] for event in await world.events(RunStatusSet)] == ["1"]
 
 
 async def test_a_follower_sees_every_event_in_order_without_gap_or_repeat(open_world: Any):
@@ -358,7 +354,7 @@ async def test_two_runs_at_once_have_nothing_to_do_with_each_other(open_world: A
     driving = world.driving(slow)
     await world.until(lambda state: gate.made, slow)
     assert (await world.drive(quick)).status is RunStatus.SUCCEEDED
-    await world.append(slow, CancelRequested(by="me"))
+    await world.append(slow, RunRequested(what="cancel", by="me"))
 
     assert (await driving).status is RunStatus.CANCELLED
     assert [entry.seq for entry in await world.entries(quick)] == list(range(1, len(await world.entries(quick)) + 1))

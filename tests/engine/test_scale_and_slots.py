@@ -14,7 +14,6 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -23,6 +22,7 @@ from leadhand.engine.conversation import Conversation
 from leadhand.engine.slots import Bounded, Slots, TimeIsUp, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.engine.turns import Turns
+from leadhand.ports.models import ModelProfile
 from leadhand.tools.decorator import tool
 
 

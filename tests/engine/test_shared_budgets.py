@@ -12,10 +12,10 @@ from engine.test_allowance import PRICED, a_moment, many
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.core.allowance import Account
+from leadhand.core.budget import Account
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import CancelRequested, ModelCallBegan, RunStarted
-from leadhand.core.limits import NANO, Limits, SharedBudget, Usage
+from leadhand.core.events import ModelCallBegan, RunRequested, RunStarted
+from leadhand.core.limits import NANO, NOTHING, Limits, SharedBudget, Usage, money
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
 
@@ -25,7 +25,7 @@ SMALL = Usage(input_tokens=5, output_tokens=5)
 
 
 def accounts(world: World) -> dict[str, Account]:
-    return world.store._shared
+    return world.store.shared
 
 
 async def spent(world: World, *runs: str) -> int:
@@ -42,7 +42,7 @@ async def test_calls_of_two_runs_wait_for_what_the_other_gives_back(open_world: 
     assert [state.status for state in states] == [RunStatus.SUCCEEDED, RunStatus.SUCCEEDED]
     assert 1 < models.most_at_once <= ALL.nanousd // 20_000 < len(models.asked)
     account = accounts(world)["all runs"]
-    assert (account.spent[2], account.reserved) == (await spent(world, *runs), (0, 0, 0))
+    assert (account.spent.nanousd, account.reserved) == (await spent(world, *runs), NOTHING)
 
 
 async def test_a_used_up_budget_does_not_wait_for_runs_that_do_not_share_it(open_world: Any) -> None:
@@ -84,16 +84,16 @@ async def test_a_run_that_died_between_reserving_and_settling_keeps_nothing_rese
         assert isinstance(first, RunStarted)
         await world.store.create("run_1", first)
         await world.store.append("run_1", [entry.event for entry in entries[1:seq]])
-        assert accounts(world)["all runs"].reserved > (0, 0, 0)
+        assert accounts(world)["all runs"].reserved != NOTHING
         if cancelled:
-            await world.append("run_1", CancelRequested())
+            await world.append("run_1", RunRequested(what="cancel"))
 
         await world.take_over("run_1")
 
         account, last = accounts(world)["all runs"], entries[seq - 1].event
         assert isinstance(last, ModelCallBegan)
-        assert (account.spent[2], account.reserved) == (await spent(world, "run_1"), (0, 0, 0))
-        assert account.spent[2] >= last.reserved.nanousd, "a call that may have been made counts in full"
+        assert (account.spent.nanousd, account.reserved) == (await spent(world, "run_1"), NOTHING)
+        assert account.spent.nanousd >= last.reserved.nanousd, "a call that may have been made counts in full"
 
 
 async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the_day_it_began(open_world: Any) -> None:
@@ -115,7 +115,7 @@ async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the
     assert state.status is RunStatus.SUCCEEDED
     assert f"all runs {NOON:%Y-%m-%d}" in days
     assert len(days) == len(models.asked) > 2
-    assert {(account.spent, account.reserved) for account in days.values()} == {((1, 5_050, 5_500), (0, 0, 0))}
+    assert {(account.spent, account.reserved) for account in days.values()} == {(money(1, 5_050, 5_500), NOTHING)}
 
 
 async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_world: Any) -> None:
@@ -135,5 +135,5 @@ async def test_a_fork_takes_nothing_again_of_what_its_first_run_took_from_a_shar
     before = accounts(world)["all runs"]
     await fork(world.store, "run_1", (await world.entries())[-2].seq, "fork_1")
 
-    assert before.spent[2] == await spent(world, "run_1") == await spent(world, "fork_1") > 0
+    assert before.spent.nanousd == await spent(world, "run_1") == await spent(world, "fork_1") > 0
     assert accounts(world)["all runs"] == before

@@ -17,9 +17,9 @@ from leadhand.cli.terminal.progress import Progress
 from leadhand.core.errors import StoreError
 from leadhand.core.events import (
     AttemptStarted,
-    CancelRequested,
     ModelCallBegan,
     NoteEmitted,
+    RunRequested,
     ToolCallBegan,
     ToolCallReturned,
 )
@@ -106,7 +106,7 @@ async def test_cancelling_a_run_ends_its_waits_and_frees_its_places(store: Any, 
     driving = world.driving(first)
     while counted.now < 2:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
-    await world.append(first, CancelRequested(by="me"))
+    await world.append(first, RunRequested(what="cancel", by="me"))
     assert (await driving).status is RunStatus.CANCELLED
     assert counted.made == 2, "no call that waited was made"
 
@@ -287,7 +287,7 @@ async def test_a_cancelled_run_leaves_the_rate_of_its_tool_to_others(store: Any,
     driving = world.driving(first)
     while counted.made < 2:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
-    await world.append(first, CancelRequested(by="me"))
+    await world.append(first, RunRequested(what="cancel", by="me"))
     await driving
     assert await store.pass_gate("rate of the tool count", 0.0) < 0.35
 

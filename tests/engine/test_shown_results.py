@@ -10,10 +10,11 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
 from leadhand.core.asks import Delegate
-from leadhand.core.conversation import AssistantMessage, ModelRequest, ToolCall, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.tool import Source, ToolResult, ToolReturn
+from leadhand.core.tool import CallState, Source, ToolReturn
 from leadhand.engine.conversation_turn import Turn, content_of
+from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 PAGE = Source(title="page", url="https://example.org/1")
@@ -21,7 +22,7 @@ TASK = Delegate(title="count")
 
 
 def shown(**result: Any) -> Any:
-    return json.loads(content_of(ToolResult(call_id="a/t1/c0", tool="look", **result)))
+    return json.loads(content_of(CallState(call_id="a/t1/c0", tool="look", **result)))
 
 
 def failed(type_: str) -> Failure:
@@ -81,8 +82,8 @@ def test_calls_of_a_list_are_shown_with_the_arguments_with_which_each_was_made()
     listed = {"calls": [{"tool": "look", "args": {"n": 1}}, {"tool": "look", "args": {"n": 2}}], "more": True}
     message = AssistantMessage(tool_calls=(ToolCall(id="x", name="many", arguments=listed),))
     turn = Turn(number=1, message=message, parallel=frozenset({"many"}))
-    turn.done[0] = ToolResult(call_id="a/t1/c0", tool="look", args={"n": 1}, raw="one")
-    turn.done[1] = ToolResult(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three")
+    turn.done[0] = CallState(call_id="a/t1/c0", tool="look", args={"n": 1}, raw="one")
+    turn.done[1] = CallState(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three")
     said, answered = turn.messages(None)
 
     assert isinstance(said, AssistantMessage)

@@ -21,7 +21,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import AttemptScheduled, StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -278,7 +278,7 @@ async def test_a_tool_that_returns_what_json_cannot_say_fails_by_itself_and_not_
     world = open_world(models, [odd])
     await world.run()
 
-    for event in await world.events(AttemptSettled):
+    for event in await world.events(StepSettled):
         assert event.failure is None or event.failure.type != "internal", event.failure.message
     (call,) = await world.events(ToolCallReturned)
     assert call.model_dump_json()
@@ -316,12 +316,12 @@ async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_rep
 ):
     from leadhand.engine import attempt
 
-    def broken(checks: Any, data: Any) -> list[str]:
-        if data.raw == {"n": 1}:
+    def broken(used: Any) -> Any:
+        if [result.raw for result in used] == [{"n": 1}]:
             raise LookupError("a bug")
-        return []
+        return {"n": 2}
 
-    monkeypatch.setattr(attempt, "unmet", broken)
+    monkeypatch.setattr(attempt, "_raw", broken)
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [bench.look])
     state = await world.run()
@@ -354,5 +354,5 @@ async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_
 
     assert failure_of(state).class_ is FailureClass.UNAVAILABLE
     assert "look" in failure_of(state).message
-    assert len([event for event in await world.events(AttemptSettled) if event.attempt.startswith("wo-001.0/")]) == 1
+    assert len([event for event in await world.events(StepSettled) if event.attempt.startswith("wo-001.0/")]) == 1
     assert state.status is RunStatus.PARTIAL

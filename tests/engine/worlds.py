@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 
 from core.invariants import check_list, check_log
 
+from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
-from leadhand.core.document.run_document import run_document
-from leadhand.core.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
+from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
+from leadhand.core.head import head_of
 from leadhand.core.judgement import Check
-from leadhand.core.limits import NOTHING, Amount, Concurrency, Limits, SharedBudget
+from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
@@ -64,7 +65,7 @@ class World:
         *,
         limits: Limits | None = None,
         approve: ApprovalPolicy = ApprovalPolicy.ASK,
-        held_back: Amount = NOTHING,
+        held_back: Money = NOTHING,
         held_back_s: float = 0.0,
         clock: Any = None,
         store: MemoryStore | None = None,
@@ -111,10 +112,12 @@ class World:
     async def start(self, request: str = "do it", **more: Any) -> str:
         """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
+        judging = judging_roles(self._check, self.roles, verifier=False)
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            roles=self.roles,
+            workers=(*self.roles, *judging),
+            subtask_worker="work",
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
@@ -124,7 +127,7 @@ class World:
             budgets=self.budgets,
             concurrency=self.concurrency,
             check=self._check,
-            judging=judging_roles(self._check, self.roles, verifier=False),
+            judging=tuple(each.name for each in judging),
             **more,
         )
         run_id = f"run_{next(self._numbers)}"
@@ -182,12 +185,15 @@ class World:
                 )
                 await self.append(run_id, answered)
 
-    async def says(self, run_id: str = "run_1", *, at_most_pending: bool = True, **word: Any) -> None:
+    async def says(
+        self, run_id: str = "run_1", *, at_most_pending: bool = True, happened: bool, summary: str = "", raw: Any = None
+    ) -> None:
         """Give a person's word on every call whose end nobody saw."""
         state = await self.state(run_id)
         for asked in state.approvals.values():
             if asked.kind == "effect" and (asked.status == "pending" or not at_most_pending):
-                await self.append(run_id, EffectAnswered(approval_id=asked.approval_id, by="me", **word))
+                word = {"approve": happened, "reason": summary, "raw": raw}
+                await self.append(run_id, ApprovalAnswered(approval_id=asked.approval_id, by="me", **word))
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -206,7 +212,7 @@ class World:
         return [entry.event for entry in await self.entries(run_id) if isinstance(entry.event, kind)]
 
     async def document(self, run_id: str = "run_1") -> dict[str, Any]:
-        return run_document(await self.state(run_id), await self.entries(run_id), owner=None).as_json()
+        return run_document(await self.state(run_id), owner=None).as_json()
 
     async def until(self, reached: Callable[[RunState], Any], run_id: str = "run_1") -> RunState:
         """The state of a run, once it is as wanted."""
@@ -224,6 +230,8 @@ class World:
         for listing in await self.store.runs():
             entries = await self.store.read(listing.run_id)
             if self._sound:
-                check_log(listing.run_id, entries)
+                head = head_of(check_log(listing.run_id, entries))
                 check_list(listing.run_id, entries)
+                shown = (listing.subtasks, listing.completed, listing.failed)
+                assert shown == (head.subtasks, head.completed, head.failed), "the list says something else"
         assert not self.models.broken

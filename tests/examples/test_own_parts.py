@@ -16,7 +16,8 @@ import processes
 import pytest
 
 from leadhand.app.toolsets import toolbox
-from leadhand.core.run import Role, RunStatus
+from leadhand.core.run import RunStatus
+from leadhand.core.worker import Worker
 from leadhand.flows import StepView
 from leadhand.testing.flow_contract import FlowContract
 
@@ -42,7 +43,7 @@ class TestCompareWeather(FlowContract):
     request = "Paris, Nice"
     tools = toolbox(None).specs()
 
-    def reply(self, step: StepView, role: Role) -> str:
+    def reply(self, step: StepView, role: Worker) -> str:
         return "up to 12 °C"
 
     @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ class TestTranslate(FlowContract):
     request = "Good morning"
     options = {"languages": ["French", "Dutch"]}
 
-    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
         return {"text": "Bonjour", "changed": True} if role.name == "checker" else "Bon jour"
 
 

@@ -11,7 +11,7 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptSettled, AttemptStarted, ToolCallBegan
+from leadhand.core.events import AttemptStarted, StepSettled, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -119,7 +119,7 @@ async def test_a_missing_tool_is_never_retried_to_the_cap(open_world: Any):
     world.toolbox._tools.pop("measure")
     state = await world.drive(run_id)
 
-    settled = [event for event in await world.events(AttemptSettled) if event.attempt.startswith("wo-001.1/")]
+    settled = [event for event in await world.events(StepSettled) if event.attempt.startswith("wo-001.1/")]
     assert len(settled) == 1
     assert len(state.orders) == 1
     (gap,) = state.finished.gaps

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.core.conversation import ModelRequest
-from leadhand.core.run import RunDefinition
 from leadhand.flows import StepView
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
-from leadhand.verify.roles import judging_roles
 
 
 class Wrong(NamedTuple):
@@ -38,11 +36,6 @@ def judge(*wrong: Wrong, missing: tuple[Mapping[str, str], ...] = ()) -> Callabl
     return reply
 
 
-def judging(definition: RunDefinition) -> RunDefinition:
-    """Return the definition of a run whose answer a model judges."""
-    return definition.evolve(check="judge", judging=judging_roles("judge", (), verifier=False))
-
-
 def contradicting(step: StepView, n: int, wrong: Wrong) -> dict[str, Any]:
     """Return the reply of a judge that contradicts the claim ``n`` if it is among those of a step."""
     verdicts = {str(each): "contradicted" if each == n else "confirmed" for each in step.input["claims"]}
@@ -59,4 +52,4 @@ def step_of(request: ModelRequest) -> str:
 
 def briefs(scripted: ScriptedModel, name: str) -> list[dict[str, Any]]:
     """Return the briefs of a role, or of a step, in the order of the requests."""
-    return [brief_of(each) for each in scripted.requests if name in (each.role, step_of(each))]
+    return [brief_of(each) for each in scripted.requests if name in (each.worker, step_of(each))]

@@ -12,8 +12,8 @@ from flows.judges import Wrong, briefs, judge, step_of
 from flows.scripts import Script, accept, look
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.judgement import ClaimVerdict
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
 
 REQUEST = "How loud is it in Paris and in Rome?"
@@ -40,7 +40,7 @@ def confirmed(*missing: dict[str, Any], cannot: Mapping[str, str] | None = None)
 def scripted(judging: Any, *reviewed: Any, **more: Any) -> ScriptedModel:
     """A model that plans to measure Paris only."""
     model = ScriptedModel(plan=[plans(measured("Paris"))], review=list(reviewed), **more)
-    return model.on(lambda request: request.role == "judge", always=judging)
+    return model.on(lambda request: request.worker == "judge", always=judging)
 
 
 def answered(home: Path, model: ScriptedModel, **more: Any) -> Answer:
@@ -129,7 +129,7 @@ def test_a_contradicted_claim_is_corrected_once_by_the_writer_and_the_correction
         written[attempt] = written.get(attempt, "") + piece
 
     review = reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG)
-    model = scripted(judge(WRONG), review).on(lambda request: request.role == "compose", says(PARIS_ONLY))
+    model = scripted(judge(WRONG), review).on(lambda request: request.worker == "compose", says(PARIS_ONLY))
     answer = answered(tmp_path, model, on_text=note)
 
     assert (answer.status, answer.text, answer.doubts) == (RunStatus.SUCCEEDED, PARIS_ONLY, ())
@@ -154,7 +154,7 @@ def test_a_contradiction_makes_the_run_partial_only_if_two_judgements_share_it(
 ) -> None:
     """The text stays as it was written in any case, with the doubt beside it."""
     model = scripted(judge(WRONG), reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG))
-    answer = answered(tmp_path, model.on(lambda request: request.role == "compose", said))
+    answer = answered(tmp_path, model.on(lambda request: request.worker == "compose", said))
 
     assert (answer.status, answer.text, answer.gaps) == (status, WRITTEN_WRONG, ())
     assert [(each.verdict, each.part, each.quote) for each in answer.doubts] == [(verdict, WRONG.words, WRONG.quote)]
@@ -171,7 +171,7 @@ async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(t
     judging = judge(WRONG, missing=(ROME,))
 
     def reply(request: ModelRequest) -> Any:
-        return judging(request) if request.role == "judge" else said.get(step_of(request), BOTH)
+        return judging(request) if request.worker == "judge" else said.get(step_of(request), BOTH)
 
     async with Leadhand(home=tmp_path, models=ScriptedModel(reply), tools=[measure], check="judge") as lead:
         whole = await lead.run(REQUEST)

@@ -91,7 +91,7 @@ def test_a_failure_of_a_review_that_names_no_subtask_is_the_reason_of_each_gap()
 def test_of_a_cancelled_run_what_was_not_evaluated_is_a_gap_that_names_the_person():
     script = Script(free("a"), judged("b"))
     script.done("wo-001.0", "wo-001.1")
-    script.write(ev.CancelRequested(by="Ann"))
+    script.write(ev.RunRequested(what="cancel", by="Ann"))
     script.decide_all()
     assert [(gap.class_, "Ann" in gap.reason) for gap in script.finished.gaps] == [(FailureClass.REJECTED, True)] * 2
 

@@ -15,7 +15,7 @@ from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, VerdictKind, WorkResult
-from leadhand.flows import Assign, Finish, Flow, Judge, Outcome, Result, Review, Role, RunView, StepView, Verdict
+from leadhand.flows import Finish, Flow, IssueStep, Judge, Outcome, Result, Review, RunView, StepView, Verdict, Worker
 
 
 class Translate(Flow):
@@ -27,15 +27,15 @@ class Translate(Flow):
     class Options(Flow.Options):
         languages: list[str] = ["French", "German"]
 
-    def roles(self, options: Options) -> list[Role]:
-        return [Role(name="translator", instructions="Translate.", counts=True, tools=("look",))]
+    def roles(self, options: Options) -> list[Worker]:
+        return [Worker(name="translator", instructions="Translate.", counts=True, tools=("look",))]
 
     def next(self, run: RunView[Options]) -> Iterable[Any]:
         if not run.steps:
             return [
-                Assign(
+                IssueStep(
                     id=f"to-{n}",
-                    role="translator",
+                    worker="translator",
                     title=language,
                     input={"text": run.request, "language": language},
                 )
@@ -56,7 +56,7 @@ class Run(Script):
             flow=flow.name,
             request="Good morning",
             options=options,
-            roles=tuple(flow.roles(flow.checked_options(options))),
+            workers=tuple(flow.roles(flow.checked_options(options))),
         )
         History.__init__(self, what, flow)
         self.decide_all()
@@ -69,7 +69,7 @@ class Run(Script):
             self.thinks(self.attempt(key), value, text)
         self.decide_all()
 
-    def asked(self, request: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied) -> None:
+    def asked(self, request: ev.StepRequested) -> None:
         """A person asks for something."""
         self.write(request)
         self.decide_all()
@@ -166,7 +166,7 @@ def test_the_sources_of_an_answer_are_those_of_the_results_it_uses():
     (source,) = run.finished.sources
     assert source.url == "https://example.org/a"
     settled = run.log[int(source.event_id.removeprefix("e-")) - 1].event
-    assert isinstance(settled, ev.AttemptSettled)
+    assert isinstance(settled, ev.StepSettled)
     assert settled.attempt == "to-1/a1"
 
 
@@ -188,7 +188,7 @@ def test_without_an_outcome_of_its_own_the_answer_is_every_result_that_counts():
 @pytest.mark.parametrize("keys", [("to-1",), ()], ids=["named", "everything that failed"])
 def test_a_retry_after_the_end_does_a_failed_step_again_under_its_own_id(keys: tuple[str, ...]):
     run = half_done()
-    run.asked(ev.RetryRequested(by="me", subtasks=keys))
+    run.asked(ev.StepRequested(what="retry", by="me", steps=keys))
 
     assert run.state.status is RunStatus.RUNNING
     assert run.under_way == ["to-1"]
@@ -205,18 +205,20 @@ def test_a_retry_after_the_end_does_a_failed_step_again_under_its_own_id(keys: t
 
 def test_a_retry_may_change_the_input_of_a_step():
     run = half_done()
-    run.asked(ev.RetryRequested(by="me", subtasks=("to-1",), args={"text": "Good evening", "language": "German"}))
+    run.asked(
+        ev.StepRequested(what="retry", by="me", steps=("to-1",), args={"text": "Good evening", "language": "German"})
+    )
 
     assert run.facts("to-1") == {"text": "Good evening", "language": "German"}
 
 
 def test_a_retry_that_fails_again_leaves_the_gap_and_may_be_asked_for_again():
     run = half_done()
-    run.asked(ev.RetryRequested(by="me"))
+    run.asked(ev.StepRequested(what="retry", by="me"))
     run.failed("to-1")
     assert (run.finished.number, run.finished.status) == (2, RunStatus.PARTIAL)
 
-    run.asked(ev.RetryRequested(by="me"))
+    run.asked(ev.StepRequested(what="retry", by="me"))
     assert run.attempt("to-1").attempt == "to-1/a3"
     run.says("to-1", "Guten Morgen")
     assert (run.finished.number, run.finished.status) == (3, RunStatus.SUCCEEDED)
@@ -225,24 +227,24 @@ def test_a_retry_that_fails_again_leaves_the_gap_and_may_be_asked_for_again():
 @pytest.mark.parametrize(
     ("request_", "named"),
     [
-        (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0"),
-        (ev.SkipRequested(by="me", subtask="to-0"), "to-0"),
-        (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0"),
-        (ev.RetryRequested(by="me", subtasks=("to-7",)), "to-7"),
+        (ev.StepRequested(what="retry", by="me", steps=("to-0",)), "to-0"),
+        (ev.StepRequested(what="skip", by="me", steps=("to-0",)), "to-0"),
+        (ev.StepRequested(what="supply", by="me", steps=("to-0",), summary="Salut"), "to-0"),
+        (ev.StepRequested(what="retry", by="me", steps=("to-7",)), "to-7"),
     ],
 )
 def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_over(request_: Any, named: str):
     run = half_done()
     run.asked(request_)
 
-    (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDeclined)]
-    assert named in declined.reason
+    (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDecided)]
+    assert named in declined.declined
     assert (run.finished.number, run.finished.status) == (1, RunStatus.PARTIAL)
 
 
 def test_a_failed_step_that_a_person_skips_is_a_gap_that_says_so():
     run = half_done()
-    run.asked(ev.SkipRequested(by="Ann", subtask="to-1", reason="nobody reads it"))
+    run.asked(ev.StepRequested(what="skip", by="Ann", steps=("to-1",), reason="nobody reads it"))
 
     assert (run.finished.number, run.finished.status) == (2, RunStatus.PARTIAL)
     (gap,) = run.finished.gaps
@@ -253,7 +255,7 @@ def test_a_failed_step_that_a_person_skips_is_a_gap_that_says_so():
 
 def test_a_failed_step_is_completed_by_the_result_that_a_person_supplies():
     run = half_done()
-    run.asked(ev.ResultSupplied(by="Ann", subtask="to-1", summary="Guten Morgen", raw={"n": 1}))
+    run.asked(ev.StepRequested(what="supply", by="Ann", steps=("to-1",), summary="Guten Morgen", raw={"n": 1}))
 
     assert (run.finished.number, run.finished.status) == (2, RunStatus.SUCCEEDED)
     assert run.finished.answer == "French: Bonjour\nGerman: Guten Morgen"
@@ -264,8 +266,8 @@ def test_a_step_that_waits_may_be_skipped_and_supplied_while_the_run_is_under_wa
     run = Run(Translate())
     run.park("to-0")
     run.park("to-1")
-    run.asked(ev.SkipRequested(by="Ann", subtask="to-0"))
-    run.asked(ev.ResultSupplied(by="Ann", subtask="to-1", summary="Guten Morgen"))
+    run.asked(ev.StepRequested(what="skip", by="Ann", steps=("to-0",)))
+    run.asked(ev.StepRequested(what="supply", by="Ann", steps=("to-1",), summary="Guten Morgen"))
 
     assert (run.finished.status, run.finished.answer) == (RunStatus.PARTIAL, "German: Guten Morgen")
 
@@ -278,18 +280,18 @@ class Chain(Flow):
 
     name = "chain"
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="researcher", counts=True), Role(name="writer", counts=True)]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="researcher", counts=True), Worker(name="writer", counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            yield Assign(id="notes", role="researcher", input={"topic": run.request})
-            yield Assign(id="text", role="writer", needs=["notes"])
+            yield IssueStep(id="notes", worker="researcher", input={"topic": run.request})
+            yield IssueStep(id="text", worker="writer", needs=["notes"])
         elif not run.open:
             yield Finish()
 
     def facts(self, run: RunView[Any], step: StepView) -> Mapping[str, Any]:
-        return {"style": "short"} if step.role == "writer" else {}
+        return {"style": "short"} if step.worker == "writer" else {}
 
     def problems(self, run: RunView[Any], step: StepView, result: Result) -> Sequence[str]:
         if step.id == "text" and run.steps["notes"].text not in result.text:
@@ -331,9 +333,9 @@ def test_what_needs_a_failed_step_is_given_up_and_goes_on_with_it(*, supplied: b
     ]
 
     if supplied:
-        run.asked(ev.ResultSupplied(by="me", subtask="notes", summary="sun"))
+        run.asked(ev.StepRequested(what="supply", by="me", steps=("notes",), summary="sun"))
     else:
-        run.asked(ev.RetryRequested(by="me"))
+        run.asked(ev.StepRequested(what="retry", by="me"))
         run.says("notes", "sun")
     assert run.under_way == ["text"]
     run.says("text", "There is sun.")
@@ -351,12 +353,12 @@ class Judged(Flow):
     class Options(Flow.Options):
         verdicts: list[str] = ["accept"]
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="writer", counts=True), Role(name="critic", output={"type": "object"}, loop="reply")]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="writer", counts=True), Worker(name="critic", output={"type": "object"}, loop="reply")]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id="draft", role="writer")]
+            return [IssueStep(id="draft", worker="writer")]
         if run.open:
             return []
         critiques = run.of("critic")
@@ -367,7 +369,7 @@ class Judged(Flow):
                 said = Verdict(subtask="draft", verdict=VerdictKind(wanted), reason="so it seems")
                 return [Judge(Review(verdicts=(said,), complete=wanted == "accept"))]
         if len(critiques) < len(run.options.verdicts):
-            return [Assign(id=f"critique-{len(critiques)}", role="critic", needs=["draft"])]
+            return [IssueStep(id=f"critique-{len(critiques)}", worker="critic", needs=["draft"])]
         return [Finish()]
 
 
@@ -512,13 +514,13 @@ def test_a_flow_that_forgets_to_end_its_run_does_not_hang_it():
 @pytest.mark.parametrize(
     ("wanted", "named"),
     [
-        (Assign(id="a", role="nobody"), "'nobody'"),
-        (Assign(id="a", role="translator", tools=("send",)), "send"),
-        (Assign(id="a", role="translator", needs=("b",)), "'b'"),
-        (Assign(id="a/b", role="translator"), "a/b"),
+        (IssueStep(id="a", worker="nobody"), "'nobody'"),
+        (IssueStep(id="a", worker="translator", tools=("send",)), "send"),
+        (IssueStep(id="a", worker="translator", needs=("b",)), "'b'"),
+        (IssueStep(id="a/b", worker="translator"), "a/b"),
     ],
 )
-def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: Assign, named: str):
+def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: IssueStep, named: str):
     class Wanting(Translate):
         def next(self, run: RunView[Any]) -> Iterable[Any]:
             return [wanted]
@@ -552,7 +554,7 @@ def test_options_that_are_unknown_or_wrong_are_refused(flow: Flow, options: dict
 def test_a_cancelled_run_keeps_what_was_found_and_asks_its_flow_nothing_more():
     run = Run(Translate())
     run.says("to-0", "Bonjour")
-    run.write(ev.CancelRequested(by="Ann"))
+    run.write(ev.RunRequested(what="cancel", by="Ann"))
     run.decide_all()
 
     assert (run.finished.status, run.finished.answer) == (RunStatus.CANCELLED, "French: Bonjour")

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunStatus
-from leadhand.core.work_order import Plan
+from leadhand.flows.work_order.plans import Plan
 
 
 def test_a_run_begins_with_a_plan_and_nothing_else():
@@ -19,7 +19,7 @@ def test_a_run_begins_with_a_plan_and_nothing_else():
     brief = script.facts("plan")
     assert brief["request"] == script.state.definition.request
     assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
-    role = script.state.role(script.state.steps["plan"].step.role)
+    role = script.state.worker(script.state.steps["plan"].step.worker)
     assert role is not None
     assert role.name == "plan"
     assert role.output == Plan.model_json_schema()
@@ -153,12 +153,12 @@ def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
 
 def test_nothing_new_starts_while_a_run_is_paused():
     script = Script(look("a"), look("b", needs=[0]))
-    script.write(ev.PauseRequested(by="me"))
+    script.write(ev.RunRequested(what="pause", by="me"))
     script.done("wo-001.0")
     assert script.state.status is RunStatus.PAUSED
     assert not script.under_way
 
-    script.write(ev.ResumeRequested(by="me"))
+    script.write(ev.RunRequested(what="resume", by="me"))
     script.decide_all()
     assert script.under_way == ["wo-001.1"]
 
@@ -166,7 +166,7 @@ def test_nothing_new_starts_while_a_run_is_paused():
 def test_a_cancelled_run_ends_with_what_it_has_and_names_the_rest():
     script = Script(look("a"), look("b"))
     script.done("wo-001.0")
-    script.write(ev.CancelRequested(by="me"))
+    script.write(ev.RunRequested(what="cancel", by="me"))
     script.decide_all()
 
     assert script.finished.status is RunStatus.CANCELLED

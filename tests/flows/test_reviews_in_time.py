@@ -102,8 +102,8 @@ def test_a_review_that_was_too_large_is_halved_while_the_last_subtask_runs():
 @pytest.mark.parametrize(
     "request_",
     [
-        ev.ResultSupplied(by="Ann", subtask="wo-001.3", summary="it looks fine"),
-        ev.SkipRequested(by="Ann", subtask="wo-001.3", reason="nobody reads it"),
+        ev.StepRequested(what="supply", by="Ann", steps=("wo-001.3",), summary="it looks fine"),
+        ev.StepRequested(what="skip", by="Ann", steps=("wo-001.3",), reason="nobody reads it"),
     ],
     ids=["supplied", "skipped"],
 )
@@ -126,13 +126,13 @@ def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(re
     assert [each.subtask for each in order.review.verdicts] == keys, "each is judged once"
     assert len(covers(script)) == 4, "only the shard whose evidence changed is reviewed again"
     assert {key for key in keys if not script.state.steps[key].accepted} == (
-        {keys[3]} if request_.type == "skip_requested" else set()
+        {keys[3]} if getattr(request_, "what", "") == "skip" else set()
     )
 
 
 def test_a_cancelled_run_ends_although_its_reviews_are_not_complete():
     script, _, _ = order_of(60)
-    script.write(ev.CancelRequested(by="Ann"))
+    script.write(ev.RunRequested(what="cancel", by="Ann"))
     script.decide_all()
     assert script.finished.status is RunStatus.CANCELLED
     assert not script.under_way

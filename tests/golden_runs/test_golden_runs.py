@@ -54,9 +54,9 @@ def judged(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     written = [reviews(accept=[f"wo-00{n}.0"], answer=said) for n, said in enumerate(answers, start=1)]
     scripted = ScriptedModel(plan=[plans(subtask("measure_paris", "measure", place="Paris"))])
     judging = judge(Wrong("50 dB", "wo-001.0", "40 dB"), missing=({"part": "Rome", "request": "Rome"},))
-    scripted.on(lambda request: request.role == "judge", always=judging)
-    scripted.on(lambda request: request.role == "review", written[0], missing, written[1])
-    scripted.on(lambda request: request.role == "compose", says(answers[1].replace("50", "40")))
+    scripted.on(lambda request: request.worker == "judge", always=judging)
+    scripted.on(lambda request: request.worker == "review", written[0], missing, written[1])
+    scripted.on(lambda request: request.worker == "compose", says(answers[1].replace("50", "40")))
     return scripted, {"flow": "work-order", "tools": [measure], "check": "judge"}
 
 
@@ -78,8 +78,8 @@ def worker(folder: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     scripted = ScriptedModel()
     poet = {"name": "poet", "instructions": "Write verse.", "description": "Writes."}
     made = calls("worker_create", **poet), calls("worker_call", worker="poet", input="Write."), says("A verse.")
-    scripted.on(lambda request: request.role == "orchestrator", *made)
-    scripted.on(lambda request: request.role == "poet", says("A verse."))
+    scripted.on(lambda request: request.worker == "orchestrator", *made)
+    scripted.on(lambda request: request.worker == "poet", says("A verse."))
     project = {"project": load_project(folder), "tools": [measure], "approve": "auto"}
     return scripted, {"flow": "worker", "options": {"worker": "orchestrator"}, **project}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,13 @@ import pytest
 from server.doors import door
 from server.teams import Office, team
 
-from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.core.conversation import ModelProfile
+from leadhand import Leadhand, RunStatus, tool
 from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.flows import Assign, Desk, Finish, Flow, Role, RunView, StepView
+from leadhand.flows import Desk, Finish, Flow, IssueStep, RunView, StepView, Worker
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 
@@ -36,35 +35,6 @@ def home(tmp_path: Path) -> Path:
 def lead_of(tool_name: str, count: int) -> ScriptedModel:
     """A lead that plans so many calls of a tool, and accepts what comes back."""
     return ScriptedModel(plan=plans(*(subtask(f"{n}", tool_name, n=n) for n in range(count))), lenient=True)
-
-
-APPROVALS = 30
-
-
-@known("each answer of on_approval reads the whole log of its run again")
-async def test_answers_of_a_program_do_not_read_the_whole_log_each_time(home: Path) -> None:
-    @tool(effect="once")
-    async def pay(n: int) -> ToolReturn:
-        """Pay somebody."""
-        return ToolReturn(summary=f"paid {n}")
-
-    asked: list[str] = []
-    models = lead_of("pay", APPROVALS)
-    async with Leadhand(
-        models=models, tools=[pay], home=home, on_approval=lambda each: not asked.append(each.id)
-    ) as lead:
-        store: Any = (await lead.runtime()).store
-        reads, read = Counter[str](), store.read
-
-        async def counted(run_id: str, after: int = 0, *more: Any) -> Any:
-            reads["whole" if after == 0 else "part"] += 1
-            return await read(run_id, after, *more)
-
-        store.read = counted
-        answer = await lead.run("pay all")
-    assert len(asked) == APPROVALS
-    assert answer.status is RunStatus.SUCCEEDED
-    assert reads["whole"] < 10, reads
 
 
 class _OneSlot:
@@ -129,12 +99,12 @@ class _Coded(Flow):
 
     name = "coded"
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="coder", loop="code", counts=True)]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="coder", loop="code", counts=True)]
 
     def next(self, run: RunView[Any]) -> list[Any]:
         if not run.steps:
-            return [Assign(id=f"a{n}", role="coder") for n in range(8)]
+            return [IssueStep(id=f"a{n}", worker="coder") for n in range(8)]
         return [] if run.open else [Finish()]
 
     def code(self, run: RunView[Any], step: StepView) -> Any:
@@ -186,23 +156,6 @@ async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hang
         async for _ in run:
             most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))
     assert 0 < most <= MOST_THREADS
-
-
-@known("the dispatcher keeps entries of every run that has finished")
-async def test_a_process_keeps_nothing_of_the_runs_that_have_finished(home: Path) -> None:
-    @tool
-    async def look(n: int) -> ToolReturn:
-        """Look at something."""
-        return ToolReturn(summary=f"saw {n}")
-
-    async with Leadhand(models=lead_of("look", 1), tools=[look], home=home) as lead:
-        dispatcher = (await lead.runtime()).dispatcher
-
-        async def kept() -> int:
-            await lead.run("look")
-            return sum(len(each) for each in vars(dispatcher).values() if isinstance(each, dict | list | set))
-
-        assert await kept() == await kept() == await kept()
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from leadhand.core.conversation import Message, ModelRequest, OutputSpec, SystemMessage, UserMessage
+from leadhand.core.conversation import Message, SystemMessage, UserMessage
 from leadhand.core.tool import ToolSpec
-from leadhand.core.work_order import Plan
 from leadhand.core.work_result import Review
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.work_order import offline
+from leadhand.flows.work_order.plans import Plan
+from leadhand.ports.models import ModelRequest, OutputSpec
 
 TODAY = "2026-11-21"  # a Saturday
 TEXT = {"type": "string"}

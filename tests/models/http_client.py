@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 
-from leadhand.core.conversation import ModelReply, ModelRequest
 from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import FormRefused, ModelError
+from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.model_server import (
     ScriptedServer,
 )

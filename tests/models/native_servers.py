@@ -15,19 +15,10 @@ from typing import Any
 
 from aiohttp import web
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    Message,
-    ModelReply,
-    ModelRequest,
-    OutputSpec,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
 from leadhand.ports import Models
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 
 @dataclass(frozen=True, kw_only=True)

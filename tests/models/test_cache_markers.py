@@ -13,12 +13,13 @@ from asking import GIVE_UP, WEATHER, asking, spec
 from native_servers import MODELS, SERVERS, Answer, AnthropicServer, Fault
 
 from leadhand import Leadhand
-from leadhand.core.conversation import AssistantMessage, ModelRequest, SystemMessage, ToolCall, ToolMessage
+from leadhand.core.conversation import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.models.pydantic_ai.cache_markers import MOST_REMEMBERED, CacheMarkers
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelRequest
 
 MODEL = MODELS["anthropic"]
 LONG = spec({**WEATHER, "description": "The weather at a place. " * 300})

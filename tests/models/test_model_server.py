@@ -106,7 +106,7 @@ class TestInjection:
 
     async def test_a_fault_may_look_for_words_or_for_what_a_call_is_for(self) -> None:
         server = ScriptedServer(served_by(OfflineModels()))
-        server.inject(rate_limited(1), needle="Lyon").inject(status(401), role="compose")
+        server.inject(rate_limited(1), needle="Lyon").inject(status(401), worker="compose")
         compose = asking({"task": "compose", "results": [{"summary": "s"}]}, model="openai_compatible:m")
         async with server:
             models = OpenAICompatible(server.base_url)
@@ -120,7 +120,7 @@ class TestInjection:
                 assert caught.value.failure.class_ == class_
                 await models.ask(request)
             await models.aclose()
-        assert [seen.role for seen in server.requests] == ["plan", "plan", "plan", "compose", "compose"]
+        assert [seen.worker for seen in server.requests] == ["plan", "plan", "plan", "compose", "compose"]
 
     async def test_a_fault_that_met_nothing_fails(self) -> None:
         with pytest.raises(ScriptError, match="1 faults"):

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from asking import GIVE_UP, WEATHER, asking, offer, planning, spec
 
-from leadhand.core.conversation import AssistantMessage, ModelRequest, OutputSpec, ToolMessage
+from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
 from leadhand.flows.offline.shaping import shape
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelRequest, OutputSpec
 
 TIDE = offer("tide_tool", "harbour", description="The tide at a harbour.")
 NOTE = offer("note_tool", "title", "body", description="Writes a note.")
@@ -27,7 +28,7 @@ def wanting(request: ModelRequest, name: str, **properties: Any) -> ModelRequest
 def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "text" not in facts:
         return None
-    return {"text": facts["text"].upper(), "role": request.role}
+    return {"text": facts["text"].upper(), "role": request.worker}
 
 
 async def test_a_flow_brings_the_rule_for_its_role() -> None:

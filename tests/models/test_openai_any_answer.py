@@ -12,10 +12,10 @@ import pytest
 from asking import WEATHER, asking, planning, spec
 from hypothesis import settings
 
-from leadhand.core.conversation import ModelReply
 from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelReply
 
 REQUESTS = (
     asking({"task": "compose"}, model="x:m"),

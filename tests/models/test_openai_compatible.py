@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from http_client import KEY, MODEL, PLAN, TALK, WORK, client, failure_of
 
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.model_server import (
     ScriptedServer,
     Served,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.core.waits import retry_after
 from leadhand.models.failures import error_message
 from leadhand.models.openai.errors import failure_of, parameter_named, status_inside
+from leadhand.ports.retry_after import retry_after
 
 KEY = "sk-very-secret-key"
 

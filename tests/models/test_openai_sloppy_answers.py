@@ -11,17 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_samples import MODEL, WORK, answer, read
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelRequest,
-    Opaque,
-    ToolCall,
-    ToolMessage,
-    input_bound,
-)
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
 from leadhand.models.openai.capabilities import Abilities, OutputMode
 from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelRequest, input_bound
 
 PLAN = '{"goal": "all", "subtasks": [{"name": "a", "args": {}}, {"name": "b", "ar'
 

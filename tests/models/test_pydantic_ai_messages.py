@@ -25,8 +25,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from leadhand.core.conversation import (
     AssistantMessage,
     Message,
-    ModelReply,
-    ModelRequest,
     Opaque,
     SystemMessage,
     ToolCall,
@@ -37,6 +35,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
 from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of, reply_of
+from leadhand.ports.models import ModelReply, ModelRequest
 
 MODEL = "function:m"
 NEWER = "canonical_system" in ModelResponse.__dataclass_fields__

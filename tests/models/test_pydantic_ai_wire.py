@@ -10,12 +10,13 @@ import pytest
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 from native_servers import MODELS, SERVERS, Answer, Fault, Script, Serving, answered_by
 
-from leadhand.core.conversation import ModelReply, ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.models.offline import OfflineModels
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelReply, ModelRequest
 
 pytestmark = pytest.mark.parametrize("name", SERVERS)
 

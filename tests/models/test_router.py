@@ -9,7 +9,6 @@ from asking import asking
 
 from leadhand.app.model_selection import NamedModels
 from leadhand.app.settings import settings
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import ConfigurationError, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.models.detection import detect_model
@@ -20,6 +19,7 @@ from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS, RETIRED, instead
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.model_server import ScriptedServer, status
 from leadhand.testing.scripted_model import ScriptedModel, says
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from leadhand.core.conversation import ModelRequest, UserMessage
+from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
 from leadhand.models.openai import server_facts
 from leadhand.models.router import ModelRouter
+from leadhand.ports.models import ModelRequest
 
 
 class Pages:

@@ -6,10 +6,10 @@ from typing import Any
 
 from asking import GIVE_UP, WEATHER, asking, spec
 
-from leadhand.core.conversation import ModelProfile, ModelRequest
 from leadhand.models.answers import assumed_usage
 from leadhand.models.openai.answers import reply_of, usage_of
 from leadhand.models.openai.capabilities import Abilities
+from leadhand.ports.models import ModelProfile, ModelRequest
 
 MODEL = "openai_compatible:m"
 WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)

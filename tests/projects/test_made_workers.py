@@ -109,9 +109,9 @@ def _forget() -> None:
 
 async def test_a_created_worker_is_called_and_its_answer_goes_back(project: Path) -> None:
     script = ScriptedModel()
-    script.on(lambda request: request.role == "poet", says("Roses are red."))
+    script.on(lambda request: request.worker == "poet", says("Roses are red."))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_create", **POET),
         calls("worker_call", worker="poet", input="Write about roses."),
         says("Roses: red."),
@@ -124,9 +124,9 @@ async def test_a_created_worker_is_called_and_its_answer_goes_back(project: Path
 async def test_twenty_workers_are_made_and_called_at_once(project: Path) -> None:
     names = [f"poet{number}" for number in range(20)]
     script = ScriptedModel()
-    script.on(lambda request: request.role.startswith("poet"), always=says("A verse."))
+    script.on(lambda request: request.worker.startswith("poet"), always=says("A verse."))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls_all(*(("worker_create", {**POET, "name": name}) for name in names)),
         calls_all(*(("worker_call", {"worker": name, "input": "Write."}) for name in names)),
         says("Twenty verses."),
@@ -158,9 +158,9 @@ async def test_a_maker_cannot_give_what_it_lacks_and_nothing_is_written(project:
 async def test_a_call_in_the_same_reply_waits_for_the_worker_that_it_calls(project: Path, approve: str) -> None:
     better = {**POET, "instructions": "Write better verse."}
     script = ScriptedModel()
-    script.on(lambda request: request.role == "poet", always=lambda request: says(request.messages[0].text))
+    script.on(lambda request: request.worker == "poet", always=lambda request: says(request.messages[0].text))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls_all(("worker_create", POET), ("worker_call", {"worker": "poet", "input": "Write."})),
         calls_all(("worker_create", better), ("worker_call", {"worker": "poet", "input": "Write."})),
         says("Two verses."),
@@ -169,7 +169,7 @@ async def test_a_call_in_the_same_reply_waits_for_the_worker_that_it_calls(proje
         answer = await lead.run("Go", flow="worker", worker="orchestrator")
 
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
-    written = [each.messages[0].text for each in script.requests if each.role == "poet"]
+    written = [each.messages[0].text for each in script.requests if each.worker == "poet"]
     assert [text.partition("\n")[0] for text in written] == ["Write verse.", "Write better verse."]
 
 
@@ -178,17 +178,17 @@ async def test_a_declared_worker_calls_another_which_cannot_call_it_back(project
         (project / "workers" / f"{name}.worker").write_text(ORCHESTRATOR.replace("orchestrator", name))
     script = ScriptedModel()
     script.on(
-        lambda request: request.role == "critic",
+        lambda request: request.worker == "critic",
         calls("worker_call", worker="editor", input="Edit it."),
         says("The editor may not be called."),
     )
     script.on(
-        lambda request: request.role == "editor",
+        lambda request: request.worker == "editor",
         calls("worker_call", worker="critic", input="Judge it."),
         says("Edited."),
     )
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_call", worker="editor", input="Edit the text."),
         says("Done."),
     )
@@ -228,9 +228,9 @@ async def test_making_a_worker_waits_for_a_person_in_another_process_too(project
         assert (asked.approval.tool, asked.approval.args["instructions"]) == ("worker_create", "Write verse.")
         assert not (project / "generated").exists(), "nothing is written before the answer"
     second = ScriptedModel()
-    second.on(lambda request: request.role == "poet", says("A verse."))
+    second.on(lambda request: request.worker == "poet", says("A verse."))
     second.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_call", worker="poet", input="Write."),
         says("A verse."),
     )
@@ -301,7 +301,7 @@ def declare(project: Path, name: str, *lines: str) -> None:
 
 def answered_to(script: ScriptedModel, role: str) -> list[str]:
     """Return the results of tools in the last request of a role."""
-    last = [request for request in script.requests if request.role == role][-1]
+    last = [request for request in script.requests if request.worker == role][-1]
     return [each.content for each in last.messages if each.role == "tool"]
 
 
@@ -328,15 +328,15 @@ async def test_a_created_worker_cannot_make_others_unless_the_project_allows_it(
     def script() -> ScriptedModel:
         made = ScriptedModel()
         helper = {**POET, "name": "helper"}
-        made.on(lambda request: request.role == "helper", always=says("A rhyme."))
+        made.on(lambda request: request.worker == "helper", always=says("A rhyme."))
         made.on(
-            lambda request: request.role == "poet",
+            lambda request: request.worker == "poet",
             calls("worker_create", **helper),
             calls("worker_call", worker="helper", input="Rhyme."),
             says("Rhymed."),
         )
         made.on(
-            lambda request: request.role == "orchestrator",
+            lambda request: request.worker == "orchestrator",
             calls("worker_create", **POET),
             calls("worker_call", worker="poet", input="Write."),
             says("Done."),
@@ -360,21 +360,21 @@ async def test_a_created_worker_cannot_make_others_unless_the_project_allows_it(
 async def test_a_worker_calls_another_which_calls_one_that_was_made(project: Path) -> None:
     declare(project, "editor", "toolsets: [dynamic_workers]")
     script = ScriptedModel()
-    script.on(lambda request: request.role == "poet", says("Roses are red."))
+    script.on(lambda request: request.worker == "poet", says("Roses are red."))
     script.on(
-        lambda request: request.role == "editor",
+        lambda request: request.worker == "editor",
         calls("worker_call", worker="poet", input="Write."),
         says("Edited: Roses are red."),
     )
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_create", **POET),
         calls("worker_call", worker="editor", input="Have it written."),
         says("Done: red."),
     )
     answer = await led(project, script)
     assert answer.text == "Done: red."
-    parents = {each["role"]: each.get("parent", "") for each in answer.document["steps"]}
+    parents = {each["worker"]: each.get("parent", "") for each in answer.document["steps"]}
     assert parents["orchestrator"] == ""
     assert parents["editor"].startswith("work")
     assert parents["poet"].startswith(parents["editor"].partition("/a")[0] + "/t")
@@ -395,9 +395,9 @@ async def test_what_a_created_worker_uses_counts_as_used_by_its_maker(
     declare(project, "orchestrator", "toolsets: [dynamic_workers]", *(() if enough else (f"limits: {{{limits}}}",)))
     used = {"input_tokens": 1_300, "nanousd": 1_350_000}
     script = ScriptedModel()
-    script.on(lambda request: request.role == "poet", says("A verse.").costing(**used))
+    script.on(lambda request: request.worker == "poet", says("A verse.").costing(**used))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_create", **POET).costing(**used),
         calls("worker_call", worker="poet", input="Write.").costing(**used),
         says("A verse.").costing(**used),
@@ -414,9 +414,9 @@ async def test_what_a_created_worker_uses_counts_as_used_by_its_maker(
 
 async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> None:
     script = ScriptedModel()
-    script.on(lambda request: request.role == "poet", says("Prose."))
+    script.on(lambda request: request.worker == "poet", says("Prose."))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_create", **POET),
         calls("worker_call", worker="poet", input="Write."),
         says("Prose."),
@@ -434,7 +434,7 @@ async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> Non
     assert answer.text == "Prose."
     (made,) = generated_workers(load_project(project))
     assert made.instructions == "Write prose."
-    (request,) = [each for each in script.requests if each.role == "poet"]
+    (request,) = [each for each in script.requests if each.worker == "poet"]
     assert "Write prose." in request.messages[0].text
     (approval,) = answer.document["approvals"]
     assert "preview" not in approval, "it showed another file"

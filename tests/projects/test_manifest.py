@@ -59,7 +59,7 @@ def test_a_manifest_sets_models_tools_workers_and_limits(project: Path) -> None:
     assert found.manifest.budget.per_day == 2.5
     assert found.manifest.approve.rules == {"tool:send_*": "auto"}
     assert found.manifest.stages == {"writer": {"instructions": "Write short sentences."}}
-    assert [(each.name, each.source) for each in found.workers] == [
+    assert [(each.name, source) for source, each in found.workers.items()] == [
         ("evaluator", "workers/evaluator.worker"),
         ("orchestrator", "workers/orchestrator.worker"),
     ]
@@ -157,7 +157,7 @@ def test_generated_workers_are_not_declared(project: Path) -> None:
     made = project / "generated" / "run_1"
     made.mkdir(parents=True)
     (made / "judge.worker").write_text(WORKER.format(name="judge"))
-    assert "judge" not in [each.name for each in load_project(project).workers]
+    assert "judge" not in [each.name for each in load_project(project).workers.values()]
     (project / "leadhand.toml").write_text('generated_workers_dir = "generated"\nworker_files = ["**/*.worker"]')
     with pytest.raises(ConfigurationError, match=r"judge\.worker"):
         load_project(project)

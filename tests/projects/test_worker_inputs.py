@@ -53,18 +53,18 @@ async def test_a_request_that_fits_is_carried_out(project: Path) -> None:
 
 async def test_a_call_that_does_not_fit_is_refused_with_the_schema_and_starts_nothing(project: Path) -> None:
     script = ScriptedModel()
-    script.on(lambda request: request.role == "grader", says("good"))
+    script.on(lambda request: request.worker == "grader", says("good"))
     script.on(
-        lambda request: request.role == "orchestrator",
+        lambda request: request.worker == "orchestrator",
         calls("worker_call", worker="grader", input="Grade solar.md"),
         calls("worker_call", worker="grader", input='{"deck": "solar.md"}'),
         says("It is good."),
     )
     answer = await led(project, script, "Go", "orchestrator")
     assert answer.status is not RunStatus.FAILED
-    (graded,) = [request for request in script.requests if request.role == "grader"]
+    (graded,) = [request for request in script.requests if request.worker == "grader"]
     assert brief_of(graded)["input"] == {"deck": "solar.md"}
-    asked = [request for request in script.requests if request.role == "orchestrator"]
+    asked = [request for request in script.requests if request.worker == "orchestrator"]
     assert '"deck"' in asked[1].messages[-1].content.replace("\\", "")
 
 

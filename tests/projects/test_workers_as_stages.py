@@ -48,7 +48,7 @@ async def roles_of(project: Path, *agents: dict[str, Any]) -> dict[str, Any]:
         run = await lead.start(TOPIC, flow="report", agents=list(agents))
         state = await run.wait()
         assert state.finished is not None
-        return {role.name: role for role in state.definition.roles}
+        return {role.name: role for role in state.definition.workers}
 
 
 @pytest.mark.slow

@@ -58,10 +58,10 @@ async def asked(folder: Path, script: ScriptedModel) -> Any:
 
 async def test_a_subtask_is_carried_out_by_the_worker_that_it_names(tmp_path: Path) -> None:
     script = ScriptedModel(plan=[plan(worker="grader")], lenient=True)
-    script.on(lambda request: request.role == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
+    script.on(lambda request: request.worker == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
     answer = await asked(project(tmp_path, grader=GRADER), script)
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
-    first = next(request for request in script.requests if request.role == "grader")
+    first = next(request for request in script.requests if request.worker == "grader")
     assert first.messages[0].text == "Grade the deck."
     assert first.model == "offline"
     assert [each.name for each in first.tools] == ["growth", "give_up"]
@@ -75,10 +75,10 @@ async def test_a_subtask_is_carried_out_by_the_worker_that_it_names(tmp_path: Pa
 async def test_the_limits_of_the_worker_hold(tmp_path: Path) -> None:
     script = ScriptedModel(plan=[plan(worker="grader")], lenient=True)
     turns = [calls("growth", deck=f"{number}.md") for number in range(9)]
-    script.on(lambda request: request.role == "grader", *turns)
+    script.on(lambda request: request.worker == "grader", *turns)
     answer = await asked(project(tmp_path, grader=GRADER), script)
     assert answer.status is RunStatus.FAILED
-    assert len([request for request in script.requests if request.role == "grader"]) == 3
+    assert len([request for request in script.requests if request.worker == "grader"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ async def test_what_cannot_be_carried_out_is_refused_and_planned_again(
     tmp_path: Path, given: dict[str, Any], why: str
 ) -> None:
     script = ScriptedModel(plan=[plan(**given), plan(worker="grader")], lenient=True)
-    script.on(lambda request: request.role == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
+    script.on(lambda request: request.worker == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
     answer = await asked(project(tmp_path, grader=GRADER), script)
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
     again = script.asked("plan")[1].messages[-1].text
     assert why in again
-    assert not any(request.role == "grader" for request in script.requests[:2])
+    assert not any(request.worker == "grader" for request in script.requests[:2])
 
 
 async def test_a_lead_learns_of_workers_only_where_there_are_any(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ async def test_a_lead_learns_of_workers_only_where_there_are_any(tmp_path: Path)
 async def test_a_worker_without_an_input_schema_is_given_a_task(tmp_path: Path) -> None:
     text = "---\nname: poet\ndescription: Writes.\n---\nWrite verse.\n"
     script = ScriptedModel(plan=[plan(worker="poet", args={"task": "roses"})], lenient=True)
-    script.on(lambda request: request.role == "poet", says("Roses are red."))
+    script.on(lambda request: request.worker == "poet", says("Roses are red."))
     answer = await asked(project(tmp_path, poet=text), script)
     assert "Roses are red." in answer.text
-    (sent,) = [request for request in script.requests if request.role == "poet"]
+    (sent,) = [request for request in script.requests if request.worker == "poet"]
     assert brief_of(sent)["subtask"]["args"] == {"task": "roses"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 
 COLOURS = ("red", "green", "blue")
 CHOICE = {
@@ -22,15 +22,17 @@ class Ask(Flow):
         times: int = 1
         free: bool = False
 
-    def roles(self, options: Options) -> list[Role]:
+    def roles(self, options: Options) -> list[Worker]:
         output = None if options.free else CHOICE
-        return [Role(name="answer", instructions="Reply to `text`.", loop="reply", output=output, counts=True)]
+        return [Worker(name="answer", instructions="Reply to `text`.", loop="reply", output=output, counts=True)]
 
-    def next(self, run: RunView) -> list[Assign | Finish]:
+    def next(self, run: RunView) -> list[IssueStep | Finish]:
         if not run.steps:
             alone = run.options.times == 1
             numbers = range(run.options.times)
-            return [Assign(id=f"a-{n}", role="answer", input={"text": run.request}, answers=alone) for n in numbers]
+            return [
+                IssueStep(id=f"a-{n}", worker="answer", input={"text": run.request}, answers=alone) for n in numbers
+            ]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView) -> Outcome:

@@ -16,7 +16,7 @@ from server.streams import Streamed, streamed
 from leadhand import Leadhand
 from leadhand.app.keys import key_store, make_key
 from leadhand.app.runtime import Runtime
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.server.app import Doors, create_app
 from leadhand.server.service import Live, Service
 from leadhand.server.serving import Server, bind

@@ -8,7 +8,7 @@ import httpx2
 from server.doors import OVER, Door
 
 from leadhand.app.keys import key_store, make_key
-from leadhand.core.access import KeyCeilings, Scope
+from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.server.app import Doors
 
 LOCKED = Doors(key_needed=True)
@@ -22,7 +22,7 @@ class Keys:
         self._headers = headers
         self.ids: dict[str, str] = {}
 
-    async def add(self, name: str, *scopes: Scope, **ceilings: int) -> None:
+    async def add(self, name: str, *scopes: Scope, **ceilings: float) -> None:
         """Make another key, with ceilings of its own."""
         store = key_store(self.door.runtime.store)
         key, secret = await make_key(store, name, scopes, KeyCeilings.model_validate(ceilings))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, role_of, says, subtask
 from leadhand.tools.decorator import Tool
 

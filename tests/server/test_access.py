@@ -14,7 +14,7 @@ from server.doors import Door
 from server.teams import Office
 
 from leadhand.app.keys import key_store
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 
 NEEDED = Doors(key_needed=True)

@@ -11,7 +11,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 
 
 async def answer(api: Door, card: dict[str, Any], decision: str, **more: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ async def test_always_answers_every_call_of_the_tool_in_this_run_alone(api: Door
 
 def rests_again(events: list[dict[str, Any]]) -> bool:
     """Whether a run has gone on after an answer, and waits for the next one."""
-    return sum(event["type"] == "run_waiting" for event in events) == 2
+    return sum(event["type"] == "run_status_set" for event in events) == 2
 
 
 async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:
@@ -119,8 +119,8 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
     assert settled["status"] == "settled"
     assert (await api.over(run_id))["answer"] == "booked"
     assert office.calls == {"wire Ann": 1}
-    (said,) = await answered(api, run_id, "effect_answered")
-    assert (said["happened"], said["raw"]) == (True, {"booked": True})
+    (said,) = await answered(api, run_id, "approval_answered")
+    assert (said["approve"], said["raw"]) == (True, {"booked": True})
     assert said["by"]
 
 
@@ -163,7 +163,7 @@ async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: Op
 
     assert run["gaps"][0]["class"] == "rejected"
     assert office.calls == {}
-    assert len(await answered(api, run_id, "approval_expired")) == 1
+    assert len(await answered(api, run_id, "approval_answered")) == 1
     assert datetime.now(UTC) >= expires
     late = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert late.status_code == 409

@@ -10,9 +10,9 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office, team
 
-from leadhand.core.access import Scope
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.limits import NANO, Usage
+from leadhand.ports.access import Scope
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
 class Priced:
@@ -85,11 +85,11 @@ class Unpriced(Priced):
         return ModelProfile(name=model)
 
 
-@pytest.mark.parametrize("ceiling", ["budget_nanousd", "daily_nanousd", "total_nanousd"])
+@pytest.mark.parametrize("ceiling", ["budget", "budget_per_day", "budget_total"])
 async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenServer, ceiling: str) -> None:
     keys = await keys_of((await serve(doors=LOCKED, models=Unpriced(), allow_unknown_price=True)).door)
-    await keys.add("small", Scope.ADMIN, **{ceiling: NANO})
-    free = {} if ceiling == "budget_nanousd" else {"limits": {"budget": None}}
+    await keys.add("small", Scope.ADMIN, **{ceiling: 1})
+    free = {} if ceiling == "budget" else {"limits": {"budget": None}}
 
     for more in ({}, {"allow_unknown_price": True}, free):
         refused = await keys.post("small", "/api/runs", {"request": "measure Paris", **more})
@@ -111,7 +111,7 @@ async def test_only_a_budget_that_the_request_sets_refuses_a_model_of_unknown_pr
 
 
 async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> None:
-    await keys.add("small", Scope.RUN, Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
+    await keys.add("small", Scope.RUN, Scope.ADMIN, budget=0.01, max_workers=3)
     shown = {"budget": 0.01, "budget_per_day": None, "budget_total": None, "max_runs": None, "max_workers": 3}
     shown["max_running_steps"] = None
     assert (await keys.get("small", "/api/session")).json()["ceilings"] == shown
@@ -127,7 +127,7 @@ async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> Non
 async def test_a_fork_has_no_higher_limits_than_the_key_that_makes_it(keys: Keys) -> None:
     run_id = await keys.started("admin", "measure Paris", limits={"budget": 100, "max_workers": 100})
     await keys.rests(run_id, "succeeded")
-    await keys.add("small", Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
+    await keys.add("small", Scope.ADMIN, budget=0.01, max_workers=3)
 
     fork = await keys.post("small", f"/api/runs/{run_id}/fork", {"at": 1})
 
@@ -206,11 +206,11 @@ async def test_what_a_person_settles_in_a_run_that_is_over_continues_it_and_coun
     ).status_code == 202
 
 
-@pytest.mark.parametrize("ceiling", ["daily_nanousd", "total_nanousd"])
+@pytest.mark.parametrize("ceiling", ["budget_per_day", "budget_total"])
 async def test_all_runs_of_a_key_stay_below_its_budget_together(serve: OpenServer, ceiling: str) -> None:
     """Each run may spend a dollar; together they may spend two cents, which one of them needs half of."""
     keys = await keys_of((await serve(doors=LOCKED, models=Priced())).door)
-    await keys.add("small", Scope.RUN, **{ceiling: NANO // 50})
+    await keys.add("small", Scope.RUN, **{ceiling: 0.02})
     runs = [await keys.started("small", "measure Paris")]
     assert (await keys.rests(runs[0], "succeeded"))["usage"]["cost_usd"] == 0.01
     runs += [await keys.started("small", "measure Paris") for _ in range(5)]
@@ -225,7 +225,7 @@ async def test_all_runs_of_a_key_stay_below_its_budget_together(serve: OpenServe
 
 
 async def test_new_limits_of_a_resume_a_retry_and_a_fork_stay_within_the_ceilings(keys: Keys) -> None:
-    await keys.add("small", Scope.ADMIN, budget_nanousd=NANO // 100)
+    await keys.add("small", Scope.ADMIN, budget=0.01)
     run_id = await keys.started("small", "measure Paris")
     await keys.rests(run_id, "succeeded")
     for who, more in (("small", 0.02), ("runner", 0.11)):
@@ -245,7 +245,7 @@ async def test_a_fork_within_ceilings_keeps_calls_that_reserved_more_than_they_a
     keys = await keys_of((await serve(doors=LOCKED, models=Priced(), budget=100.0)).door)
     run_id = await keys.started("admin", "measure Paris")
     seq = (await keys.rests(run_id, "succeeded"))["last_seq"]
-    await keys.add("small", Scope.ADMIN, budget_nanousd=1)
+    await keys.add("small", Scope.ADMIN, budget=1e-9)
 
     fork = await keys.post("small", f"/api/runs/{run_id}/fork", {"at": seq - 1, "confirmed": True})
 
@@ -253,5 +253,5 @@ async def test_a_fork_within_ceilings_keeps_calls_that_reserved_more_than_they_a
     assert fork.json()["limits"]["budget_usd"] == 1 / NANO
     events = await keys.events(fork.json()["run_id"])
     assert events[0]["definition"]["limits"]["budget_nanousd"] == 1
-    changes = [event["limits"]["budget_nanousd"] for event in events if event["type"] == "limits_changed"]
+    changes = [event["limits"]["budget_nanousd"] for event in events if event["type"] == "run_changed"]
     assert changes == [100 * NANO, 1]

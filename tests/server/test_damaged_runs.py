@@ -51,11 +51,20 @@ async def test_deep_json_is_refused_at_every_door_and_nobody_is_blocked(api: Doo
 # --- a run that is damaged all the same ---
 
 
-async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(api: Door, office: Office, home: Path) -> None:
+async def waiting_runs(api: Door) -> tuple[str, str, Any]:
+    """The ids of two runs that wait for approval, and the approval card of the second."""
     bad, good = await api.started("pay Ann"), await api.started("pay Ben")
     await api.asked(bad)
     (card,) = await api.asked(good)
+    return bad, good, card
+
+
+async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(
+    open_door: OpenDoor, office: Office, home: Path
+) -> None:
+    bad, good, card = await waiting_runs(await open_door())
     damage(home, bad, 3)
+    api = await open_door()
 
     assert (await api.get("/api/approvals")).json()["approvals"] == [card]
     assert (await api.get(f"/api/approvals/{card['id']}")).json() == card
@@ -81,12 +90,13 @@ async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(api: Door, offi
     "change",
     ["events SET seq = 'garbage' WHERE seq = 3 AND", "runs SET head_seq = 2 WHERE", "runs SET head_seq = -5 WHERE"],
 )
-async def test_damaged_numbers_hide_no_other_run_and_the_run_can_be_deleted(api: Door, home: Path, change: str) -> None:
-    bad, good = await api.started("pay Ann"), await api.started("pay Ben")
-    await api.asked(bad)
-    (card,) = await api.asked(good)
+async def test_damaged_numbers_hide_no_other_run_and_the_run_can_be_deleted(
+    open_door: OpenDoor, home: Path, change: str
+) -> None:
+    bad, _, card = await waiting_runs(await open_door())
     with sqlite3.connect(home / "leadhand.db") as database:
         database.execute(f"UPDATE {change} run_id = ?", (bad,))
+    api = await open_door()
 
     assert (await api.get("/api/approvals")).json()["approvals"] == [card]
     for verb in ("resume", "pause", "cancel"):
@@ -137,12 +147,11 @@ async def test_a_stream_brings_what_can_be_read_and_ends_with_the_reason(
         assert run_id in each.data["error"]
 
 
-async def test_an_event_that_contradicts_the_others_hides_no_other_run(api: Door, home: Path) -> None:
-    bad, good = await api.started("pay Ann"), await api.started("pay Ben")
-    await api.asked(bad)
-    (card,) = await api.asked(good)
-    settled = next(event for event in await api.events(bad) if event["type"] == "attempt_settled")
+async def test_an_event_that_contradicts_the_others_hides_no_other_run(open_door: OpenDoor, home: Path) -> None:
+    bad, _, card = await waiting_runs(api := await open_door())
+    settled = next(event for event in await api.events(bad) if event["type"] == "step_settled")
     damage(home, bad, settled["seq"], '{"attempt":"wo-009.0/a1","ok":true,"final":true}')
+    api = await open_door()
 
     assert (await api.get("/api/approvals")).json()["approvals"] == [card]
     exported = await api.get(f"/api/runs/{bad}/export")

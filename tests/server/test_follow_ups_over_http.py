@@ -13,12 +13,12 @@ from server.doors import OVER, Door
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
-from leadhand.core.access import Scope
 from leadhand.core.events import ArtifactWritten
 from leadhand.core.limits import nanousd
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import ApprovalPolicy
-from leadhand.flows import Finish, Flow, Role, RunView
+from leadhand.flows import Finish, Flow, RunView, Worker
+from leadhand.ports.access import Scope
 
 
 class Files(Flow):
@@ -27,8 +27,8 @@ class Files(Flow):
     name = "files"
     reads_artifacts = True
 
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="worker")]
+    def roles(self, options: Any) -> list[Worker]:
+        return [Worker(name="worker")]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         return [Finish()]

@@ -11,8 +11,8 @@ from server.teams import Office, team
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.app import operator
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import Step, calls, calls_all, plans, says, subtask
 
 
@@ -184,7 +184,7 @@ async def test_always_does_not_cover_a_result_that_a_person_supplied(dependent: 
 
 def _rests(events: list[dict[str, Any]]) -> bool:
     """Whether a run waits for people after all that it did."""
-    return [event["type"] for event in events if event["type"].startswith("run_")][-1] == "run_waiting"
+    return [event["type"] for event in events if event["type"].startswith("run_")][-1] == "run_status_set"
 
 
 # --- supply, tools by hand ----------------------------------------------------------------------------------------

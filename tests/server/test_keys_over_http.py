@@ -9,8 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.keys import LOCKED, Keys, keys_of
 
-from leadhand.core.access import Scope
-from leadhand.core.limits import NANO
+from leadhand.ports.access import Scope
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ async def test_only_admins_handle_keys(keys: Keys, who: str) -> None:
 
 
 async def test_no_key_grants_more_than_its_maker_has(keys: Keys) -> None:
-    await keys.add("boss", Scope.ADMIN, budget_nanousd=NANO, max_workers=4)
+    await keys.add("boss", Scope.ADMIN, budget=1, max_workers=4)
     body: dict[str, Any] = {"name": "one", "scopes": ["run"]}
 
     inherited = (await keys.post("boss", "/api/keys", body)).json()["ceilings"]
@@ -63,7 +62,7 @@ async def test_no_key_grants_more_than_its_maker_has(keys: Keys) -> None:
 
 
 async def test_a_key_with_a_limit_for_all_its_runs_makes_no_other(keys: Keys) -> None:
-    await keys.add("daily", Scope.ADMIN, daily_nanousd=NANO)
+    await keys.add("daily", Scope.ADMIN, budget_per_day=1)
     refused = await keys.post("daily", "/api/keys", {"name": "one", "scopes": ["run"]})
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.runtime import Runtime
-from leadhand.core.events import Entry, ModelCallReturned, SkipRequested, ToolCallReturned
+from leadhand.core.events import Entry, ModelCallReturned, StepRequested, ToolCallReturned
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.limits import Usage
 from leadhand.server.logs import AccessLog
@@ -98,7 +98,7 @@ async def test_tokens_and_dollars_are_added_up_by_model(metrics: Metrics, open_w
 
 
 async def test_what_cannot_be_priced_is_counted_apart(metrics: Metrics, open_world: Any) -> None:
-    from leadhand.core.conversation import ModelProfile
+    from leadhand.ports.models import ModelProfile
 
     models = FakeModels(plan(ask("a", "look", n=1)), usage=Usage(), profile=ModelProfile(name="fake"))
     log = await log_of(open_world(models, [Bench().look]))
@@ -160,7 +160,7 @@ async def test_what_a_person_left_out_is_counted_as_skipped(metrics: Metrics, op
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: state.parked)
-    await world.append(run_id, SkipRequested(subtask="wo-001.1", by="me"))
+    await world.append(run_id, StepRequested(what="skip", steps=("wo-001.1",), by="me"))
     await world.until(lambda state: state.steps["wo-001.1"].status == "dropped")
     hold.set()
     await driving

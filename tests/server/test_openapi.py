@@ -16,8 +16,8 @@ from fastapi.routing import iter_route_contexts
 from server.doors import PATIENCE_S, Door, Served
 from server.teams import Office
 
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.events import EVENT_TYPES, AnyEvent
+from leadhand.ports.models import ModelRequest
 from leadhand.server.app import routed
 from leadhand.server.examples import EXAMPLES
 from leadhand.server.serving import Server
@@ -25,8 +25,9 @@ from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans
 
 Document = dict[str, Any]
 OPTIONAL = (
-    "after asked begun cached changed_by judgement judges left_out listed needs_prices replaced sample shared "
-    "stages turns value waits_for waits_s within"
+    "after always approve args asked attempt blocked_args by cached changed_by confirmed continues data declined "
+    "effect expired held_back held_back_s judgement judges left_out limits lost may_approve name needs_prices raw "
+    "reason refused request same_as sample shared slept_s stages steps summary tags turns value waits_for waits_s within"
 )
 OPERATIONS = [
     (method, route.path_format)

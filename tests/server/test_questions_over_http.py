@@ -11,8 +11,8 @@ from server.keys import LOCKED, keys_of
 from server.teams import Office, planner, team
 
 from leadhand import Leadhand
-from leadhand.core.access import Scope
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.access import Scope
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, subtask
 
 QUESTION = "Which city do you mean?"

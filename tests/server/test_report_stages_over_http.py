@@ -26,7 +26,7 @@ async def report(api: Door, **options: Any) -> RunDefinition:
 
 def roles(run: RunDefinition) -> list[str]:
     """The stages of a run, in order."""
-    return [role.name for role in run.roles]
+    return [worker.name for worker in run.workers if worker.name not in run.closing]
 
 
 async def test_flows_are_listed_with_the_schema_of_their_options(api: Door) -> None:
@@ -64,8 +64,8 @@ async def test_a_run_changes_adds_and_leaves_out_stages(api: Door) -> None:
     checker = {"name": "fact-checker", "instructions": "Check every date.", "after": "researcher"}
     run = await report(api, agents=[checker, {"name": "writer", "instructions": "Write plainly."}])
     assert roles(run) == ["planner", "researcher", "fact-checker", "writer", "reviewer"]
-    assert "Check every date." in run.roles[2].instructions
-    assert "Write plainly." in run.roles[3].instructions
+    assert "Check every date." in run.workers[2].instructions
+    assert "Write plainly." in run.workers[3].instructions
     assert roles(await report(api, review=False)) == ["planner", "researcher", "writer"]
 
 
@@ -116,4 +116,4 @@ async def test_a_class_of_the_server_is_listed_and_added_as_a_stage_or_replaces_
         check = {"name": "check", "agent": "checker", "after": "reviewer"}
         run = await report(api, agents=[check, {"name": "writer", "agent": "plain-writer"}])
         assert roles(run) == ["planner", "researcher", "writer", "reviewer", "check"]
-        assert [role.code.rpartition(":")[2] for role in run.roles if role.code] == ["PlainWriter", "Checker"]
+        assert [role.code.rpartition(":")[2] for role in run.workers if role.code] == ["PlainWriter", "Checker"]

@@ -12,8 +12,9 @@ from server.teams import Office
 
 from leadhand.app.retention import Retention, duration
 from leadhand.core.errors import UsageError
-from leadhand.core.events import RunReopened
-from leadhand.core.listing import RunListing
+from leadhand.core.events import RunStatusSet
+from leadhand.core.run import RunStatus
+from leadhand.ports.runs import RunListing
 from leadhand.server.upkeep import Upkeep
 
 
@@ -75,7 +76,7 @@ async def test_a_run_that_is_resumed_after_it_was_listed_is_kept_with_its_files(
 
     async def expired(kept: Retention, store: Any, now: datetime) -> list[RunListing]:
         found = await listed(kept, store, now)
-        await store.append(reopened, [RunReopened(by="ann")])
+        await store.append(reopened, [RunStatusSet(status=RunStatus.RUNNING, by="ann")])
         return found
 
     monkeypatch.setattr(Retention, "expired", expired)

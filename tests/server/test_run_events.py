@@ -11,9 +11,8 @@ from server.doors import Door
 from server.keys import LOCKED, keys_of
 
 from leadhand import ToolReturn, tool
-from leadhand.core.access import Scope
-from leadhand.core.document.run_document import run_document
-from leadhand.flows.unjudged import judgement_of
+from leadhand.app.document.run_document import run_document
+from leadhand.ports.access import Scope
 from leadhand.runs import Run
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, subtask
 
@@ -37,7 +36,7 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
     document = await api.over(run_id)
 
     entries, state = await api.runtime.store.read(run_id), await api.runtime.load(run_id)
-    expected = run_document(state, entries, owner=None, judgement=judgement_of(state))
+    expected = run_document(state, owner=None)
     assert document == json.loads(json.dumps(expected.as_json()))
     assert document == await Run(api.runtime, await api.runtime.load(run_id), drive=False).document()
     assert document["gaps"][0]["name"] == "measure_1"

@@ -11,8 +11,8 @@ from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
 from leadhand.app.keys import key_store, make_key, user
-from leadhand.core.access import Scope
 from leadhand.core.errors import UsageError
+from leadhand.ports.access import Scope
 
 
 @pytest.fixture

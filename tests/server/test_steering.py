@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 
 
 async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ async def test_cancelling_ends_a_run_and_names_who_wanted_it(api: Door, office: 
     response = await api.post(f"/api/runs/{run_id}/cancel", {}, headers=await api.key("ann", Scope.ADMIN))
 
     assert (response.status_code, response.json()["status"]) == (202, "cancelled")
-    assert (await named(api, run_id, "cancel_requested"))["by"] == "ann"
+    assert (await named(api, run_id, "run_requested"))["by"] == "ann"
     again = await api.post(f"/api/runs/{run_id}/cancel")
     assert (again.status_code, again.json()["status"]) == (202, "cancelled")
 
@@ -45,14 +45,14 @@ async def test_a_parked_run_stays_parked_and_resuming_does_only_what_is_missing(
 
     parked = await api.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"}, headers=await api.key("ann", Scope.ADMIN))
     assert (parked.status_code, parked.json()["status"]) == (202, "paused")
-    request = await named(api, run_id, "pause_requested")
+    request = await named(api, run_id, "run_requested")
     assert (request["by"], request["reason"]) == ("ann", "lunch")
     assert (await api.post(f"/api/runs/{run_id}/pause")).status_code == 202
 
     office.gate.set()
     resumed = await api.post(f"/api/runs/{run_id}/resume", {}, headers=await api.key("ben", Scope.ADMIN))
     assert resumed.status_code == 202
-    assert (await named(api, run_id, "resume_requested"))["by"] == "ben"
+    assert [event["by"] for event in await api.events(run_id) if event["type"] == "run_requested"][-1] == "ben"
     assert (await api.over(run_id))["status"] == "succeeded"
     assert office.calls == {"Paris": 1, "Rome": 2}
 
@@ -87,7 +87,7 @@ async def test_what_failed_is_done_again_and_nothing_else(api: Door, office: Off
     assert done["status"] == "succeeded"
     assert "Oslo: 40 dB" in done["answer"]
     assert office.calls == {"Paris": 1, "Oslo": 2}
-    assert (await named(api, run_id, "retry_requested"))["by"] == "ann"
+    assert (await named(api, run_id, "step_requested"))["by"] == "ann"
 
 
 async def test_one_subtask_is_done_again_with_other_arguments(api: Door, office: Office) -> None:
@@ -137,7 +137,7 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     )
     assert supplied.status_code == 202
     assert (await api.over(run_id))["answer"] == "by hand: 31 dB"
-    assert (await named(api, run_id, "result_supplied"))["by"] == "ann"
+    assert (await named(api, run_id, "step_requested"))["by"] == "ann"
 
     other = await api.started("measure Paris, measure Oslo")
     await api.over(other)
@@ -148,7 +148,7 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     )
     assert skipped.status_code == 202
     assert (await api.over(other))["gaps"][0]["name"] == "measure_1"
-    request = await named(api, other, "skip_requested")
+    request = await named(api, other, "step_requested")
     assert (request["by"], request["reason"]) == ("ben", "Oslo is far")
 
 
@@ -156,7 +156,7 @@ async def test_a_fork_is_another_run_that_begins_as_the_first(api: Door, office:
     run_id = await api.started("measure Paris, measure Lyon")
     await api.over(run_id)
     before = await api.events(run_id)
-    at = (await named(api, run_id, "work_order_issued"))["seq"]
+    at = (await named(api, run_id, "order_issued"))["seq"]
 
     response = await api.post(f"/api/runs/{run_id}/fork", {"at": at}, headers=await api.key("ann", Scope.ADMIN))
 
@@ -175,7 +175,7 @@ async def test_what_cannot_be_taken_back_wants_to_be_confirmed(open_door: OpenDo
     api = await open_door(approve="auto")
     run_id = await api.started("pay Ann")
     await api.over(run_id)
-    at = (await named(api, run_id, "work_order_issued"))["seq"]
+    at = (await named(api, run_id, "order_issued"))["seq"]
 
     fork = await api.post(f"/api/runs/{run_id}/fork", {"at": at})
     assert (fork.status_code, fork.json()["code"]) == (409, "unconfirmed")
@@ -248,7 +248,7 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
     given = {"max_requests": 90, "timeout": 500.0, "budget": 2.5}
     resumed = await api.post(f"/api/runs/{run_id}/resume", {"limits": given}, headers=runner)
     assert resumed.status_code == 202
-    assert (await named(api, run_id, "limits_changed"))["by"] == "ben"
+    assert (await named(api, run_id, "run_changed"))["by"] == "ben"
     limits = (await api.over(run_id))["limits"]
     assert (limits["max_requests"], limits["timeout_s"], limits["budget_usd"]) == (90, 500.0, 2.5)
     fork = await api.post(f"/api/runs/{run_id}/fork", {"at": 3, "limits": {"max_requests": 500}})

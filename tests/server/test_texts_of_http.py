@@ -17,10 +17,10 @@ from server.teams import Office
 from server.test_problems import FAULTS
 from stores.store_samples import AT, SAMPLES
 
-from leadhand.core.access import Scope
 from leadhand.core.errors import StoreError
 from leadhand.core.events import Entry
-from leadhand.core.view import words
+from leadhand.core.words import words
+from leadhand.ports.access import Scope
 from leadhand.server import problems
 from leadhand.server.app import Doors
 from leadhand.server.rates import Allowed

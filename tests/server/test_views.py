@@ -7,12 +7,13 @@ import json
 from typing import Any
 
 import pytest
+from merging import merge
 from server.conftest import OpenServer
 from server.doors import Door, Served
 from server.streams import Streamed, Text, rest, together
 from server.teams import Author, Office
 
-from leadhand.core.view import Projection, merge
+from leadhand.core.view import Projection
 from leadhand.server import views
 from leadhand.server.views import LiveView
 
@@ -35,7 +36,7 @@ async def folded(door: Door, run_id: str) -> dict[str, Any]:
     """The view as the log says it."""
     projection = Projection(run_id)
     projection.take_all(await door.runtime.store.read(run_id))
-    return json.loads(json.dumps(projection.view.document))
+    return json.loads(json.dumps(projection.document))
 
 
 def put_together(seen: list[Streamed], document: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -100,14 +101,14 @@ async def test_a_client_that_comes_back_anywhere_goes_on_without_gap_or_repeat(s
     for entry in await served.door.runtime.store.read(run_id):
         projection.take(entry)
         cut = entry.seq
-        before = json.loads(json.dumps(projection.view.document))
+        before = json.loads(json.dumps(projection.document))
         ways: tuple[dict[str, Any], ...] = ({"headers": {"last-event-id": str(cut)}}, {"after": cut})
         for again in ways[cut == head :]:  # who reconnects after the last event gets 204
             async with served.watch_view(run_id, **again) as stream:
                 seen = await rest(stream)
             assert [each.kind for each in seen] == ["message"] * (head - cut) + ["end"]
             assert put_together(seen, before) == await snapshot(served.door, run_id)
-            before = json.loads(json.dumps(projection.view.document))
+            before = json.loads(json.dumps(projection.document))
 
 
 async def test_one_that_is_further_behind_than_what_is_kept_gets_a_snapshot_first(

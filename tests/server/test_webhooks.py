@@ -16,8 +16,8 @@ from server.receivers import Receiver, receiver
 from server.teams import Office, team
 
 from leadhand import Leadhand
-from leadhand.core.access import Scope
-from leadhand.core.webhooks import RETRY_AFTER_S, Delivery, signed_headers
+from leadhand.ports.access import Scope
+from leadhand.ports.webhooks import RETRY_AFTER_S, Delivery, signed_headers
 from leadhand.server import webhooks
 from leadhand.server.app import Doors
 from leadhand.server.webhooks import webhook_store

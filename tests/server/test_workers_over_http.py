@@ -12,7 +12,7 @@ from server.doors import Door
 
 from leadhand import tool
 from leadhand.app.manifest import load_project
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 ORCHESTRATOR = """---
@@ -52,13 +52,13 @@ def project(tmp_path: Path) -> Path:
 def script() -> ScriptedModel:
     """A model that makes a poet and calls it, in every run."""
     made = ScriptedModel()
-    made.on(lambda request: request.role == "poet", always=says("A verse."))
+    made.on(lambda request: request.worker == "poet", always=says("A verse."))
     for turn in (
         calls("worker_create", **POET),
         calls("worker_call", worker="poet", input="Write."),
         says("A verse."),
     ) * 3:
-        made.on(lambda request: request.role == "orchestrator", turn)
+        made.on(lambda request: request.worker == "orchestrator", turn)
     return made
 
 
@@ -90,8 +90,8 @@ async def test_an_approval_of_a_creation_shows_the_file_and_its_rights(open_door
         f"---\n{comment}\nname: poet\ndescription: Writes.\ntools:\n- look\n"
         "limits:\n  max_requests: 9\n---\nWrite verse.\n"
     )
-    assert (preview["tools"], preview["toolsets"]) == (["look"], [])
-    assert preview["limits"] == {"max_turns": None, "max_requests": 9, "max_tokens": None, "budget": None}
+    assert preview["tools"] == ["look"]
+    assert preview["limits"] == {"max_requests": 9}
 
     await api.post(f"/api/approvals/{asked['id']}", {"decision": "approve"})
     assert (await api.over(run_id))["answer"] == "A verse."
@@ -117,7 +117,7 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "model": None,
         "tools": ["look"],
         "toolsets": ["dynamic_workers"],
-        "limits": {"max_turns": None, "max_requests": 9, "max_tokens": None, "budget": None},
+        "limits": {"max_requests": 9},
         "input": None,
         "output": None,
         "instructions": "Make workers.",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from leadhand.core.errors import LeadhandError
 from leadhand.stores.connection import Connection
-from leadhand.stores.migrations import MIGRATIONS, apply
+from leadhand.stores.schema import create_tables
 from leadhand.stores.sqlite import DIALECT, SqliteConnection, session
 from leadhand.stores.transaction import LogTransaction, Operation
 
@@ -28,8 +28,7 @@ class OnlyHost:
 def memory() -> SqliteConnection:
     """A connection to an empty database of today's schema."""
     connection = SqliteConnection(session(":memory:"), "memory")
-    for step in MIGRATIONS:
-        apply(step, connection, DIALECT)
+    create_tables(connection, alone=True)
     return connection
 
 

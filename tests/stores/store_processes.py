@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 PREAMBLE = """
 import asyncio, os, signal, sys
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import began, pauses, returned, started, tokens, tokens_at_most, UNLIMITED
+from stores.contract import began, pauses, returned, started, tokens, tokens_at_most, UNLIMITED
 url = sys.argv[1]
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())  # at once, or two processes mix their words
@@ -100,7 +100,7 @@ async def process(url: str, program: str) -> AsyncIterator[Process]:
         url,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE), str(HERE.parent)])},
     )
     try:
         yield Process(running)

@@ -12,15 +12,18 @@ from datetime import UTC, datetime, timedelta
 from leadhand.core import events
 from leadhand.core.approval import Approval
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
+from leadhand.core.blob import Blob
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, UserMessage
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import step_of
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.question import Question
-from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.core.work_order import Check, OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
+from leadhand.core.worker import Worker
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
 FAILURE = Failure.model_validate(
@@ -43,7 +46,7 @@ TOOL = ToolSpec(
     import_path="leadhand.tools.weather:weather",
     fingerprint="sha256:00ff",
 )
-ROLE = Role(
+ROLE = Worker(
     name="work",
     instructions="Be brief.",
     model="offline",
@@ -80,11 +83,11 @@ DEFINITION = RunDefinition(
     approve=ApprovalPolicy.NEVER,
     offline=True,
     detached=True,
-    held_back=Amount(requests=1, tokens=4_000, nanousd=7),
+    held_back=Money(requests=1, tokens=4_000, nanousd=7),
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
-    roles=(ROLE,),
+    workers=(ROLE,),
     forked_from=ForkPoint(run_id="run-0", seq=7),
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
@@ -98,7 +101,6 @@ ORDER = WorkOrder(
             tool="weather_tool",
             needs=("wo-001.0",),
             expected_output="one line",
-            checks=(Check(path="/raw/t", exists=True, at_least=-90.0, at_most=60.0, contains="x", equals=None),),
             worker="meteorologist",
             repairs_subtask="wo-001.1",
         ),
@@ -109,7 +111,7 @@ CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
 ASKS = (
     Delegate(
         title="Find hotels",
-        role="work",
+        worker="work",
         input={"n": 3},
         tools=("weather_tool",),
         model="offline",
@@ -135,12 +137,12 @@ ATTEMPT = "wo-001.0/a1"
 SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
-    events.WorkOrderIssued(order=ORDER, by="me", begun=1),
+    events.OrderIssued(order=ORDER, by="me"),
     events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.StepIssued(
         step=Step(
             step_id="review-wo-001.0",
-            role="review",
+            worker="review",
             title="Review the weather",
             input={"covers": ["wo-001.0"], "whole": True},
             needs=("wo-001.0",),
@@ -157,9 +159,8 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.AttemptScheduled(
         attempt="wo-001.0/a2", continues=ATTEMPT, not_before=AT + timedelta(seconds=2), feedback="lat is missing"
     ),
-    events.AttemptSettled(attempt=ATTEMPT, ok=False, final=True, counts=True, failure=FAILURE),
-    events.AttemptLost(attempt=ATTEMPT, failure=FAILURE),
-    events.SubtaskBlocked(subtask="wo-001.1", cause="wo-001.0"),
+    events.StepSettled(step=step_of(ATTEMPT), attempt=ATTEMPT, ok=False, final=True, failure=FAILURE),
+    events.AttemptReturned(attempt=ATTEMPT, result=WorkResult.failed("wo-001.0", FAILURE), lost=True),
     events.ResultsJudged(
         work_order_id="wo-001",
         review=Review(
@@ -175,21 +176,21 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
             approval_id="wo-001.0/t0/c0", attempt=ATTEMPT, tool="book", args={"n": 1}, effect=Effect.ONCE, by="me"
         )
     ),
-    events.ApprovalExpired(approval_id="wo-001.0/t0/c0"),
-    events.EffectQuestioned(
+    events.ApprovalAnswered(approval_id="wo-001.0/t0/c0", approve=False, expired=True),
+    events.AttemptParked(
         attempt=ATTEMPT,
         open_calls=(OpenCall(call_id="wo-001.0/t0/c0/effect", kind="effect", tool="book", args={"n": 1}),),
     ),
-    events.RunReopened(by="me"),
-    events.ProcessSlept(seconds=90.5),
-    events.RetryGranted(subtasks=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"),
-    events.SubtaskResolved(
-        subtask="wo-001.0", data=ResultData(summary="it is two", raw=2), by="me", reason="I know", counted="failed"
+    events.RunStatusSet(status=RunStatus.RUNNING, by="me"),
+    events.RunStatusSet(status=RunStatus.RUNNING, slept_s=90.5),
+    events.RequestDecided(
+        what="retry", steps=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"
     ),
-    events.RequestDeclined(request="retry_requested", reason="no subtask has failed"),
-    events.RunPaused(reason="Ctrl-C"),
-    events.RunWaiting(reason="one approval"),
-    events.RunResumed(),
+    events.StepSettled(step="wo-001.0", ok=True, data=ResultData(summary="it is two", raw=2), by="me"),
+    events.RequestDecided(what="retry", by="me", declined="no subtask has failed"),
+    events.RunStatusSet(status=RunStatus.PAUSED, reason="Ctrl-C"),
+    events.RunStatusSet(status=RunStatus.WAITING, reason="one approval"),
+    events.RunStatusSet(status=RunStatus.RUNNING),
     events.RunFinished(
         status=RunStatus.PARTIAL,
         answer="Take an umbrella.",
@@ -236,10 +237,12 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         attempt=ATTEMPT,
         call_id="wo-001.0/t0",
         model="offline",
-        reserved=Amount(requests=1, tokens=2_500, nanousd=10),
+        reserved=Money(requests=1, tokens=2_500, nanousd=10),
         stages=4,
         after=1,
-        within=(Allowance(scope="wo-001.0", ceiling=CEILING),),
+        within=(CEILING.evolve(scope="wo-001.0"),),
+        request=(Blob(digest=f"sha256:{'0' * 64}", size=5_000), UserMessage(text="Weather in Paris?"), MESSAGE),
+        continues="wo-001.0/t0",
     ),
     events.ModelCallReturned(
         attempt=ATTEMPT,
@@ -282,37 +285,37 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.AttemptParked(
         attempt=ATTEMPT, open_calls=(OpenCall(call_id="wo-001.0/t0/c0", kind="approval", tool="book", args={"n": 1}),)
     ),
-    events.CancelRequested(by="me"),
-    events.PauseRequested(by="me", reason="lunch"),
-    events.ResumeRequested(by="me"),
+    events.RunRequested(what="cancel", by="me"),
+    events.RunRequested(what="pause", by="me", reason="lunch"),
+    events.RunRequested(what="resume", by="me"),
     events.ApprovalAnswered(
         by="me", approval_id="wo-001.0/t0/c0", approve=True, args_hash="00ff", args={"n": 2}, reason="go on"
     ),
-    events.EffectAnswered(
-        by="me", approval_id="wo-001.0/t0/c0/effect", happened=True, summary="it went through", raw={"receipt": 7}
+    events.ApprovalAnswered(
+        by="me", approval_id="wo-001.0/t0/c0/effect", approve=True, reason="it went through", raw={"receipt": 7}
     ),
-    events.LimitsChanged(
-        by="me", limits=DEFINITION.limits, held_back=Amount(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
+    events.RunChanged(
+        by="me", limits=DEFINITION.limits, held_back=Money(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
     ),
-    events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
-    events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
-    events.ResultSupplied(by="me", subtask="wo-001.0", summary="it is two", raw={"n": 2}),
+    events.StepRequested(what="retry", by="me", steps=("wo-001.0",), args={"n": 2}),
+    events.StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="too dear"),
+    events.StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="it is two", raw={"n": 2}),
     events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
-    events.WorkerDefined(attempt=ATTEMPT, role=ROLE.evolve(name="poet"), description="writes verse"),
+    events.WorkerDefined(attempt=ATTEMPT, worker=ROLE.evolve(name="poet"), description="writes verse"),
     events.ArtifactWritten(
         attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
     ),
     events.TodosSet(attempt=ATTEMPT, todos=ASKS[3].todos),
     events.NoteEmitted(attempt=ATTEMPT, message="looking around"),
     events.ElementWritten(attempt="plan/a1", index=3, value={"name": "check_weather", "tool": "weather_tool"}),
-    events.SubtaskReused(subtask="wo-002.0", begun="wo-001.1"),
-    events.AnswerRefused(attempt="plan/a1", reason="there is no tool weather"),
-    events.RunLabelled(by="me", name="nightly", tags={"team": "data"}),
-    events.ToolCallBlocked(
+    events.NoteEmitted(attempt="plan/a1", message="there is no tool weather", refused=True),
+    events.RunChanged(by="me", name="nightly", tags={"team": "data"}),
+    events.ToolCallReturned(
         attempt=ATTEMPT,
         call_id="wo-001.0/t0/c1",
         tool="book",
-        args={"place": "Chez Zoé"},
+        ok=False,
+        blocked_args={"place": "Chez Zoé"},
         effect=Effect.ONCE,
         failure=FAILURE,
     ),

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from refusals import refused
 from store_memory import memory, transact
 
-from leadhand.core.allowance import LARGEST, METERED, Account, Budget
+from leadhand.core.budget import METERED, Account, Budget
 from leadhand.core.errors import Failure
-from leadhand.core.events import AnyEvent, AttemptLost, AttemptParked, ModelCallBegan, ModelCallReturned, RunStarted
-from leadhand.core.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
+from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage, ceiling_of
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.ports import AllowanceRefused
+from leadhand.core.work_result import WorkResult
+from leadhand.ports import BudgetRefused
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection
 from leadhand.stores.transaction import Append, Create
@@ -30,7 +31,7 @@ ATTEMPTS = ("wo-001.0/a1", "wo-001.0/a2", "wo-001.1/a1")
 CALLS = ("t0", "t1")
 
 attempts, calls = st.sampled_from(ATTEMPTS), st.sampled_from(CALLS)
-amounts = st.builds(Amount, requests=st.integers(0, 3), tokens=st.integers(0, 40), nanousd=st.integers(0, 40))
+amounts = st.builds(Money, requests=st.integers(0, 3), tokens=st.integers(0, 40), nanousd=st.integers(0, 40))
 began = st.builds(
     ModelCallBegan,
     attempt=attempts,
@@ -50,9 +51,9 @@ scoped = st.tuples(began, st.none() | st.integers(0, len(SCOPES) - 1), st.none()
 # A usage is a share of what was reserved, as it is with every honest provider; made of the draw when it is applied.
 shares = st.none() | st.tuples(st.integers(0, 100), st.booleans())
 returned = st.tuples(attempts, calls, shares)
-over = st.builds(AttemptLost, attempt=attempts, failure=st.just(LOST)) | st.builds(
-    AttemptParked, attempt=attempts, open_calls=st.just(())
-)
+over = st.builds(
+    AttemptReturned, attempt=attempts, lost=st.just(True), result=st.just(WorkResult.failed("a", LOST))
+) | st.builds(AttemptParked, attempt=attempts, open_calls=st.just(()))
 # Batches of appends of events: what is committed together, refused together, and told apart.
 histories = st.lists(st.lists(st.lists(scoped | returned | over, max_size=3), max_size=3), max_size=12)
 
@@ -105,7 +106,7 @@ class Model:
                 for allowance in event.within:
                     limits = self.scopes.setdefault(allowance.scope, dict.fromkeys(KINDS, None))
                     spent = self.scope_spent.setdefault(allowance.scope, dict.fromkeys(KINDS, 0))
-                    for kind, limit in allowance.ceiling.model_dump().items():
+                    for kind, limit in allowance.model_dump(include=set(KINDS)).items():
                         limits[kind] = min((each for each in (limits[kind], limit) if each is not None), default=None)
                 for allowance in event.within:
                     limits, spent = self.scopes[allowance.scope], self.scope_spent[allowance.scope]
@@ -117,7 +118,7 @@ class Model:
                 self.within[event.attempt, event.call_id] = {allowance.scope for allowance in event.within}
             case ModelCallReturned():
                 self.settle((event.attempt, event.call_id), event.usage)
-            case AttemptLost() | AttemptParked():
+            case AttemptReturned() | AttemptParked():
                 for key in [key for key in self.open if key[0] == event.attempt]:
                     self.settle(key, None)
             case _:
@@ -132,13 +133,13 @@ class Tree:
     parents: tuple[int | None, ...]
     ceilings: tuple[tuple[int | None, int | None, int | None], ...]
 
-    def within(self, number: int | None, other: tuple[int | None, int | None, int | None] | None) -> list[Allowance]:
+    def within(self, number: int | None, other: tuple[int | None, int | None, int | None] | None) -> list[Ceiling]:
         """The allowances of a step and of its ancestors; its own with another ceiling, if there is one."""
-        found: list[Allowance] = []
+        found: list[Ceiling] = []
         while number is not None:
             requests, tokens, nanousd = other or self.ceilings[number]
             ceiling = Ceiling(requests=requests, tokens=tokens, nanousd=nanousd)
-            found.append(Allowance(scope=SCOPES[number], ceiling=ceiling))
+            found.append(ceiling.evolve(scope=SCOPES[number]))
             number, other = self.parents[number], None
         return found
 
@@ -173,7 +174,7 @@ def append(events: list[AnyEvent]) -> Append:
     )
 
 
-def start(connection: Connection, limits: Limits, held_back: Amount) -> None:
+def start(connection: Connection, limits: Limits, held_back: Money) -> None:
     definition = RunDefinition(
         request="r", flow="f", models=ModelChoice(default="m"), limits=limits, held_back=held_back
     )
@@ -204,14 +205,14 @@ def scope_books(connection: Connection) -> dict[str, tuple[list[int | None], lis
 @given(
     histories,
     ceilings,
-    st.builds(Amount, requests=st.integers(0, 2), tokens=st.integers(0, 30), nanousd=st.integers(0, 30)),
+    st.builds(Money, requests=st.integers(0, 2), tokens=st.integers(0, 30), nanousd=st.integers(0, 30)),
     trees,
     st.tuples(*(ceilings for _ in SCOPES)),
 )
 def test_no_interleaving_spends_more_than_the_ceiling(
     history: list[list[list[Any]]],
     ceiling: tuple[int | None, int | None, int | None],
-    held_back: Amount,
+    held_back: Money,
     parents: tuple[int | None, ...],
     scope_ceilings: tuple[tuple[int | None, int | None, int | None], ...],
 ) -> None:
@@ -238,7 +239,7 @@ def test_no_interleaving_spends_more_than_the_ceiling(
 
             outcomes = transact(connection, *appends)
 
-            assert [not isinstance(outcome, AllowanceRefused) for outcome in outcomes] == accepted
+            assert [not isinstance(outcome, BudgetRefused) for outcome in outcomes] == accepted
             spent, open_, reserved = books(connection)
             assert spent == model.spent
             assert open_ == model.open
@@ -261,39 +262,39 @@ def test_no_interleaving_spends_more_than_the_ceiling(
 @pytest.mark.parametrize(
     ("account", "short", "named"),
     [
-        ((None, 100, 2_000_000), Amount(tokens=91), ["91", "90", "--max-tokens"]),
-        ((0, None, None), Amount(requests=1), ["--max-requests"]),
-        ((None, None, 1_000_000), Amount(nanousd=1_500_000), ["$0.0015", "$0.001", "--budget"]),
-        ((0, 1_000, 0), Amount(requests=1, nanousd=1_500_000), ["$0.0015", "$0", "--max-requests", "--budget"]),
+        ((None, 100, 2_000_000), Money(tokens=91), ["91", "90", "--max-tokens"]),
+        ((0, None, None), Money(requests=1), ["--max-requests"]),
+        ((None, None, 1_000_000), Money(nanousd=1_500_000), ["$0.0015", "$0.001", "--budget"]),
+        ((0, 1_000, 0), Money(requests=1, nanousd=1_500_000), ["$0.0015", "$0", "--max-requests", "--budget"]),
     ],
 )
-def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: Amount, named: list[str]) -> None:
+def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: Money, named: list[str]) -> None:
     event = ModelCallBegan(
-        attempt="plan/a1", call_id="plan/t0", model="m", reserved=Amount(requests=1, tokens=91, nanousd=1_500_000)
+        attempt="plan/a1", call_id="plan/t0", model="m", reserved=Money(requests=1, tokens=91, nanousd=1_500_000)
     )
-    with refused(AllowanceRefused, scope="", short_of=short) as error:
-        Budget(Account(account), (0, 10, 0)).apply([event])
+    with refused(BudgetRefused, scope="", short_of=short) as error:
+        Budget(Account(ceiling_of(account)), Money(tokens=10)).apply([event])
     assert re.findall(r"\$?[\d.]*\d|--[\w-]+", str(error.value)) == named
 
 
 def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
     with closing(memory()) as connection:
-        start(connection, Limits(), Amount())
+        start(connection, Limits(), Money())
         statements: list[str] = []
         connection._raw.set_trace_callback(statements.append)
         for number in range(3):
-            call = ModelCallBegan(attempt="a/a1", call_id=f"t{number}", model="m", reserved=Amount(tokens=1))
+            call = ModelCallBegan(attempt="a/a1", call_id=f"t{number}", model="m", reserved=Money(tokens=1))
             transact(connection, append([call]))
-        transact(connection, append([AttemptLost(attempt="a/a1", failure=LOST)]))
+        transact(connection, append([AttemptReturned(attempt="a/a1", lost=True, result=WorkResult.failed("a", LOST))]))
         assert any("reservations" in statement for statement in statements)
         assert [statement for statement in statements if "allowances" in statement] == []
 
 
 def test_amounts_beyond_reason_do_not_break_the_books() -> None:
     with closing(memory()) as connection:
-        start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80), Amount(tokens=-5))
+        start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80), Money(tokens=-5))
         huge = ModelCallBegan(
-            attempt="a/a1", call_id="t0", model="m", reserved=Amount(requests=-1, tokens=2**90, nanousd=2**90)
+            attempt="a/a1", call_id="t0", model="m", reserved=Money(requests=-1, tokens=2**90, nanousd=2**90)
         )
         (outcome,) = transact(connection, append([huge]))
         assert isinstance(outcome, list)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
+from stores.contract import ArtifactStoreContract
 
 from leadhand.app.clock import SystemClock
 from leadhand.core.artifact import digest_of
@@ -20,7 +21,6 @@ from leadhand.ports import ArtifactStore, HasArtifacts
 from leadhand.stores.artifacts import FileArtifacts, artifacts_of
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryArtifacts, MemoryStore
-from leadhand.testing.store_contract import ArtifactStoreContract
 
 
 class TestMemoryArtifacts(ArtifactStoreContract):

@@ -25,9 +25,10 @@ from store_samples import SAMPLES, golden
 from leadhand.core import events
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.core.events import EVENT_TYPES, AnyEvent
-from leadhand.core.run import ModelChoice, Role, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.value import DEEPEST
 from leadhand.core.work_result import WorkResult
+from leadhand.core.worker import Worker
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack
@@ -76,7 +77,15 @@ def test_the_samples_are_written_as_the_golden_log_says() -> None:
     assert GOLDEN.read_text().splitlines() == golden(), "what is stored has changed: see store_samples.py"
 
 
-ROW = {"at": 0, "epoch": 1, "kind": "decision", "type": "run_paused", "version": 1, "subject": "", "body": "{}"}
+ROW = {
+    "at": 0,
+    "epoch": 1,
+    "kind": "decision",
+    "type": "run_status_set",
+    "version": 1,
+    "subject": "",
+    "body": '{"status":"paused"}',
+}
 
 
 def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> UnreadableRun:
@@ -96,8 +105,8 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> Unreadab
     ("change", "unknown"),
     [
         ({"type": "run_teleported"}, "run_teleported"),
-        ({"version": 2}, "run_paused"),
-        ({"body": '{"reason":"a","mood":"b"}'}, "mood"),
+        ({"version": 2}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":"a","mood":"b"}'}, "mood"),
     ],
     ids=["type", "version", "field"],
 )
@@ -112,15 +121,15 @@ def test_an_event_of_the_future_is_named_and_not_guessed(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"body": "\x00garbage\n"}, "run_paused"),
-        ({"body": '{"reason":'}, "run_paused"),
-        ({"body": ""}, "run_paused"),
-        ({"body": '{"reason":"a\x1eb"}'}, ""),
-        ({"body": '{"reason":"a"}\x1e'}, ""),
-        ({"body": '{"reason":"a\x1fb"}'}, "run_paused"),
-        ({"body": b'{"reason":"a\xffb"}'}, "run_paused"),
-        ({"body": "[]"}, "run_paused"),
-        ({"body": '{"reason":[1]}'}, "reason"),
+        ({"body": "\x00garbage\n"}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":'}, "run_status_set"),
+        ({"body": ""}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":"a\x1eb"}'}, ""),
+        ({"body": '{"status":"paused","reason":"a"}\x1e'}, ""),
+        ({"body": '{"status":"paused","reason":"a\x1fb"}'}, "run_status_set"),
+        ({"body": b'{"status":"paused","reason":"a\xffb"}'}, "run_status_set"),
+        ({"body": "[]"}, "run_status_set"),
+        ({"body": '{"status":"paused","reason":[1]}'}, "reason"),
         ({"type": "run_claimed", "body": '{"mood":"b"}'}, "owner"),
         ({"version": "one"}, "ValueError"),
         ({"at": 2**62}, "OverflowError"),
@@ -234,7 +243,7 @@ def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
             WorkResult, task_name=names, ok=st.just(False), error=error, used=used
         )
     fields = {info.alias or name: field(info) for name, info in model.model_fields.items()}
-    if model is Role:
+    if model is Worker:
         fields["output"] = JSON.filter(lambda output: output is None or isinstance(output, dict))
     return st.builds(lambda **values: model.model_validate(values), **fields)
 
@@ -266,8 +275,13 @@ def test_a_moment_is_kept_to_the_microsecond(number: int) -> None:
 
 
 def test_the_type_is_a_column_and_not_in_the_body() -> None:
-    assert encode(events.RunPaused(reason="a")).columns == ("decision", "run_paused", 1, "", '{"reason":"a"}')
-    assert encode(events.RunResumed()).columns[4] == "{}"
+    assert encode(events.RunStatusSet(status=RunStatus.PAUSED, reason="a")).columns == (
+        "decision",
+        "run_status_set",
+        1,
+        "",
+        '{"status":"paused","reason":"a","by":""}',
+    )
 
 
 def test_what_json_cannot_say_is_refused() -> None:
@@ -291,8 +305,8 @@ def nested(levels: int, inner: Any = 0) -> Any:
     return inner
 
 
-def supplied(raw: Any) -> events.ResultSupplied:
-    return events.ResultSupplied(subtask="wo-001.0", summary="x", raw=raw)
+def supplied(raw: Any) -> events.StepRequested:
+    return events.StepRequested(what="supply", steps=("wo-001.0",), summary="x", raw=raw)
 
 
 @given(levels=st.integers(0, 300), letters=st.sampled_from([0, 5_000]), digits=st.integers(1, 4_310))
@@ -303,14 +317,14 @@ def test_whatever_is_accepted_can_be_read_back(levels: int, letters: int, digits
     except StoreError:
         assert levels > DEEPEST or digits > 4_300, "what every door lets in was refused"
     else:
-        assert events.ResultSupplied.model_validate_json(unpack(packed, values)) == event
+        assert events.StepRequested.model_validate_json(unpack(packed, values)) == event
 
 
 @pytest.mark.parametrize(
     ("raw", "named"),
     [
-        (nested(240), "result_supplied"),
-        (10**5_000, "result_supplied"),
+        (nested(240), "step_requested"),
+        (10**5_000, "step_requested"),
         (["x" * (LARGEST_EVENT // 2)] * 2, f"{LARGEST_EVENT:,}"),
     ],
     ids=["nested", "digits", "large"],
@@ -323,7 +337,7 @@ def test_an_event_that_could_not_be_read_back_is_refused(raw: Any, named: str) -
 def test_large_events_are_read_in_pages_of_a_bounded_size(
     connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bodies = [f'{{"reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
+    bodies = [f'{{"status":"paused","reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
     stored(connection, [{**ROW, "seq": seq, "body": body} for seq, body in enumerate(bodies, start=1)])
     every = read_entries(connection, DIALECT, "old")
     monkeypatch.setattr(codec, "PAGE_SIZE", 100)

@@ -6,19 +6,20 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
-
-from leadhand.app.clock import SystemClock
-from leadhand.ports import ContextStore
-from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
-from leadhand.testing.store_contract import (
+from stores.contract import (
     ContextStoreContract,
     FileIndexContract,
     KeyStoreContract,
     OneStoreContract,
     PlaceStoreContract,
+    SearchIndexContract,
     SharedKeyStoreContract,
 )
+
+from leadhand.app.clock import SystemClock
+from leadhand.ports import ContextStore
+from leadhand.stores.opening import open_store
+from leadhand.testing.memory_store import MemoryStore
 
 
 class TestMemoryStore(OneStoreContract, KeyStoreContract, FileIndexContract):
@@ -30,7 +31,9 @@ class TestMemoryStore(OneStoreContract, KeyStoreContract, FileIndexContract):
             yield store
 
 
-class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, FileIndexContract, PlaceStoreContract):
+class TestSqliteStore(
+    ContextStoreContract, SharedKeyStoreContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
+):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -42,7 +45,9 @@ class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, FileIndexCon
             yield store
 
 
-class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, FileIndexContract, PlaceStoreContract):
+class TestPostgresStore(
+    ContextStoreContract, SharedKeyStoreContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
+):
     @pytest.fixture
     async def store(self, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_tables_url)) as store:

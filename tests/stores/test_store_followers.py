@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from store_processes import until
+from stores.contract import next_of, pauses, started
 
 from leadhand.core.errors import NoSuchRun, StoreError
 from leadhand.stores import followers
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
-from leadhand.testing.store_contract import next_of, pauses, started
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
+from stores.contract import api_key
 
 from leadhand.app.clock import SystemClock
-from leadhand.app.keys import find_key, key_document, key_store, make_key, named_key
-from leadhand.core.access import Scope, allows
+from leadhand.app.keys import find_key, key_store, make_key, named_key
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
+from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
-from leadhand.testing.store_contract import api_key
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_the_clock_of_a_store_dates_what_is_revoked(sqlite_url: str) -> No
 
 
 def test_a_key_is_shown_without_its_digest() -> None:
-    shown = key_document(api_key())
+    shown = api_key().shown.model_dump(mode="json")
     assert "digest" not in shown
     assert shown["created_at"] == "2026-11-21T12:00:00.123Z"
     assert shown["scopes"] == ["read", "approve"]

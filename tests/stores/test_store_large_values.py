@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
+from stores.contract import reasons, started
 
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.events import RunPaused, ToolCallBegan
+from leadhand.core.events import RunStatusSet, ToolCallBegan
+from leadhand.core.run import RunStatus
 from leadhand.stores import codec
 from leadhand.stores.large_values import pack, unpack
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import reasons, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 
@@ -54,9 +55,9 @@ async def test_equal_values_of_many_events_and_runs_are_stored_once(url: str, ru
         for run_id in ("run-1", "run-2"):
             await store.create(run_id, started(text))
             events = [call(number, text=text, rows=rows, n=number) for number in range(50)]
-            await store.append(run_id, [*events, RunPaused(reason=text)])
+            await store.append(run_id, [*events, RunStatusSet(status=RunStatus.PAUSED, reason=text)])
             read = [entry.event for entry in await store.read(run_id)]
-            assert read == [started(text), *events, RunPaused(reason=text)]
+            assert read == [started(text), *events, RunStatusSet(status=RunStatus.PAUSED, reason=text)]
             assert (await store.read(run_id, after=50, limit=1))[0].event == events[-1]
     ((bodies,),) = run_sql(url, "SELECT sum(length(body)) FROM events")
     assert bodies < 60_000
@@ -65,12 +66,12 @@ async def test_equal_values_of_many_events_and_runs_are_stored_once(url: str, ru
 
 @pytest.mark.parametrize("size", [1, 9_000])
 async def test_data_that_look_like_a_reference_stay_what_they_are(url: str, size: int) -> None:
-    reference = {"$stored": "sha256:" + "0" * 64}
+    reference = {"$blob": "sha256:" + "0" * 64}
     events = [
         call(1, value=reference, text="x" * size),
         call(2, value=json.dumps(reference), text="y" * size),
-        call(3, value=[{"$stored": 1}, "@" * size]),
-        RunPaused(reason="@" * size),
+        call(3, value=[{"$blob": 1}, reference | {"bytes": 1}, "@" * size]),
+        RunStatusSet(status=RunStatus.PAUSED, reason="@" * size),
     ]
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
@@ -83,7 +84,13 @@ async def test_values_go_with_the_last_run_that_has_them(url: str, run_sql: RunS
     async with aclosing(await open_store(url)) as store:
         for run_id in ("run-1", "run-2"):
             await store.create(run_id, started())
-            await store.append(run_id, [RunPaused(reason=shared), RunPaused(reason=f"{own}{run_id}")])
+            await store.append(
+                run_id,
+                [
+                    RunStatusSet(status=RunStatus.PAUSED, reason=shared),
+                    RunStatusSet(status=RunStatus.PAUSED, reason=f"{own}{run_id}"),
+                ],
+            )
             await store.release(run_id, 1)
         await store.delete_runs(["run-1"])
         assert reasons(await store.read("run-2")) == [shared, f"{own}run-2"]
@@ -96,7 +103,7 @@ async def test_a_value_that_is_missing_damages_only_the_runs_that_have_it(url: s
     async with aclosing(await open_store(url)) as store:
         for run_id, reason in (("run-1", "long " * 2_000), ("run-2", "short")):
             await store.create(run_id, started())
-            await store.append(run_id, [RunPaused(reason=reason)])
+            await store.append(run_id, [RunStatusSet(status=RunStatus.PAUSED, reason=reason)])
         run_sql(url, "DELETE FROM blobs")
         with refused(UnreadableRun, "sha256:", run_id="run-1", seq=2):
             await store.read("run-1")
@@ -110,6 +117,6 @@ async def test_a_page_of_large_values_is_read_in_parts(url: str, monkeypatch: py
     reasons_ = [f"{number} " * 5_000 for number in range(200)]
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
-        await store.append("run-1", [RunPaused(reason=reason) for reason in reasons_])
+        await store.append("run-1", [RunStatusSet(status=RunStatus.PAUSED, reason=reason) for reason in reasons_])
         assert reasons(await store.read("run-1")) == reasons_
         assert reasons(await store.read("run-1", after=11, limit=150)) == reasons_[10:160]

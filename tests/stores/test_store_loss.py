@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from store_processes import process
+from stores.contract import pauses, started
 
 from leadhand.stores.connection import Corrupt
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import pauses, started
 
 KILLED = """
 async def main():

@@ -9,13 +9,13 @@ from contextlib import aclosing
 import pytest
 from refusals import refused
 from store_processes import process
+from stores.contract import began, pauses, reasons, started, tokens, tokens_at_most
 
-from leadhand.core.errors import AllowanceRefused, Fenced, NoSuchRun, UsageError
+from leadhand.core.errors import BudgetRefused, Fenced, NoSuchRun, UsageError
 from leadhand.stores.connection import TRIES, Changed, Unavailable
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.stores.sqlite import SqliteConnection
-from leadhand.testing.store_contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 Overtake = Callable[[Callable[[], Awaitable[object]]], list[bool]]
 
@@ -211,7 +211,7 @@ async def test_a_budget_that_was_used_up_between_is_not_overdrawn(
 ) -> None:
     call = {"within": {"scope": tokens_at_most(10)}}
     overtaken = overtake(lambda: other.append("run-1", [began("theirs", tokens(6), **call)]))
-    with pytest.raises(AllowanceRefused):
+    with pytest.raises(BudgetRefused):
         await store.append("run-1", [began("mine", tokens(6), **call)])
     assert overtaken
     await store.append("run-1", [began("mine", tokens(4), **call)])
@@ -227,7 +227,7 @@ async def test_a_budget_of_many_runs_that_was_used_up_between_is_not_overdrawn(
         await store.append("run-2", [began("first", tokens(8), **call)])
         await store.append("run-1", pauses("known again"))
     overtaken = overtake(lambda: other.append("run-1", [began("theirs", tokens(11), **call)]))
-    with pytest.raises(AllowanceRefused):
+    with pytest.raises(BudgetRefused):
         await store.append("run-2", [began("mine", tokens(11), **call)])
     assert overtaken
     await store.append("run-2", [began("mine", tokens(1), **call)])

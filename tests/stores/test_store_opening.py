@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stores.contract import started
 
 from leadhand.core.errors import ConfigurationError, StoreError
-from leadhand.stores import migrations, opening, schema
+from leadhand.stores import opening, schema
 from leadhand.stores.opening import database_at, network_file_system, open_store
 from leadhand.stores.sqlite import EXPLAINED, explained
-from leadhand.testing.store_contract import started
 
 RECORDED = "SELECT version FROM meta"
 
@@ -153,7 +153,7 @@ async def test_a_postgres_database_may_be_shared_unless_names_clash(
 ) -> None:
     run_sql(postgres_url, "CREATE TABLE bookmarks (url TEXT)")
     await (await open_store(postgres_url)).aclose()
-    run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta")
+    run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta, cache, places, webhooks, deliveries")
     await why_refused(postgres_url, "search_path")
 
 
@@ -205,10 +205,6 @@ def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
 # --- the schema ---
 
 
-def test_the_version_is_the_number_of_migrations() -> None:
-    assert len(migrations.MIGRATIONS) == schema.VERSION
-
-
 async def test_a_store_says_what_it_is(url: str, run_sql: Callable[..., Any]) -> None:
     async with aclosing(await open_store(url)) as store:
         about = await store.about()
@@ -225,42 +221,24 @@ async def test_the_size_of_a_sqlite_database_is_that_of_its_file(sqlite_url: str
         assert (await store.about()).bytes == path.stat().st_size
 
 
-async def test_the_schema_of_a_newer_release_is_not_touched(url: str, run_sql: Callable[..., Any]) -> None:
-    await (await open_store(url)).aclose()
-    run_sql(url, "UPDATE meta SET version = 99")
-    what = await why_refused(url, "pip install -U leadhand")
-    assert {"99", str(schema.VERSION)} <= set(re.findall(r"\d+", what))
-    assert run_sql(url, RECORDED) == [(99,)]
-
-
-async def test_an_older_schema_is_brought_forward_step_by_step(
-    url: str, run_sql: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with aclosing(await open_store(url)) as store:
-        await store.create("run-1", started())
-    steps = (("CREATE TABLE notes (body {bytes})",), ("INSERT INTO notes VALUES (NULL)",))
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, *steps))
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
-    monkeypatch.setattr("leadhand.stores.writer.VERSION", schema.VERSION)
-    for _ in range(2):
-        async with aclosing(await open_store(url)) as store:
-            assert len(await store.read("run-1")) == 1
-    assert run_sql(url, "SELECT * FROM notes") == [(None,)]
-    assert run_sql(url, RECORDED) == [(schema.VERSION,)]
-
-
-async def test_a_migration_that_fails_leaves_everything_as_it_was(
-    url: str, run_sql: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", [0, 99])
+async def test_a_database_of_another_version_is_refused_and_not_touched(
+    url: str, run_sql: Callable[..., Any], version: int
 ) -> None:
     await (await open_store(url)).aclose()
-    step = ("CREATE TABLE notes (body {bytes})", "INSERT INTO nowhere VALUES (1)")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setattr("leadhand.stores.writer.VERSION", schema.VERSION)
+    run_sql(url, f"UPDATE meta SET version = {version}")
+    what = await why_refused(url, "--database")
+    assert {str(version), str(schema.VERSION)} <= set(re.findall(r"\d+", what))
+    assert run_sql(url, RECORDED) == [(version,)]
+
+
+async def test_tables_that_cannot_be_created_leave_nothing_behind(
+    url: str, run_sql: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "EVERYWHERE", f"{schema.EVERYWHERE}INSERT INTO nowhere VALUES (1);\n")
     assert "nowhere" in await why_refused(url)
-    assert run_sql(url, RECORDED) == [(schema.VERSION - 1,)]
-    with pytest.raises(StoreError, match="notes"):
-        run_sql(url, "SELECT * FROM notes")
+    with pytest.raises(StoreError, match="runs"):
+        run_sql(url, "SELECT * FROM runs")
 
 
 # --- network file systems ---

@@ -20,7 +20,7 @@ THREE = SharedLimit(scope="the tool `x`", most=3)
 
 PREAMBLE = """
 import time
-from leadhand.core.hosts import Announcement, HostKind
+from leadhand.ports.hosts import Announcement, HostKind
 from leadhand.core.limits import SharedLimit
 from leadhand.engine.shared_limits import SharedLimits
 THREE = SharedLimit(scope="the tool `x`", most=3)

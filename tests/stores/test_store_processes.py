@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from store_processes import is_orphan, process, until
+from stores.contract import pauses, reasons, started
 
 from leadhand.core.errors import Fenced, RunOwned
-from leadhand.core.events import CancelRequested
+from leadhand.core.events import RunRequested
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import pauses, reasons, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 
@@ -42,7 +42,7 @@ async def test_a_run_is_claimed_at_the_moment_its_owner_dies(url: str) -> None:
             assert (listing.owner, listing.orphan) == (host, False)
             with pytest.raises(RunOwned, match=host):
                 await store.claim("run-1")
-            await store.append("run-1", [CancelRequested()])  # a request may come from anywhere
+            await store.append("run-1", [RunRequested(what="cancel")])  # a request may come from anywhere
 
             await owner.kill()
 
@@ -308,14 +308,14 @@ def test_two_threads_may_each_have_a_store(url: str) -> None:
 
 SPENDER = """
 from leadhand.core.limits import Usage
-from leadhand.ports import AllowanceRefused
+from leadhand.ports import BudgetRefused
 
 async def spend(store, name, number):
     within = {"a": tokens_at_most(100)} if number % 3 else {"a/1": tokens_at_most(40), "a": tokens_at_most(100)}
     call = f"{name}-{number}"
     try:
         await store.append("run-1", [began(call, tokens(9), within=within)])
-    except AllowanceRefused as refused:
+    except BudgetRefused as refused:
         return refused.scope
     if number % 2:
         await store.append("run-1", [returned(call, Usage(input_tokens=5))])

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from stores.contract import started
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import RunFinished
@@ -14,7 +15,6 @@ from leadhand.core.run import RunStatus
 from leadhand.stores import search_index
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
-from leadhand.testing.store_contract import started
 
 
 async def finished(store: SqlContextStore, answer: str, *numbers: int) -> None:

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from refusals import refused
 from store_processes import process, until
+from stores.contract import began, started, tokens, tokens_at_most
 
-from leadhand.ports import AllowanceRefused, ContextStore
+from leadhand.ports import BudgetRefused, ContextStore
 from leadhand.stores.opening import database_at, open_store
-from leadhand.testing.store_contract import began, started, tokens, tokens_at_most
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 ACCOUNT = "SELECT spent_tokens, reserved_tokens FROM shared_accounts WHERE scope = 'all runs'"
 MOST = {"all runs": tokens_at_most(100)}
 
 TAKES_SIXTY = """
-from leadhand.ports import AllowanceRefused
+from leadhand.ports import BudgetRefused
 
 async def main():
     store = await open_store(url)
@@ -31,7 +31,7 @@ async def main():
     try:
         await store.append("RUN", [began("c1", tokens(60), shared={"all runs": tokens_at_most(100)})])
         say("fits")
-    except AllowanceRefused:
+    except BudgetRefused:
         say("refused")
     await asyncio.to_thread(input)
 
@@ -55,7 +55,7 @@ async def test_a_reservation_waits_for_the_one_of_another_transaction_and_sees_i
                 await until(lambda: asyncio.to_thread(lambda: run_sql(url, WAITING) != [(0,)]))
             other.execute("UPDATE shared_accounts SET reserved_tokens = reserved_tokens + 60")
             other.commit()
-        with refused(AllowanceRefused, 39, scope="all runs", shared=True):
+        with refused(BudgetRefused, 39, scope="all runs", shared=True):
             await appending
         assert run_sql(url, ACCOUNT) == [(0, 61)]
 
@@ -78,7 +78,7 @@ async def test_two_processes_at_once_get_the_rest_of_a_budget_once_and_it_stays_
         assert sorted(heard) == ["fits", "refused"]
 
         async def refusal(amount: int) -> tuple[bool, bool]:
-            with refused(AllowanceRefused, 40, scope="all runs", shared=True) as error:
+            with refused(BudgetRefused, 40, scope="all runs", shared=True) as error:
                 await store.append("run-3", [began("c1", tokens(amount), shared=MOST)])
             return error.value.hopeless, error.value.elsewhere
 
@@ -94,6 +94,6 @@ async def test_two_processes_at_once_get_the_rest_of_a_budget_once_and_it_stays_
         await store.delete_runs([runs[winner]])
 
         assert run_sql(url, ACCOUNT) == [(60, 0)], "nothing stays reserved, and what may be paid stays spent"
-        with pytest.raises(AllowanceRefused):
+        with pytest.raises(BudgetRefused):
             await store.append("run-3", [began("c1", tokens(41), shared=MOST)])
         await store.append("run-3", [began("c1", tokens(40), shared=MOST)])

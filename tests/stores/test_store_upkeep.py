@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from refusals import refused
 from store_processes import process
+from stores.contract import began, pauses, started, tokens, tokens_at_most
 
+from leadhand.core.blob import pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
-from leadhand.core.events import ArtifactWritten, RunFinished, RunReopened, RunStarted, ToolCallReturned
+from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
 from leadhand.core.run import EarlierFile, RunStatus
-from leadhand.engine.log import pack
 from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
-from leadhand.testing.store_contract import began, pauses, started, tokens, tokens_at_most
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 ATTEMPT = "wo-001.0/a1"
@@ -223,7 +223,7 @@ async def test_only_runs_that_have_ended_are_deleted_if_asked_and_the_others_sto
             await store.release(f"run-{number}", 1)
         await store.claim("run-2", ended=True)  # driven again
         epoch = await store.claim("run-3", ended=True)
-        await store.append("run-3", [RunReopened(by="me")])
+        await store.append("run-3", [RunStatusSet(status=RunStatus.RUNNING, by="me")])
         await store.release("run-3", epoch)
         await store.delete_runs(["run-4"])
 

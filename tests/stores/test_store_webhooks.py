@@ -7,11 +7,12 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from stores.contract import asks, started
+
 from leadhand.core.events import RunFinished
 from leadhand.core.run import RunStatus
-from leadhand.core.webhooks import WEBHOOK_EVENTS, Webhook
+from leadhand.ports.webhooks import WEBHOOK_EVENTS, Webhook
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import asks, started
 
 NOW = datetime.now(UTC)
 

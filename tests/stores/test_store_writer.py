@@ -20,6 +20,7 @@ import psycopg
 import pytest
 from refusals import refused
 from store_processes import process, until
+from stores.contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 from leadhand.core.errors import NoSuchRun, RunOwned, StoreError
 from leadhand.core.run import RunStatus
@@ -29,7 +30,6 @@ from leadhand.stores.opening import open_store
 from leadhand.stores.postgres import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.stores.writer import BATCH, SideWrite, Writer
-from leadhand.testing.store_contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
     store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.create("run-1", started())
-    monkeypatch.setattr("leadhand.stores.run_row.listing_change", lambda *_: 1 / 0)
+    monkeypatch.setattr("leadhand.stores.run_row.status_after", lambda *_: 1 / 0)
     async with asyncio.timeout(60):
         with pytest.raises(StoreError, match="ZeroDivisionError"):
             await store.append("run-1", pauses("a"))
@@ -291,7 +291,7 @@ async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lo
     assert Counter(reasons(await store.read("run-1"))) == Counter(itertools.chain.from_iterable(written))
 
 
-@pytest.mark.parametrize("place", ["run_row.listing_change", "sqlite.fdatasync"])
+@pytest.mark.parametrize("place", ["run_row.status_after", "sqlite.fdatasync"])
 async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_the_database(
     sqlite_url: str, place: str, run_sql: Any
 ) -> None:
@@ -324,7 +324,7 @@ async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_t
             other.send(signal.SIGCONT)
             assert await other.heard() == ["written"]
             found = reasons(await store.read("run-1"))
-    judging = function == "listing_change"
+    judging = function == "status_after"
     assert found == (["another", "stopped"] if judging else ["stopped", "another"])
     assert run_sql(sqlite_url, "SELECT scope, reserved_tokens FROM shared_accounts") == [("all runs", 6)]
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from leadhand.core.errors import ToolError
-from leadhand.core.passages import message_of
 from leadhand.core.value import object_of
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ToolContext
@@ -23,6 +22,7 @@ from leadhand.tools.web import documents as module
 from leadhand.tools.web import web_search
 from leadhand.tools.web.documents import LocalDocuments
 from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary
+from leadhand.verify.passages import message_of
 
 
 def pdf(text: str) -> bytes:

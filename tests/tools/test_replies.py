@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.waits import retry_after
 from leadhand.ports import WebReply
+from leadhand.ports.retry_after import retry_after
 from leadhand.tools.replies import failure, first_answer, text_of
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

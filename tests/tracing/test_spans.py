@@ -14,15 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.spans import outermost
-from leadhand.core.events import (
-    AttemptSettled,
-    Entry,
-    RunClaimed,
-    RunStarted,
-    SkipRequested,
-    SubtaskResolved,
-    ToolCallBegan,
-)
+from leadhand.core.events import Entry, RunClaimed, RunStarted, StepRequested, StepSettled, ToolCallBegan
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.state import RunState
 from leadhand.core.work_result import ResultData
@@ -74,7 +66,7 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     weather = spans.one(AGENT.format("weather"))
     assert of(weather, "gen_ai.operation.name", "gen_ai.agent.name") == ("invoke_agent", "worker_weather")
     assert of(weather, "leadhand.step", "leadhand.attempt") == ("wo-001.0", "wo-001.0/a1")
-    assert of(weather, "leadhand.role", "leadhand.outcome") == ("work", "ok")
+    assert of(weather, "leadhand.worker", "leadhand.outcome") == ("work", "ok")
     called = spans.one("execute_tool weather_tool")
     assert of(called, "gen_ai.operation.name", "gen_ai.tool.name") == ("execute_tool", "weather_tool")
     assert of(called, "gen_ai.tool.call.id", "gen_ai.tool.type") == ("wo-001.0/t0/c0", "function")
@@ -231,7 +223,7 @@ async def test_a_run_that_is_paused_and_resumed_elsewhere_is_one_trace(tmp_path:
         spans.of(await lead.runtime())
         run = await lead.start("two steps")
         async for entry in run:
-            if isinstance(entry.event, AttemptSettled) and entry.event.attempt == "wo-001.0/a1":
+            if isinstance(entry.event, StepSettled) and entry.event.attempt == "wo-001.0/a1":
                 await run.pause()
         assert (await run.wait()).status is RunStatus.PAUSED
     cut_short = spans.named(AGENT.format("step"))[1]
@@ -312,7 +304,7 @@ async def test_an_attempt_that_began_while_a_person_settled_its_subtask_is_withd
     spans = Spans()
     log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look]))
     cut = 1 + next(n for n, entry in enumerate(log) if isinstance(entry.event, ToolCallBegan))
-    settled = SubtaskResolved(subtask="wo-001.0", data=ResultData(summary="by hand"), by="me")
+    settled = StepSettled(step="wo-001.0", ok=True, data=ResultData(summary="by hand"), by="me")
     spans.of_log([*log[:cut], log[cut].evolve(event=settled)])
 
     withdrawn = spans.one(AGENT.format("look"))
@@ -327,9 +319,11 @@ async def test_a_run_out_of_time_leaves_no_span_open(open_world: Any) -> None:
     )
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: "wo-001.0" in state.live and state.steps["wo-001.0"].begun)
+    await world.until(lambda state: "wo-001.0" in state.live and state.steps["wo-001.0"].status == "running")
     world.clock.advance(10)
-    await world.append(run_id, SkipRequested(subtask="wo-001.9", by="me"))  # anything that wakes the driver
+    await world.append(
+        run_id, StepRequested(what="skip", steps=("wo-001.9",), by="me")
+    )  # anything that wakes the driver
     await driving
     spans.of_log(await world.entries())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of, fails
 
 Judge = Callable[[ModelRequest], Any]

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.value import compact_json
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of
 
 from .scenes import SCENES

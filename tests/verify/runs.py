@@ -9,8 +9,8 @@ from typing import Any
 
 from leadhand import Answer, Leadhand
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelRequest
 from leadhand.models.answers import decode_object
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
 from leadhand.testing.steps import step_of
@@ -37,13 +37,13 @@ class Played:
 
     def reply(self, request: ModelRequest) -> Any:
         self.requests.append(request)
-        if request.role == "judge":
+        if request.worker == "judge":
             return self.judge(request)
-        if request.role == "confirm":
+        if request.worker == "confirm":
             return {"missing": []}
         if "problems" in brief_of(request):
             self.corrections += 1
-            return self.value if request.role == "shape" else self.corrected or self.text
+            return self.value if request.worker == "shape" else self.corrected or self.text
         said = self.scene.reply(request, self.text, self.value)
         self.writings += self.text in (step_of(said).text, (decode_object(step_of(said).text) or {}).get("answer"))
         return said
@@ -51,7 +51,7 @@ class Played:
     @property
     def asked(self) -> list[dict[str, Any]]:
         """The requests to the judge."""
-        return [brief_of(each) for each in self.requests if each.role == "judge"]
+        return [brief_of(each) for each in self.requests if each.worker == "judge"]
 
     @property
     def evidence(self) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from leadhand import tool
 from leadhand.app.manifest import load_project
-from leadhand.core.conversation import ModelRequest, ToolMessage
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.core.conversation import ToolMessage
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of
 
 from .sources import SOURCED
@@ -39,25 +40,25 @@ class Memo(Flow):
 
     name = "memo"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
+    def roles(self, options: Flow.Options) -> list[Worker]:
         assessment = {"type": "object", "required": ["article", "verdict", "score", "worth_a_second_look"]}
         return [
-            Role(name="assess", instructions="Assess.", tools=("price_lookup",), output=assessment, counts=True),
-            Role(name="check", instructions="Is it in stock?", tools=("stock_lookup",), counts=True),
-            Role(name="writer", instructions="Write a memo.", loop="reply", counts=True),
+            Worker(name="assess", instructions="Assess.", tools=("price_lookup",), output=assessment, counts=True),
+            Worker(name="check", instructions="Is it in stock?", tools=("stock_lookup",), counts=True),
+            Worker(name="writer", instructions="Write a memo.", loop="reply", counts=True),
         ]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id=f"assess-{n}", role="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
+            return [IssueStep(id=f"assess-{n}", worker="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
         if run.open:
             return []
         assessed = [each.value for each in run.of("assess")]
         if not run.of("check"):
             names = [each["article"] for each in assessed if each["worth_a_second_look"]]
-            return [Assign(id=f"check-{name}", role="check", input={"article": name}) for name in names]
+            return [IssueStep(id=f"check-{name}", worker="check", input={"article": name}) for name in names]
         needs = [each.id for each in (*run.of("assess"), *run.of("check"))]
-        return [Finish()] if run.of("writer") else [Assign(id="memo", role="writer", needs=needs, answers=True)]
+        return [Finish()] if run.of("writer") else [IssueStep(id="memo", worker="writer", needs=needs, answers=True)]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
         (memo,) = run.of("writer")
@@ -87,11 +88,11 @@ class MemoScene:
         return text
 
     def reply(self, request: ModelRequest, text: str, value: Any) -> Any:
-        if request.role == "writer":
+        if request.worker == "writer":
             return text
         brief, lines = brief_of(request), {"assess": (61, 62, 64, 67, 68, 69), "check": (72, 73, 77, 78)}
         made = any(isinstance(each, ToolMessage) for each in request.messages)
-        same = (n for n in lines[request.role] if told(n)[0] == brief and bool(told(n)[1]) is made)
+        same = (n for n in lines[request.worker] if told(n)[0] == brief and bool(told(n)[1]) is made)
         return reply(next(same))
 
 
@@ -132,7 +133,7 @@ class DecksScene:
         return text
 
     def reply(self, request: ModelRequest, text: str, value: Any) -> Any:
-        if request.role == "deck_evaluator":
+        if request.worker == "deck_evaluator":
             brief = brief_of(request)
             return reply(next(n for n in (85, 86, 87, 89) if told(n)[0] == brief))
         turn = sum(message.role == "assistant" for message in request.messages)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.conversation import ModelProfile
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel
 
 WINDOW = 7_000

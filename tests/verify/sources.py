@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of, calls
 
 SOURCES = {
@@ -138,7 +138,7 @@ class Sourced:
 
     def reply(self, request: ModelRequest, text: str, value: Any) -> Any:
         turn = sum(message.role == "assistant" for message in request.messages)
-        match request.role:
+        match request.worker:
             case "planner":
                 return {"title": self.request, "sections": [{"heading": "All", "question": self.request}]}
             case "researcher" | "subagent" if turn == 0:
@@ -154,7 +154,7 @@ class Sourced:
             case "reviewer":
                 return {"verdict": "APPROVED", "findings": []}
             case _:
-                assert request.role in ("writer", "lead"), brief_of(request)
+                assert request.worker in ("writer", "lead"), brief_of(request)
                 return text
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelRequest
 from leadhand.flows import judging
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 
@@ -65,7 +65,7 @@ class Played:
 
     def __call__(self, request: ModelRequest) -> Any:
         brief = brief_of(request)
-        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.role
+        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.worker
         self.briefs.setdefault(role, []).append(brief)
         match role:
             case "plan":

@@ -97,6 +97,6 @@ async def test_no_word_of_an_answer_changes_its_status_or_its_exact_checks(name:
     assert played.answer.status.value == scene.status
     assert played.answer.text == scene.delivered(played.text)
     assert played.asked == []
-    direct = [each.role for each in played.requests] == ["plan"]
+    direct = [each.worker for each in played.requests] == ["plan"]
     found = {each["claim"].split()[-1] for each in played.evidence["doubts"]}
     assert found == (set() if direct else {"[99].", "[1].", "[1](https://wrong.example/page)."})

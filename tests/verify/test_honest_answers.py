@@ -36,7 +36,7 @@ async def test_an_honest_answer_is_delivered_word_for_word_after_one_request(nam
     assert played.evidence["doubts"] == []
     assert all(document["answer"][each["start"] : each["end"]] == each["text"] for each in _texts(document))
     if name in DIRECT:
-        assert [each.role for each in played.requests] == ["plan"]
+        assert [each.worker for each in played.requests] == ["plan"]
         assert played.evidence["judged_by"] is None
     else:
         assert played.evidence["confirmed"] == len(document["claims"]) > 0
@@ -65,7 +65,7 @@ def served(played: Played) -> ScriptedServer:
 
     def answer(body: dict[str, Any]) -> Any:
         request = request_of(body, "scripted")
-        return played.reply(request.evolve(role=role_of(request)))
+        return played.reply(request.evolve(worker=role_of(request)))
 
     return ScriptedServer(answer)
 

@@ -11,7 +11,7 @@ import pytest
 
 from leadhand import Leadhand
 from leadhand.core.judgement import Claim, ClaimVerdict
-from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 from leadhand.verify.judge import ClaimDoubt, Verdicts
 
@@ -58,7 +58,7 @@ async def test_the_judge_is_the_review_model_else_that_of_the_lead(
     models: dict[str, str], name: str, tmp_path: Path
 ) -> None:
     played = await play(TEXT, tmp_path, **models)
-    assert [each.model for each in played.requests if each.role == "judge"] == [name]
+    assert [each.model for each in played.requests if each.worker == "judge"] == [name]
     assert played.evidence["judged_by"] == name
 
 
@@ -160,12 +160,12 @@ class Each(Flow):
 
     name = "each"
 
-    def roles(self, options: Flow.Options) -> list[Role]:
-        return [Role(name="look", instructions="Look it up.", tools=("price_lookup",), counts=True)]
+    def roles(self, options: Flow.Options) -> list[Worker]:
+        return [Worker(name="look", instructions="Look it up.", tools=("price_lookup",), counts=True)]
 
     def next(self, run: RunView[Any]) -> Iterable[Any]:
         if not run.steps:
-            return [Assign(id=f"look-{n}", role="look", input={"article": f"X{n}00"}) for n in (1, 2)]
+            return [IssueStep(id=f"look-{n}", worker="look", input={"article": f"X{n}00"}) for n in (1, 2)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
@@ -178,7 +178,7 @@ async def test_a_text_that_a_flow_joined_is_judged_twice_and_never_rewritten(
     judge: Any, status: str, tmp_path: Path
 ) -> None:
     def reply(request: Any) -> Any:
-        if request.role == "judge":
+        if request.worker == "judge":
             return judge(request)
         article = brief_of(request)["article"]
         done = any(each.role == "tool" for each in request.messages)
@@ -190,7 +190,7 @@ async def test_a_text_that_a_flow_joined_is_judged_twice_and_never_rewritten(
         answer = await lead.run("Which warranties?", flow="each")
     assert answer.status.value == status
     assert answer.text == "The X100 has a warranty.\nThe X200 has a warranty."
-    assert [each.role for each in model.requests] == ["look"] * 4 + ["judge"] * 2
+    assert [each.worker for each in model.requests] == ["look"] * 4 + ["judge"] * 2
 
 
 async def test_a_streamed_text_is_a_draft_until_it_is_judged(tmp_path: Path) -> None:

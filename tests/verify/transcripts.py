@@ -10,7 +10,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of, calls_all, reviews
 from leadhand.tools.decorator import Tool
 
@@ -95,7 +96,7 @@ class Scene:
     def reply(self, request: ModelRequest, text: str, value: Any) -> Any:
         """Return what the model replies; ``text`` is its answer, ``value`` the typed one."""
         brief = brief_of(request)
-        match request.role:
+        match request.worker:
             case "plan":
                 plan = reply(self.plan)
                 return {"answer": text} if "answer" in plan else plan

@@ -74,7 +74,7 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
 function Research({ store, task }: { store: RunStore; task: ReportTask }) {
   const model = store.live;
   const found = new Map(task.research.map((each) => [each.key, each]));
-  const lanes = model.lanes.filter((lane) => lane.role === "researcher" || found.has(lane.key));
+  const lanes = model.lanes.filter((lane) => lane.worker === "researcher" || found.has(lane.key));
   if (lanes.length === 0) {
     return <p class="muted">No research yet. The planner writes the questions first.</p>;
   }

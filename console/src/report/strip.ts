@@ -6,7 +6,7 @@ import type { StageState } from "./task.ts";
 /** What the strip needs of a step. */
 export interface StepLane {
   readonly key: string;
-  readonly role: string;
+  readonly worker: string;
   readonly status: StepStatus;
 }
 
@@ -34,7 +34,7 @@ export function stepsOf(
   ended: string | null,
 ): Step[] {
   const names = stages.map(({ name }) => name);
-  const of = (stage: string) => lanes.filter((lane) => lane.role === stage);
+  const of = (stage: string) => lanes.filter((lane) => lane.worker === stage);
   const writer = names.indexOf("writer");
   const before = names.slice(0, Math.max(writer, 0));
   const after = names.slice(writer + 1);

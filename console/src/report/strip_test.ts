@@ -6,9 +6,9 @@ import { type StepLane, stepsOf } from "./strip.ts";
 const STAGES = ["planner", "researcher", "writer", "fact-checker", "reviewer"].map((name) => ({
   name,
 }));
-const lane = (key: string, role: string, status: StepLane["status"] = "completed"): StepLane => ({
+const lane = (key: string, worker: string, status: StepLane["status"] = "completed"): StepLane => ({
   key,
-  role,
+  worker,
   status,
 });
 const shown = (lanes: StepLane[], ended: string | null = null) =>

@@ -23,7 +23,7 @@ export class Fleet extends Component<FleetProps> {
   override render({ model, worker }: FleetProps) {
     return (
       <Strip
-        lanes={model.lanes.filter((lane) => lane.counts || lane.role === "work" || lane.parent)}
+        lanes={model.lanes.filter((lane) => lane.counts || lane.worker === "work" || lane.parent)}
         worker={worker}
       />
     );

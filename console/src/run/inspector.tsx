@@ -55,7 +55,7 @@ function Worker({ store, lane }: { store: RunStore; lane: Lane }) {
         <p>
           <StatusMark status={status} word={STATUS_WORDS[status]} />
           {lane.note && <span class="muted">{lane.note}</span>}{" "}
-          <span class="muted">{lane.key} · {lane.role}{lane.tool && ` · ${lane.tool}`}</span>
+          <span class="muted">{lane.key} · {lane.worker}{lane.tool && ` · ${lane.tool}`}</span>
         </p>
       </div>
       <Related store={store} lane={lane} />
@@ -150,7 +150,7 @@ function resultIn(
   event: EventDocument | null,
 ): { data: ResultData | null; used: readonly string[] } {
   if (event !== null && "result" in event) return event.result;
-  if (event !== null && "data" in event) return { data: event.data, used: [] };
+  if (event !== null && "data" in event) return { data: event.data ?? null, used: [] };
   return { data: null, used: [] };
 }
 
@@ -158,7 +158,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
   const { value, problem } = useEvent(runId, seq);
   const { data, used } = resultIn(value);
   // The result of a plan or a review is JSON in a text.
-  const isJson = lane.role === "plan" || lane.role === "review";
+  const isJson = lane.worker === "plan" || lane.worker === "review";
   const parsed = isJson && data?.summary ? parseJson(data.summary) : null;
   return (
     <>

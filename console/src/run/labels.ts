@@ -25,9 +25,9 @@ export function splitLabel(label: string): ShortLabel {
  * Return the label of a step. What a model or a flow named is shown as words, such as "Heat pump costs"; names of
  * subtasks are those of tools.
  */
-export function plainLabel({ label, role }: { label: string; role: string }): ShortLabel {
+export function plainLabel({ label, worker }: { label: string; worker: string }): ShortLabel {
   const short = splitLabel(label);
-  if (role === "work") return short;
+  if (worker === "work") return short;
   return { ...short, name: capitalized(short.name.replaceAll("_", " ")), unique: "name" };
 }
 

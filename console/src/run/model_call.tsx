@@ -21,7 +21,7 @@ export function ModelCall({ runId, call }: { runId: string; call: string }) {
   return (
     <div class="inspector model-call">
       <div class="inspector-head">
-        <h2>Model call: {value.role}</h2>
+        <h2>Model call: {value.worker}</h2>
         <p class="muted small">
           {value.model} · <a href={workerLink(worker)}>{value.attempt}</a> ·{" "}
           <a href={eventLink(value.seq)}>event {value.seq}</a>
@@ -46,9 +46,7 @@ export function ModelCall({ runId, call }: { runId: string; call: string }) {
       )}
       <Reply call={value} />
       <h3>Prompt</h3>
-      {value.prompt
-        ? <Prompt prompt={value.prompt} />
-        : <p class="muted">{value.prompt_missing || "There is no prompt."}</p>}
+      <Prompt prompt={value.prompt} />
     </div>
   );
 }
@@ -87,12 +85,12 @@ function Reply({ call: { reply } }: { call: ModelCallDocument }) {
 }
 
 function Prompt({ prompt }: { prompt: SentPrompt }) {
-  const { messages, tools, output, max_tokens: most, as_sent: asSent } = prompt;
+  const { messages, tools, output, max_tokens: most } = prompt;
   return (
     <>
       <p class="small muted">
         {count(messages.length, "message")}, at most {most.toLocaleString("en")} tokens of answer.
-        {!asSent && " It may differ from what was sent: it was rebuilt from the log."}{" "}
+        {" "}
         <Copy text={exactJson(prompt)} what="prompt as JSON">Copy prompt</Copy>
       </p>
       <ol class="list messages">

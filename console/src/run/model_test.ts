@@ -51,7 +51,7 @@ Deno.test("a change is applied once, in the order of the log", () => {
 Deno.test("lanes are in the order of the log, however their keys sort", () => {
   const model = new Model();
   const view = sampleView(12);
-  const plan = sampleStep({ seq: 1, order: undefined, role: "plan" });
+  const plan = sampleStep({ seq: 1, order: undefined, worker: "plan" });
   model.replace({ ...view, steps: { ...view.steps, "7": plan } });
   const keys = Array.from({ length: 12 }, (_, position) => `wo-001.${position}`);
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["7", ...keys]);
@@ -149,8 +149,8 @@ Deno.test("short labels leave out what siblings share, and name the part that is
 });
 
 Deno.test("what a model or a flow named is shown as words; subtasks keep the names of tools", () => {
-  const words = (label: string, role: string) => {
-    const { name, rest } = plainLabel({ label, role });
+  const words = (label: string, worker: string) => {
+    const { name, rest } = plainLabel({ label, worker });
     return `${name} [${rest}]`;
   };
   assert.equal(words("lead", "lead"), "Lead []");

@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
-import type { OrderedSubtask } from "../wire.ts";
+import type { Subtask } from "../wire.ts";
 import { useFirstItems } from "./first_items.tsx";
 import type { KeyedOrder, Lane, Model } from "./model.ts";
 import { changeOf } from "./order_change.ts";
@@ -100,12 +100,12 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
 interface SubtaskLineProps {
   readonly lane: Lane;
   /** The subtask as the document has it, once it is loaded. */
-  readonly subtask: OrderedSubtask | undefined;
+  readonly subtask: Subtask | undefined;
   readonly model: Model;
 }
 
 /** A sentence as it is; of a JSON schema, the fields of the object that it describes. */
-function expected(output: NonNullable<OrderedSubtask["expected_output"]>): string {
+function expected(output: NonNullable<Subtask["expected_output"]>): string {
   if (typeof output === "string") return output;
   return `JSON: ${Object.keys(Object(output["properties"])).join(", ")}`;
 }

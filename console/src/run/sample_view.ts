@@ -8,7 +8,7 @@ export function sampleStep(given: Partial<Step> = {}): Step {
   return {
     name: "check_weather",
     label: "check_weather · Paris",
-    role: "work",
+    worker: "work",
     order: "wo-001",
     position: 0,
     counts: true,

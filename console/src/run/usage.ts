@@ -1,11 +1,11 @@
-// What the calls of a run used: totals by role, model, worker and tool.
+// What the calls of a run used: totals by worker, model, step and tool.
 
 import type { Lane, Model } from "./model.ts";
 import { type Call, millis } from "./view.ts";
 
 export interface Total {
   readonly name: string;
-  /** The step, of a total by worker. */
+  /** The step, of a total by step. */
   readonly key: string | null;
   calls: number;
   failed: number;
@@ -20,29 +20,29 @@ export interface Total {
 }
 
 export interface Totals {
-  readonly roles: readonly Total[];
-  readonly models: readonly Total[];
   readonly workers: readonly Total[];
+  readonly models: readonly Total[];
+  readonly steps: readonly Total[];
   readonly tools: readonly Total[];
 }
 
 /** Return the totals, the most expensive first; tools by the time that they took. */
 export function totalsOf(model: Pick<Model, "lanes">): Totals {
-  const [roles, models, workers, tools] = [new Sums(), new Sums(), new Sums(), new Sums()];
+  const [workers, models, steps, tools] = [new Sums(), new Sums(), new Sums(), new Sums()];
   for (const lane of model.lanes) {
     for (const call of callsOf(lane)) {
       if (call.kind === "tool") tools.add(call.name, call);
       else {
-        roles.add(lane.role, call);
+        workers.add(lane.worker, call);
         models.add(call.name, call);
-        workers.add(lane.label, call, lane.key);
+        steps.add(lane.label, call, lane.key);
       }
     }
   }
   return {
-    roles: roles.sorted(),
-    models: models.sorted(),
     workers: workers.sorted(),
+    models: models.sorted(),
+    steps: steps.sorted(),
     tools: tools.sorted(),
   };
 }

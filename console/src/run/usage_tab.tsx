@@ -1,4 +1,4 @@
-// The Usage tab: calls, tokens, cost and time by role, model, worker and tool.
+// The Usage tab: calls, tokens, cost and time by worker, model, step and tool.
 
 import { count, duration, money } from "../formats.ts";
 import { useFirstItems } from "./first_items.tsx";
@@ -7,13 +7,13 @@ import type { RunStore } from "./store.ts";
 import { type Total, totalsOf } from "./usage.ts";
 
 export function Usage({ store }: { store: RunStore }) {
-  const { roles, models, workers, tools } = totalsOf(store.live);
-  if (roles.length + tools.length === 0) return <p class="muted">No calls yet.</p>;
+  const { workers, models, steps, tools } = totalsOf(store.live);
+  if (workers.length + tools.length === 0) return <p class="muted">No calls yet.</p>;
   return (
     <div class="usage">
-      <Totals title="Roles" totals={roles} />
-      <Totals title="Models" totals={models} />
       <Totals title="Workers" totals={workers} />
+      <Totals title="Models" totals={models} />
+      <Totals title="Steps" totals={steps} />
       <Totals title="Tools" totals={tools} isTools />
     </div>
   );

@@ -17,14 +17,14 @@ const call = (given: Partial<Call>): Call => ({
   ...given,
 });
 
-Deno.test("calls are summed by role, model, worker and tool, the most expensive first", () => {
+Deno.test("calls are summed by worker, model, step and tool, the most expensive first", () => {
   const view = sampleView(2);
   const attempt = (calls: { [seq: string]: Call }) => ({
     "1": { scheduled_at: START, outcome: "ok" as const, calls },
   });
   const steps = {
     plan: sampleStep({
-      role: "plan",
+      worker: "plan",
       label: "Plan",
       counts: false,
       order: undefined,
@@ -40,13 +40,13 @@ Deno.test("calls are summed by role, model, worker and tool, the most expensive 
   };
   const model = new Model();
   model.replace({ ...view, steps });
-  const { roles, models, workers, tools } = totalsOf(model);
-  assert.deepEqual(roles.map((each) => [each.name, each.nanousd]), [["work", 20], ["plan", 7]]);
+  const { workers, models, steps: bySteps, tools } = totalsOf(model);
+  assert.deepEqual(workers.map((each) => [each.name, each.nanousd]), [["work", 20], ["plan", 7]]);
   assert.deepEqual(
     models.map((each) => [each.name, each.calls, each.input, each.output, each.unpriced]),
     [["gpt", 2, 100, 50, 0], ["free", 1, 0, 3, 1]],
   );
-  assert.deepEqual(workers.map((each) => [each.key, each.calls]), [["wo-001.0", 2], ["plan", 1]]);
+  assert.deepEqual(bySteps.map((each) => [each.key, each.calls]), [["wo-001.0", 2], ["plan", 1]]);
   assert.deepEqual(tools.map((each) => [each.name, each.calls, each.failed, each.ms]), [
     ["weather", 1, 1, 2000],
   ]);

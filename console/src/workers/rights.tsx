@@ -3,12 +3,13 @@
 import { exact, money } from "../formats.ts";
 import { Copy } from "../ui/copy.tsx";
 import { Fact } from "../ui/fact.tsx";
-import type { WorkerLimits } from "../wire.ts";
+
+type Limits = Readonly<Record<string, number>>;
 
 interface RightsProps {
   readonly tools: readonly string[];
-  readonly toolsets: readonly string[];
-  readonly limits: WorkerLimits;
+  readonly toolsets?: readonly string[];
+  readonly limits: Limits;
 }
 
 export function Rights({ tools, toolsets, limits }: RightsProps) {
@@ -17,9 +18,11 @@ export function Rights({ tools, toolsets, limits }: RightsProps) {
       <Fact name="Tools">
         <Names names={tools} />
       </Fact>
-      <Fact name="Toolsets">
-        <Names names={toolsets} />
-      </Fact>
+      {toolsets && (
+        <Fact name="Toolsets">
+          <Names names={toolsets} />
+        </Fact>
+      )}
       <Fact name="Limits">{limitWords(limits) || "Those of the run"}</Fact>
     </>
   );
@@ -39,13 +42,13 @@ function Names({ names }: { names: readonly string[] }) {
   );
 }
 
-export function limitWords(limits: WorkerLimits): string {
+export function limitWords(limits: Limits): string {
   const { max_turns: turns, max_requests: calls, max_tokens: tokens, budget } = limits;
   return [
-    turns !== null && `${turns.toLocaleString("en")} turns`,
-    calls !== null && `${calls.toLocaleString("en")} model calls`,
-    tokens !== null && `${tokens.toLocaleString("en")} tokens`,
-    budget !== null && money(budget),
+    turns !== undefined && `${turns.toLocaleString("en")} turns`,
+    calls !== undefined && `${calls.toLocaleString("en")} model calls`,
+    tokens !== undefined && `${tokens.toLocaleString("en")} tokens`,
+    budget !== undefined && money(budget),
   ].filter(Boolean).join(", ");
 }
 

@@ -12,8 +12,8 @@ from leadhand.core.run import CitedSource, Gap, RunStatus
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from leadhand.core.document.evidence import DoneCall, EvidencePart, OutcomePart
-    from leadhand.core.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
+    from leadhand.app.document.outcome import DoneCall, EvidencePart, OutcomePart
+    from leadhand.app.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
     from leadhand.core.errors import Failure
     from leadhand.core.judgement import Doubt
 
@@ -41,13 +41,13 @@ class Answer(Generic[ValueT]):
 
     @cached_property
     def _parts(self) -> RunDocument:
-        from leadhand.core.document.shapes import RunDocument
+        from leadhand.app.document.shapes import RunDocument
 
         return RunDocument.model_validate(self.document)
 
     def __str__(self) -> str:
         from leadhand.app.beside import cause_lines, lines_beside
-        from leadhand.core.document.evidence import causes_of
+        from leadhand.app.document.outcome import causes_of
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []
         how = [f"{self.outcome.headline}."] if self.status is not RunStatus.SUCCEEDED else []

@@ -13,19 +13,19 @@ from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
 from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
-from leadhand.core.events import ApprovalAnswered, EffectAnswered
-from leadhand.core.evolve import fold
+from leadhand.core.events import ApprovalAnswered
+from leadhand.core.head import open_approvals as open_in
 from leadhand.core.ids import step_of
-from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
 from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.work import caller_of
+from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
-    from leadhand.core.document.shapes import ApprovalCard
+    from leadhand.app.document.shapes import ApprovalCard
 
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
@@ -46,6 +46,19 @@ class OpenApproval:
     approval: Approval
     key_id: str = ""
 
+    @classmethod
+    def of(cls, state: RunState, approval: Approval, *, driven: bool) -> OpenApproval:
+        """Return an open approval of a run."""
+        definition = state.definition
+        return cls(
+            run_id=state.run_id,
+            request=definition.request,
+            asked_at=approval.asked_at or state.created_at,
+            driven=driven,
+            approval=approval,
+            key_id=definition.key_id,
+        )
+
     @property
     def id(self) -> str:
         """The public id. The same call with other arguments has another id."""
@@ -62,7 +75,7 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
-        from leadhand.core.document.shapes import ApprovalCard  # most runs ask nobody
+        from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
 
         approval = self.approval
         return ApprovalCard.model_validate(
@@ -107,18 +120,7 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
     state = await runtime.load(listing.run_id)
     if state.finished is not None:
         return []
-    return [
-        OpenApproval(
-            run_id=listing.run_id,
-            request=state.definition.request,
-            asked_at=approval.asked_at or state.created_at,
-            driven=listing.owner is not None,
-            approval=approval,
-            key_id=listing.key_id,
-        )
-        for approval in state.approvals.values()
-        if approval.status is ApprovalStatus.PENDING
-    ]
+    return [OpenApproval.of(state, each, driven=listing.owner is not None) for each in open_in(state)]
 
 
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
@@ -174,13 +176,14 @@ async def answer(
     """Approve a call or a plan, a call with other arguments if ``args`` is given, or deny it. Raises UsageError."""
     _check_kind(asked, "call")
     approval = asked.approval
-    state = await _checked(runtime, asked)
     if approval.kind == "plan" and (always or (args is not None and args != approval.args)):
         how = (
             "Approve the plan as it is, or deny it with what to change as the reason: the lead then makes another one."
         )
         raise UsageError("a plan cannot be changed or approved for all calls", how)
     if args is not None and approval.kind == "call":
+        state = await runtime.load(asked.run_id)
+        _check_open(state, asked)
         faults = changed_faults(runtime, state, approval, args)
         if faults:
             raise UsageError(f"{approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
@@ -193,7 +196,8 @@ async def answer(
         approve=approve,
         always=always,
     )
-    await _append(runtime, state, asked, event)
+    await runtime.requests.record(asked.run_id, event, lambda state: _check_open(state, asked))
+    runtime.answered.add(asked.run_id)
 
 
 async def settle_effect(
@@ -204,14 +208,15 @@ async def settle_effect(
     if not happened and (summary or raw is not None):
         raise UsageError("a call that did not happen has no result", "Omit the summary and the result.")
     payload, blobs = runtime.log(asked.run_id).pack(json_value(raw, "the result", "Give a JSON value."))
-    answer = EffectAnswered(
+    answer = ApprovalAnswered(
         by=by,
         approval_id=asked.approval.approval_id,
-        happened=happened,
-        summary=text(summary, "the summary", "Give the result of the call in words."),
+        approve=happened,
+        reason=text(summary, "the summary", "Give the result of the call in words."),
         raw=payload,
     )
-    await _append(runtime, await _checked(runtime, asked), asked, answer, blobs)
+    await runtime.requests.record(asked.run_id, answer, lambda state: _check_open(state, asked), blobs)
+    runtime.answered.add(asked.run_id)
 
 
 def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:
@@ -246,12 +251,6 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
     raise UsageError("the question is whether a plan may be carried out" if given == "plan" else what, how)
 
 
-async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
-    state = await runtime.load(asked.run_id)
-    _check_open(state, asked)
-    return state
-
-
 def _check_open(state: RunState, asked: OpenApproval) -> None:
     """Raise UsageError unless the approval is open with the arguments shown."""
     now = state.approvals.get(asked.approval.approval_id)
@@ -266,18 +265,3 @@ def _check_open(state: RunState, asked: OpenApproval) -> None:
         raise UsageError(f"approval {asked.id} was already {said} by {now.by or 'someone'}", LOOK_AGAIN)
     if args_hash(now.args) != args_hash(asked.approval.args):
         raise UsageError(f"the arguments of approval {asked.id} have changed", LOOK_AGAIN)
-
-
-async def _append(
-    runtime: Runtime,
-    state: RunState,
-    asked: OpenApproval,
-    answer: ApprovalAnswered | EffectAnswered,
-    blobs: dict[str, bytes] | None = None,
-) -> None:
-    """Append the answer to the log. Raises UsageError if another answer was appended first; that one counts."""
-    (own,) = await runtime.log(asked.run_id).append(answer, blobs=blobs)
-    runtime.answered.add(asked.run_id)
-    between = [entry for entry in await runtime.store.read(asked.run_id, after=state.seq) if entry.seq < own.seq]
-    if between:
-        _check_open(fold(state, between), asked)

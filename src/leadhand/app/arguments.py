@@ -14,13 +14,15 @@ from typing import Any, Literal, cast
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
-from leadhand.core.run_filter import RunFilter, RunSort
-from leadhand.core.text import check_names, line_problem
+from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, Unfit, is_number, one_line, plain_json, shown
 from leadhand.ports import Models, Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
+from leadhand.ports.runs import RunFilter, RunSort
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that change the direction of the text around them."""
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
 
@@ -294,7 +296,7 @@ def run_name(value: object) -> str:
     given = text(value, "the name", "Give a short text, such as nightly.").strip()
     if len(given) > LONGEST_NAME:
         raise UsageError(f"the name has {len(given):,} characters; the limit is {LONGEST_NAME}", "Give a shorter one.")
-    if problem := line_problem(given):
+    if problem := _line_problem(given):
         raise UsageError(f"the name {problem}", "Give one line of visible characters.")
     return given
 
@@ -324,7 +326,7 @@ def run_tags(value: object) -> dict[str, str]:
             raise UsageError(f"invalid key of a tag: {shown(key)}", how)
         if len(text(tag, f"the tag {key}", "Give a text as its value.")) > LONGEST_TAG:
             raise UsageError(f"the tag {key} is too long", f"Give a value of up to {LONGEST_TAG} characters.")
-        if problem := line_problem(str(tag)):
+        if problem := _line_problem(str(tag)):
             raise UsageError(f"the tag {key} {problem}", "Give one line of visible characters.")
     return dict(cast("Mapping[str, str]", tags))
 
@@ -397,3 +399,11 @@ def _rule(name: object) -> str:
         listed = ", ".join(effect.value for effect in Effect)
         raise UsageError(f"unknown effect in the approval rule {shown(rule)}", f"Choose from: {listed}.")
     return rule
+
+
+def _line_problem(text: str) -> str:
+    """Return why a text is not one line that can be shown as it is, such as ``has more than one line``; "" if it is."""
+    if len(f"{text}.".splitlines()) > 1:
+        return "has more than one line"
+    found = _CONTROL.search(text)
+    return f"has a control character, {found[0]!r}" if found is not None else ""

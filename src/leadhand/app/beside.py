@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from leadhand.app.document.outcome import Cause, DoneCall, EvidencePart, failure_alone
 from leadhand.app.formatting import count, label, one_line, shortened
-from leadhand.core.document.evidence import Cause, DoneCall, EvidencePart, failure_alone
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import ClaimVerdict, Doubt
 from leadhand.core.run import Gap

@@ -20,7 +20,6 @@ from leadhand.app.listings import PAGE
 from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import LeadhandError, StoreError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
 from leadhand.models.detection import keys_without_extra
 from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
@@ -28,6 +27,7 @@ from leadhand.models.pydantic_ai.connection import command, is_installed
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ContextStore, ModelError
+from leadhand.ports.runs import RunListing
 from leadhand.stores.connection import Absent
 from leadhand.stores.opening import network_file_system, open_store
 from leadhand.stores.schema import VERSION

@@ -9,15 +9,15 @@ import logging
 from leadhand.app.driver import Driver
 from leadhand.app.host_waits import note_refusal
 from leadhand.app.typed_answers import fits_of
-from leadhand.core.commands import Policy
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
-from leadhand.core.hosts import HostKind
 from leadhand.core.state import RunState
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRuns
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import CARRY_OUT, DRIVE, Job
+from leadhand.ports.hosts import HostKind
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -60,12 +60,12 @@ class ClusterHost:
                 self._refused.add(said)
                 LOGGER.warning("run %s is left to other hosts: %s. %s", job.run_id, error.what, error.how)
 
-    async def _open_run(self, run_id: str) -> tuple[RunState, Policy]:
+    async def _open_run(self, run_id: str) -> tuple[RunState, FlowPolicy]:
         state = await self._runtime.load(run_id)
         self._runtime.check_resumable(state)
         await self._runtime.learn(state)
         flow = self._runtime.flows.of(state.definition)
-        fits = fits_of(None, state.definition.shape)
+        fits = fits_of(None, state.definition.worker(state.definition.shape))
         return state, policy_of(flow, state.definition, fits, self._runtime.verifier)
 
     async def drain(self, grace_s: float) -> None:

@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import field_names, is_list, is_object, json_problem, model_at, shown
+from leadhand.core.value import is_list, is_object, json_problem, shown
+from leadhand.flows.refused_options import field_names, model_at
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]

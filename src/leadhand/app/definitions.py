@@ -15,13 +15,14 @@ from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_role
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.run import WILDCARDS, EarlierFile, ModelChoice, Role, RunDefinition
+from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
+from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
-from leadhand.verify.roles import JUDGE, judging_roles
+from leadhand.verify.roles import judging_roles
 
 
 class Definitions(NamedTuple):
@@ -75,23 +76,22 @@ class Definitions(NamedTuple):
         check_rules(wanted.approve_rules, catalogue, self.toolbox)
         if wanted.only_documents:
             catalogue, every = without_fetch(catalogue, every)
-        tools, all_roles = narrowed(catalogue, run.tools, every)
-        all_roles = instructed((*all_roles, *judging), run.instructions)
-        first, last = len(roles), len(all_roles) - len(judging)
+        tools, workers = narrowed(catalogue, run.tools, every)
+        workers = instructed((*workers, *judging), run.instructions)
         return RunDefinition(
             request=request,
             flow=flow,
             flow_version=used.version,
             flow_file=file_of(used),
-            roles=all_roles[:first],
+            workers=workers if shape is None else (*workers, shape),
+            subtask_worker=used.subtask_worker,
             options=checked,
             models=choice.models,
             tools=tools,
-            shape=shape,
+            shape="" if shape is None else shape.name,
             check=check,
             strict=wanted.strict,
-            judging=all_roles[last:],
-            workers=all_roles[first:last],
+            judging=tuple(each.name for each in judging),
             nested_workers=project.nested_workers,
             limits=wanted.limits,
             approve=wanted.approve,
@@ -131,14 +131,14 @@ class Definitions(NamedTuple):
 
 def check_of(wanted: Settings, models: ModelChoice) -> Check:
     """Return who checks the answer of a run. Raises UsageError if the built-in model would be the judge."""
-    is_offline = wanted.offline or models.of(JUDGE) == "offline"
+    is_offline = wanted.offline or models.of("review") == "offline"
     if wanted.check == "judge" and is_offline:
         what = "the built-in offline model cannot judge answers"
         raise UsageError(what, "Choose another model for the judge with --review-model, or use --check exact.")
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def check_roles(roles: Iterable[Role], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
+def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
     """Raise UsageError for a role with an unknown tool, or with another model than the built-in one in an offline run.
 
     Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.

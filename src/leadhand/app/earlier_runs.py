@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator
 
-from leadhand.core.listing import earlier_file, newest_files
 from leadhand.core.run import EarlierFile, Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Source
 from leadhand.ports import ArtifactStore, ContextStore, FileIndex, KeepsArtifacts
+from leadhand.ports.earlier_files import earlier_file, newest_files
 
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
@@ -39,7 +39,7 @@ async def files_to_read(
 ) -> tuple[EarlierFile, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 
-    Of other runs than the one that it follows, it reads only what :func:`~leadhand.core.listing.may_share` allows.
+    Of other runs than the one that it follows, it reads only what ``may_share`` of that port allows.
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
     found = list(_files_of(earlier)) if earlier is not None else []

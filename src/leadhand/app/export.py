@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
+from leadhand.app.document.event_line import event_line
+from leadhand.app.document.run_document import run_document
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
-from leadhand.app.new_limits import proposed_limits
 from leadhand.app.runtime import Runtime
-from leadhand.core.document.event_line import event_line
-from leadhand.core.document.run_document import run_document
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry
 from leadhand.core.evolve import replay
-from leadhand.flows.unjudged import judgement_of
 
 Format = Literal["jsonl", "json", "md", "html"]
 
@@ -37,16 +35,9 @@ async def export(
     while sound and document is None:
         try:
             state = replay(run_id, sound)
-            task = runtime.flows.task(state)
-            document = run_document(
-                state,
-                sound,
-                owner=listing.owner,
-                task=task,
-                followed_by=later,
-                proposed=proposed_limits(state),
-                judgement=judgement_of(state),
-            ).as_json()
+            task = runtime.flows.task(state, sound)
+            made = run_document(state, owner=listing.owner, task=task, followed_by=later)
+            document = made.as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":

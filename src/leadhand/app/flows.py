@@ -15,10 +15,11 @@ from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Value, one_line, shown
+from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
@@ -26,7 +27,7 @@ from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
-    from leadhand.core.document.report_task import ReportTask
+    from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")
@@ -153,7 +154,7 @@ class FlowRegistry:
 
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
-        recorded = {role.name: role for role in run.roles if role.code}
+        recorded = {role.name: role for role in run.workers if role.code}
         if not recorded:
             return
         flow = self.of(run)
@@ -183,11 +184,11 @@ class FlowRegistry:
             raise UsageError(f"the options of the flow {name} cannot be stored as JSON: {error}", OPTIONS) from error
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 
-    def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Role]:
+    def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
         """The roles of a run with these options. Raises ConfigurationError if the flow fails to return them."""
         flow = self.get(name)
         with _calling(flow, "roles"):
-            roles = listed(flow.roles(flow.checked_options(options)), (Role,), "Role")
+            roles = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
             for role in roles:
                 if role.output is not None:
                     schema_problems(role.output, None)  # raises for what is not a JSON schema
@@ -204,10 +205,17 @@ class FlowRegistry:
                 continue
         return tuple(found)
 
-    def task(self, state: RunState) -> ReportTask | None:
-        """Return the work on a report; None if the run has none, or its flow is not in this process."""
+    def has_task(self, state: RunState) -> bool:
+        """Whether a flow has a part of its own in the document of a run, for which it reads the log."""
         try:
-            return FlowPolicy(self.of(state.definition), state.definition).task(state)
+            return type(self.of(state.definition)).task is not Flow.task
+        except (ConfigurationError, UsageError):
+            return False
+
+    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
+        """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
+        try:
+            return FlowPolicy(self.of(state.definition), state.definition).task(state, entries)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
             return None
 

@@ -77,7 +77,7 @@ async def start(
 
 def output_of(earlier: RunDefinition) -> dict[str, Any] | None:
     """Return the JSON schema of the answer of a run; None for text."""
-    return None if earlier.shape is None else earlier.shape.output
+    return None if (shape := earlier.worker(earlier.shape)) is None else shape.output
 
 
 def options_of(earlier: RunDefinition, flow: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from importlib.resources import files
 from typing import Any
 
 from leadhand.app.beside import failure_of, lines_beside
+from leadhand.app.document.event_line import event_line
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
 from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.report_export import ReportPage
-from leadhand.core.document.event_line import event_line
 from leadhand.core.events import Entry
 
 LONGEST_EVENT = 2_000

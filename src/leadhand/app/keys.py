@@ -7,14 +7,12 @@ import hmac
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 from leadhand.app.settings import user
-from leadhand.core.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
-from leadhand.core.document.event_line import iso
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import listed
 from leadhand.ports import ContextStore, KeyStore
+from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 
 MARK = "lh_"
 SECRET_BYTES = 32
@@ -98,17 +96,6 @@ async def named_key(store: KeyStore, given: str) -> ApiKey:
         several = listed([key.key_id for key in exact])
         raise UsageError(f"{given!r} matches several keys: {several}", "Enter more of the id.")
     return exact[0]
-
-
-def key_document(key: ApiKey) -> dict[str, Any]:
-    """The JSON document of a key, without its digest."""
-    return {
-        **key.model_dump(mode="json", exclude={"digest"}),
-        "ceilings": key.ceilings.document(),
-        "created_at": iso(key.created_at),
-        "revoked_at": iso(key.revoked_at),
-        "last_used_at": iso(key.last_used_at),
-    }
 
 
 def digest_of(secret: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from leadhand.app.arguments import run_name, run_tags
 from leadhand.app.runtime import Runtime
-from leadhand.core.events import RunLabelled
+from leadhand.core.events import RunChanged
 
 
 async def label_run(
@@ -21,4 +21,4 @@ async def label_run(
     kept = run_tags({key: value for key, value in changed.items() if value is not None})
     given = line.name if name is None else run_name(name)
     if (given, kept) != (line.name, line.tags):
-        await runtime.log(run_id).append(RunLabelled(by=by, name=given, tags=kept))
+        await runtime.log(run_id).append(RunChanged(by=by, name=given, tags=kept))

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from leadhand.core.events import RunStarted
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunDefinition
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 PAGE = 500
 

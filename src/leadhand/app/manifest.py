@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +16,9 @@ from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validat
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.tool_limits import MOST_AT_ONCE, ToolSettings
 from leadhand.core.value import Value, shown
-from leadhand.core.worker import WorkerDefinition
+from leadhand.core.worker import Worker
+from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 
 
 class ModelSettings(Value):
@@ -112,11 +113,11 @@ class ProjectManifest(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A manifest, the file that it comes from, and the workers that its worker files declare."""
+    """A manifest, the file that it comes from, and the workers that its worker files declare, by relative path."""
 
     path: Path
     manifest: ProjectManifest
-    workers: tuple[WorkerDefinition, ...] = ()
+    workers: Mapping[str, Worker] = field(default_factory=dict[str, Worker])
     lines: _Lines | None = field(default=None, compare=False, repr=False)
 
     def where(self, *keys: str) -> str:
@@ -177,23 +178,23 @@ def _check_concurrency(project: Project) -> None:
             raise ConfigurationError(f"{where}: {what}", 'Write "provider:name", in quotes.')
 
 
-def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> tuple[WorkerDefinition, ...]:
-    found: dict[str, WorkerDefinition] = {}
+def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> dict[str, Worker]:
+    found: dict[str, Worker] = {}
     for number, named in enumerate(manifest.worker_files):
         line = lines.of(("worker_files", number))
         files = named_files(path.parent, named)
         if not files:
             raise fault(path, line, f"no file matches {named}", "Correct the pattern, or remove it.")
         for file in files:
+            source = relative_path(file, path.parent)
             if file.suffix != SUFFIX or not file.is_file():
-                how = f"Name files that end in {SUFFIX}."
-                raise fault(path, line, f"there is no worker file {relative_path(file, path.parent)}", how)
-            worker = load_worker_file(file, source=relative_path(file, path.parent))
-            known = found.setdefault(worker.name, worker)
-            if known.source != worker.source:
-                what = f"two files define the worker {worker.name}: {known.source} and {worker.source}"
+                raise fault(path, line, f"there is no worker file {source}", f"Name files that end in {SUFFIX}.")
+            worker = load_worker_file(file)
+            if other := [each for each, known in found.items() if known.name == worker.name and each != source]:
+                what = f"two files define the worker {worker.name}: {other[0]} and {source}"
                 raise fault(path, line, what, "Rename one of them.")
-    return tuple(found.values())
+            found[source] = worker
+    return found
 
 
 def named_files(directory: Path, named: str) -> list[Path]:
@@ -223,10 +224,10 @@ def _check_files(project: Project, lines: _Lines) -> None:
         what = f"generated_workers_dir leaves the project: {manifest.generated_workers_dir}"
         how = "Name a directory below that of the manifest, such as generated."
         raise fault(project.path, lines.of(("generated_workers_dir",)), what, how)
-    for worker in project.workers:
-        if generated is not None and generated.resolve() in (project.directory / worker.source).resolve().parents:
+    for source, worker in project.workers.items():
+        if generated is not None and generated.resolve() in (project.directory / source).resolve().parents:
             raise ConfigurationError(
-                f"{worker.source} is a generated worker, and worker_files names it",
+                f"{source} is a generated worker, and worker_files names it",
                 f"Promote it first: leadhand workers promote {worker.name}",
             )
 

@@ -9,7 +9,6 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
 from leadhand.app.project_workers import workshop_of
 from leadhand.app.settings import Settings
-from leadhand.core.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import Host, OnText
@@ -30,6 +29,7 @@ from leadhand.ports import (
     Models,
     Web,
 )
+from leadhand.ports.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

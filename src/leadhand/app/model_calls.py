@@ -4,51 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from leadhand.app.document.model_call import CallUsage, ModelCallDocument, call_reply, sent_prompt
 from leadhand.app.runtime import Runtime
-from leadhand.core.document.model_call import CallUsage, ModelCallDocument, SentPrompt, call_reply, sent_prompt
-from leadhand.core.errors import LeadhandError, UsageError
-from leadhand.core.events import Entry, ModelCallBegan
+from leadhand.core.errors import UnreadableRun, UsageError
+from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned
 from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
-from leadhand.engine.sent_requests import NotRebuilt, answer_to, is_as_sent, sent_request
+from leadhand.engine.sent_requests import sent_request
 
 
 async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocument:
     """Return one model call of a run: by its id, such as ``wo-001.0/t1`` (the latest, if it was made again), or by the
-    number of the event with which it began. Raises NoSuchRun, and UsageError if there is no such call.
+    number of the event with which it began.
+
+    Raises NoSuchRun, UsageError if there is no such call, and UnreadableRun if a part of what was sent is lost.
     """
     state, entries = await runtime.load(run_id), await runtime.store.read(run_id)
     began = _found(entries, name)
     call = began.event
     assert isinstance(call, ModelCallBegan)
-    returned = answer_to(began, entries)
-    ended, answer = returned if returned is not None else (None, None)
+    ended, answer = _answer_to(call, entries[began.seq :]) or (None, None)
     usage = answer.usage if answer is not None else None
-    assigned = state.steps.get(step_of(call.attempt))
-    prompt: SentPrompt | None = None
-    missing = ""
+    step = state.steps.get(step_of(call.attempt))
     try:
-        request = await sent_request(began, entries, runtime.flows.of(state.definition), runtime.log(run_id))
-        prompt = sent_prompt(request, as_sent=is_as_sent(request, call))
-    except NotRebuilt as error:
-        missing = str(error)
-    except LeadhandError as error:  # the flow is not here, or its code fails
-        missing = error.what
-    except KeyError:
-        missing = "a result that the prompt contains is no longer stored"
+        request = await sent_request(began, entries, runtime.store)
+    except (KeyError, ValueError) as error:
+        what = f"event {began.seq} of run {run_id} is damaged: a part of the request is missing: {error}"
+        raise UnreadableRun(run_id, began.seq, what) from error
     return ModelCallDocument(
         run_id=run_id,
         call_id=call.call_id,
         seq=began.seq,
         returned_seq=ended.seq if ended is not None else None,
         attempt=call.attempt,
-        role=assigned.step.role if assigned is not None else "",
+        worker=step.step.worker if step is not None else "",
         model=call.model,
         began_at=began.at,
         ended_at=ended.at if ended is not None else None,
         duration_ms=answer.duration_ms if answer is not None else None,
-        prompt=prompt,
-        prompt_missing=missing,
+        prompt=sent_prompt(request),
         reply=call_reply(answer.message, answer.value) if answer is not None and answer.message is not None else None,
         finish_reason=answer.finish_reason if answer is not None else "",
         failure=answer.failure if answer is not None else None,
@@ -62,6 +56,18 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         if usage is not None
         else None,
     )
+
+
+def _answer_to(call: ModelCallBegan, after: Sequence[Entry]) -> tuple[Entry, ModelCallReturned] | None:
+    """Return the event with which a model call returned; None if it did not, before it was made again."""
+    for entry in after:
+        event = entry.event
+        if isinstance(event, ModelCallBegan | ModelCallReturned) and (event.attempt, event.call_id) == (
+            call.attempt,
+            call.call_id,
+        ):
+            return (entry, event) if isinstance(event, ModelCallReturned) else None
+    return None
 
 
 def _found(entries: Sequence[Entry], name: str) -> Entry:

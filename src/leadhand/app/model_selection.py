@@ -9,13 +9,13 @@ from uuid import uuid4
 
 from leadhand.app.installed import entry_points
 from leadhand.app.settings import Settings
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import AnswerCache, Models
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 if TYPE_CHECKING:
     from leadhand.models.router import ModelRouter
@@ -207,7 +207,7 @@ def prices_needed(settings: Settings, models: AddedModels, definition: RunDefini
     """
     if not settings.needs_prices:
         return False
-    named = {role.model for role in (*definition.roles, *definition.workers) if role.model is not None}
+    named = {role.model for role in definition.workers if role.model is not None}
     for name in sorted(named.union(definition.models.names)):
         try:
             models.check(name)

@@ -9,10 +9,10 @@ from typing import Any, TypedDict, cast
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import held_back, held_back_s, reserves
 from leadhand.core.advice import Reached, limits_reached, next_action
-from leadhand.core.decide.operator_requests import ran_out, retriable, turns_of
+from leadhand.core.decide.requests import ran_out, retriable, turns_of
 from leadhand.core.errors import RAN_OUT, Failure, UsageError
-from leadhand.core.events import LimitsChanged
-from leadhand.core.limits import Amount, usd
+from leadhand.core.events import RunChanged
+from leadhand.core.limits import Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import check_names
 
@@ -36,7 +36,7 @@ def known_limits(given: NewLimits) -> NewLimits:
     return given
 
 
-def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
+def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
     """Return the change of a run's limits to those that are given.
 
     Raises UsageError for a value out of range, and for a limit that is used up already.
@@ -61,16 +61,16 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> LimitsChanged:
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
     kept = reserves(changed, state.definition.closing_stages)
-    return LimitsChanged(by=by, limits=changed, turns=turns, **kept)
+    return RunChanged(by=by, limits=changed, turns=turns, **kept)
 
 
 def _lead_turns(state: RunState) -> tuple[str, int]:
     """Return the role whose turns ``max_turns`` limits, and how many its step has made. Raises UsageError."""
     for each in state.steps.values():
-        role = state.role(each.step.role)
+        role = state.worker(each.step.worker)
         if each.step.answers and role is not None and role.loop == "turns":
             return role.name, turns_of(each)
-    leads = next((role.name for role in state.definition.roles if role.delegates), None)
+    leads = next((role.name for role in state.definition.workers if role.delegates), None)
     if leads is None:
         how = "Leave out max_turns: it is for research, and for runs that a worker leads."
         raise UsageError(f"run {state.run_id} has no lead with a limit of turns", how)
@@ -98,9 +98,9 @@ def proposed_limits(state: RunState) -> NewLimits:
     reached: Reached = {}
     for failure in failures:
         reached |= limits_reached(state, failure)
-    short = Amount()
+    short = Money()
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
-        short = Amount(**{kind: max(getattr(short, kind), most) for kind, most in each})
+        short = Money(**{kind: max(getattr(short, kind), most) for kind, most in each})
     wait_s = max((each.retry_after_s or 0 for each in failures), default=0)
     proposed: dict[str, Any] = {}
     for name, before in reached.items():
@@ -117,7 +117,7 @@ def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(word for pair in pairs for word in pair)
 
 
-def _needed(state: RunState, name: str, short: Amount, wait_s: float) -> float:
+def _needed(state: RunState, name: str, short: Money, wait_s: float) -> float:
     """Return the limit that the rest of a run may need: as much for each step as those that are done needed, room
     for the largest calls of the review and the answer, what the limit holds back for them, and the wait asked for."""
     run, limits = state.definition, state.definition.limits

@@ -19,34 +19,33 @@ from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
-from leadhand.core.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
+from leadhand.core.blob import BLOB_KEY
+from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
-from leadhand.core.events import ResultSupplied
 from leadhand.core.evolve import fold, replay
-from leadhand.core.evolve.orders import blocked_by
+from leadhand.core.head import RunHead
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.listing import RunListing
 from leadhand.core.plan_approval import open_plan
+from leadhand.core.relations import blocked_by
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.work_result import BLOB_KEY
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
+from leadhand.ports.runs import RunListing
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
-REQUESTS = (ev.RetryRequested, ev.SkipRequested, ev.ResultSupplied)
 SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
 
 
 async def stop(
     runtime: Runtime,
     listing: RunListing,
-    request: ev.CancelRequested | ev.PauseRequested,
+    request: ev.RunRequested,
     *,
     until: Collection[RunStatus],
 ) -> RunStatus:
@@ -70,12 +69,13 @@ async def stop(
                 state = await runtime.load(run_id)
             except BaseException as error:
                 try:
-                    if not isinstance(error, UnreadableRun) or not isinstance(request, ev.CancelRequested):
+                    if not isinstance(error, UnreadableRun) or request.what != "cancel":
                         raise
                     message = f"cancelled by {request.by}; its results are unknown: {error.what}"
                     failure = Failure.of(message, "cancelled", FailureClass.REJECTED, error.how)
                     finished = ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
-                    await runtime.log(run_id).append(finished, epoch=epoch)
+                    head = RunHead(0, listing.subtasks, listing.completed, listing.failed)
+                    await runtime.log(run_id).append(finished, epoch=epoch, head=head)
                     return RunStatus.CANCELLED
                 finally:
                     await runtime.store.release(run_id, epoch)
@@ -91,7 +91,7 @@ def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
     )
 
 
-def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tuple[ev.LimitsChanged, ...]:
+def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tuple[ev.RunChanged, ...]:
     """Return the event that gives a run other limits, none if none are given.
 
     Raises UsageError for a value out of range and for a limit that is used up already, ConfigurationError for a budget
@@ -101,7 +101,8 @@ def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tup
         return ()
     event = limits_changed(state, given, by)
     if "budget" in given:
-        budgeted = replace(runtime.settings, limits=event.limits, budget_from=NEW_BUDGET)
+        limits = event.limits or state.definition.limits
+        budgeted = replace(runtime.settings, limits=limits, budget_from=NEW_BUDGET)
         event = event.evolve(needs_prices=prices_needed(budgeted, runtime.all_models, state.definition))
     return (event,)
 
@@ -116,7 +117,7 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
     if state.finished is None:
         requests = (*_change(runtime, state, given, by), *_plan_approved(state, by))
         if state.status in (RunStatus.PAUSED, RunStatus.WAITING):
-            requests = (*requests, ev.ResumeRequested(by=by))
+            requests = (*requests, ev.RunRequested(what="resume", by=by))
         return await runtime.take_over(run_id, *requests)
     if given:
         taken = await want(runtime, run_id, retry(by=by), given)
@@ -140,7 +141,7 @@ def _plan_approved(state: RunState, by: str) -> tuple[ev.ApprovalAnswered, ...]:
 
 def retry(
     *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
-) -> ev.RetryRequested:
+) -> ev.StepRequested:
     """A request to retry subtasks (all that failed if none is named), or one subtask with other ``args``.
 
     ``confirmed``: also retry subtasks whose irreversible call happened or may have happened.
@@ -153,16 +154,18 @@ def retry(
     if args is not None:
         args = json_arguments(args, "Pass all arguments as one object.")
     again = flag(confirmed, "confirmed")
-    return ev.RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=again)
+    return ev.StepRequested(what="retry", by=by, steps=tuple(dict.fromkeys(keys)), args=args, confirmed=again)
 
 
-def skip(*, by: str, subtask: str, reason: str = "") -> ev.SkipRequested:
+def skip(*, by: str, subtask: str, reason: str = "") -> ev.StepRequested:
     """A request to skip a subtask."""
     key = text(subtask, *SUBTASK)
-    return ev.SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
+    return ev.StepRequested(
+        what="skip", by=by, steps=(key,), reason=text(reason, "the reason", "Pass the reason as text.")
+    )
 
 
-def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve: bool = True) -> ResultSupplied:
+def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve: bool = True) -> ev.StepRequested:
     """A request to complete a subtask with a result that a person supplies, who may answer approval requests or not."""
     key = text(subtask, *SUBTASK)
     said = text(summary, "the summary", "Describe the result in words.").strip()
@@ -171,7 +174,7 @@ def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve
     data = json_value(raw, "the result", "Pass a JSON value.")
     if BLOB_KEY in json.dumps(data):  # it would be loaded as a payload, also one of another run
         raise UsageError("the result contains $blob, which is reserved", "Rename that key.")
-    return ResultSupplied(by=by, subtask=key, summary=said, raw=data, may_approve=may_approve)
+    return ev.StepRequested(what="supply", by=by, steps=(key,), summary=said, raw=data, may_approve=may_approve)
 
 
 class Asked(NamedTuple):
@@ -182,7 +185,7 @@ class Asked(NamedTuple):
 
 
 async def want(
-    runtime: Runtime, run_id: str, request: OperatorRequest, limits: NewLimits | None = None
+    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None
 ) -> RunState | None:
     """Submit a request, with other limits of the run if some are given, and reopen the run if it is over.
 
@@ -198,7 +201,7 @@ async def want(
 
 
 async def ask(
-    runtime: Runtime, run_id: str, request: OperatorRequest, limits: NewLimits | None = None, *, here: bool = False
+    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None, *, here: bool = False
 ) -> Asked:
     """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
     before = await runtime.load(run_id)
@@ -220,18 +223,18 @@ def _after(state: RunState, events: Iterable[ev.AnyEvent]) -> RunState:
     )
 
 
-def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -> None:
+def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> None:
     """Raise UsageError if the run cannot grant the request now; ``resting``: no process drives the run."""
     objection = why_refused(state, request, resting=resting)
     if objection.endswith(ACTED):
         raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
-        used = isinstance(request, ev.RetryRequested) and not request.subtasks and advice_to_raise(state)
+        used = request.what == "retry" and not request.steps and advice_to_raise(state)
         what = "answer" if state.status is RunStatus.SUCCEEDED else "subtasks"
         how = used or f"See its {what}: leadhand runs show {state.run_id}"
         raise UsageError(objection, how, continued=state.definition if used else None)
-    if isinstance(request, ev.RetryRequested) and request.args is not None:
-        subtask = state.steps[request.subtasks[0]].step.subtask
+    if request.what == "retry" and request.args is not None:
+        subtask = state.steps[request.steps[0]].step.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
         if tool is not None and (faults := argument_problems(tool, request.args)):
             raise UsageError(
@@ -239,13 +242,14 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
             )
 
 
-def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
+def tools_for(state: RunState, request: ev.StepRequested) -> list[ToolSpec]:
     """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks."""
-    if isinstance(request, ev.RetryRequested):
-        keys = set(request.subtasks or retriable(state, confirmed=request.confirmed))
-        again = keys | set(blocked_by(state, keys))
-    else:
-        again = set(blocked_by(state, {request.subtask})) if isinstance(request, ev.ResultSupplied) else set[str]()
+    keys, again = set(request.steps), set[str]()
+    if request.what == "retry":
+        keys = keys or set(retriable(state, confirmed=request.confirmed))
+        again = set(keys)
+    if request.what != "skip":
+        again |= set(blocked_by(state, keys))
     named = {tool.name for tool in needed_tools(state)}
     for step in (state.steps[key].step for key in again):
         named |= {step.subtask.tool or ""} if step.subtask is not None else tools_of(state, step)
@@ -263,14 +267,14 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
         listing = await runtime.store.run(run_id)
         for entry in await runtime.store.read(run_id, after=seen):
             seen = entry.seq
-            if isinstance(entry.event, REQUESTS) and seen <= asked.seq:
+            if isinstance(entry.event, ev.StepRequested) and seen <= asked.seq:
                 pending.append(entry.event)
             elif pending and _decides(entry.event, pending[0]):
                 pending.popleft()
                 if pending or seen < asked.seq:
                     continue
-                if isinstance(entry.event, ev.RequestDeclined):
-                    raise UsageError(entry.event.reason, f"See its subtasks: leadhand runs show {run_id}")
+                if isinstance(entry.event, ev.RequestDecided) and entry.event.declined:
+                    raise UsageError(entry.event.declined, f"See its subtasks: leadhand runs show {run_id}")
                 return True
         if listing.owner is None:
             return listing.status is RunStatus.PAUSED
@@ -278,14 +282,12 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
     raise _no_reaction(run_id, (await runtime.store.run(run_id)).owner)
 
 
-def _decides(event: object, request: OperatorRequest) -> bool:
+def _decides(event: object, request: ev.StepRequested) -> bool:
     match event:
-        case ev.RetryGranted():
-            return True
-        case ev.RequestDeclined():
-            return event.request == request.type
-        case ev.SubtaskResolved():
-            return not isinstance(request, ev.RetryRequested) and request.subtask == event.subtask
+        case ev.RequestDecided():
+            return not (event.declined and event.steps)
+        case ev.StepSettled() if event.by:
+            return request.what != "retry" and request.steps == (event.step,)
         case _:
             return False
 
@@ -342,7 +344,8 @@ async def fork(
     fork_id = new_run_id()
     definition = there.state.definition
     asked = limits_changed(there.state, given, by)
-    changed = asked.limits if most is None else asked.limits.within(most)
+    limits = asked.limits or definition.limits
+    changed = limits if most is None else limits.within(most)
     usual = runtime.settings
     budgeted = replace(
         usual,
@@ -368,6 +371,6 @@ async def fork(
     await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
-        await runtime.log(fork_id).append(ev.ResumeRequested(by="the fork"))
+        await runtime.log(fork_id).append(ev.RunRequested(what="resume", by="the fork"))
         forked = await runtime.load(fork_id)
     return forked

@@ -1,19 +1,20 @@
-"""The declared workers of a project, as roles of its runs."""
+"""The declared workers of a project, in its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from leadhand.app.flows import REPORT, WORKER
+from leadhand.app.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.run import ALL_TOOLS, Role
 from leadhand.core.text import did_you_mean
-from leadhand.core.tool import ToolSpec
-from leadhand.core.tool_limits import flaw
+from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.value import compact_json, is_object
+from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.ports import Workshop
+from leadhand.ports.tool_limits import flaw
 from leadhand.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -44,44 +45,47 @@ def _check_tool_settings(project: Project, known: Mapping[str, ToolSpec]) -> Non
             raise ConfigurationError(f"{where}: the tool {name} cannot have {setting}: {why}", how)
 
 
-def worker_roles(project: Project | None, toolbox: Toolbox) -> tuple[Role, ...]:
-    """Return a role for each declared worker of a project.
+def project_workers(project: Project | None, toolbox: Toolbox) -> tuple[Worker, ...]:
+    """Return each declared worker of a project, with the tools of its toolsets.
 
     Raises ConfigurationError for a worker that names a tool or a toolset that does not exist.
     """
     if project is None:
         return ()
     known = toolbox.known(every=True)
-    for worker in project.workers:
-        check_worker_tools(worker, worker.source, known)
-    return tuple(worker.role(known).evolve(counts=True) for worker in project.workers)
+    for source, worker in project.workers.items():
+        check_worker_tools(worker.tools, source, known)
+    return tuple(
+        each.evolve(tools=tool_names(each, known), counts=True, declared=True) for each in project.workers.values()
+    )
 
 
-class HasTools(Protocol):
-    """What names tools and toolsets, such as a worker."""
+def tool_names(worker: Worker, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
+    """Return the names of those ``tools`` that a worker with these tools and toolsets may use, in their order."""
+    return tuple(
+        tool.name
+        for tool in tools
+        if tool.name in worker.tools
+        or f"{TOOLSET}{tool.toolset}" in worker.tools
+        or (ALL_TOOLS in worker.tools and tool.toolset != DYNAMIC_WORKERS)
+    )
 
-    @property
-    def tools(self) -> tuple[str, ...]: ...
 
-    @property
-    def toolsets(self) -> tuple[str, ...]: ...
-
-
-def check_worker_tools(worker: HasTools, where: str, known: Sequence[ToolSpec]) -> None:
-    """Raise ConfigurationError for a worker that names a tool or a toolset that is not ``known``."""
-    names = [tool.name for tool in known]
-    _check_toolsets(worker.toolsets, known, where)
-    if unknown := [name for name in worker.tools if name not in names and name != ALL_TOOLS]:
+def check_worker_tools(names: Sequence[str], where: str, known: Sequence[ToolSpec]) -> None:
+    """Raise ConfigurationError for a worker with tools or toolsets that are not ``known``."""
+    tools = [tool.name for tool in known]
+    _check_toolsets([each.removeprefix(TOOLSET) for each in names if each.startswith(TOOLSET)], known, where)
+    if unknown := [name for name in names if name not in tools and name != ALL_TOOLS and not name.startswith(TOOLSET)]:
         raise ConfigurationError(
             f"{where}: there is no tool {unknown[0]!r}",
-            f"Available tools: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}",
+            f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
         )
 
 
 class ProjectParts(NamedTuple):
-    """What a project adds to the definition of a run: workers as roles, and the names of the tools that a run needs."""
+    """What a project adds to the definition of a run: workers, and the names of the tools that a run needs."""
 
-    workers: tuple[Role, ...] = ()
+    workers: tuple[Worker, ...] = ()
     tools: tuple[str, ...] = ()
     nested_workers: bool = False
 
@@ -91,7 +95,7 @@ def project_parts(
     toolbox: Toolbox,
     flow: str,
     options: Mapping[str, Any],
-    roles: Sequence[Role],
+    roles: Sequence[Worker],
     request: str,
 ) -> ProjectParts:
     """Return what a project adds to a run of a flow with these options and roles, and the tools of all roles.
@@ -99,7 +103,7 @@ def project_parts(
     Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a role of the flow,
     UsageError if the flow is led by an unknown worker, or by one whose input schema the request does not match.
     """
-    workers = worker_roles(project, toolbox)
+    workers = project_workers(project, toolbox)
     names = [role.name for role in roles]
     if taken := [worker.name for worker in workers if worker.name in names]:
         raise ConfigurationError(
@@ -129,13 +133,13 @@ def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> ob
     from leadhand.flows.report.options import GIVES
     from leadhand.flows.report.roles import instructions
 
-    workers = project.workers if project is not None else ()
+    workers = project.workers.values() if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
         raise unknown_worker(name, [each.name for each in workers])
     own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in GIVES else "")
-    tools = worker.tool_names(toolbox.known(every=True))
-    found = {"model": worker.model, "tools": tools or None, **worker.limits.model_dump()}
+    tools = tool_names(worker, toolbox.known(every=True))
+    found = {"model": worker.model, "tools": tools or None, **worker.limits}
     given = {field: value for field, value in stage.items() if value is not None}
     return {**found, **given, "instructions": "\n\n".join(filter(None, [str(own), worker.instructions]))}
 
@@ -149,7 +153,7 @@ def workshop_of(project: Project | None) -> Workshop | None:
     return ProjectWorkshop(project, project.generated_workers)
 
 
-def check_worker(name: str, workers: Sequence[Role], request: str) -> None:
+def check_worker(name: str, workers: Sequence[Worker], request: str) -> None:
     """Raise UsageError if no declared worker has this name, or if the request does not match its input schema."""
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from leadhand.app.config_files import read_text, unwritten
 from leadhand.app.manifest import Project, load_project, relative_path
-from leadhand.app.project_workers import worker_roles
+from leadhand.app.project_workers import project_workers
 from leadhand.app.worker_files import SUFFIX
 from leadhand.app.workers import WorkerDocument, generated_workers
 from leadhand.core.errors import ConfigurationError, UsageError
@@ -76,7 +76,7 @@ class Promotion:
             _write(self.target, self.worker.text)
             _write(self.project.path, self.manifest)
             project = load_project(self.project.path)
-            worker_roles(project, toolbox)
+            project_workers(project, toolbox)
         except OSError as error:
             _restore(before)
             how = "Check that you may write the file."
@@ -104,7 +104,7 @@ def promotion_of(project: Project, name: str, run_id: str | None = None) -> Prom
     if worker.problem is not None:
         what, _, how = worker.problem.partition(". ")
         raise ConfigurationError(what, how)
-    declared = next((each.source for each in project.workers if each.name == name), None)
+    declared = next((source for source, each in project.workers.items() if each.name == name), None)
     target = project.directory / (declared or _folder(project) / f"{name}{SUFFIX}")
     return Promotion(project=project, worker=worker, target=target, manifest=_manifest(project, target))
 

@@ -6,7 +6,6 @@ from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
 from leadhand.core.errors import UsageError
 from leadhand.core.events import QuestionAnswered
-from leadhand.core.evolve import fold
 from leadhand.core.question import Question
 from leadhand.core.questions import open_question
 from leadhand.core.state import RunState
@@ -21,13 +20,10 @@ async def reply(runtime: Runtime, run_id: str, given: str, *, by: str, question_
     Raises NoSuchRun, and UsageError for an empty answer, without an open question, and if somebody else answered it
     first; that answer counts.
     """
-    state = await runtime.load(run_id)
-    asked, said = checked(state, given, question_id)
-    (own,) = await runtime.log(run_id).append(QuestionAnswered(by=by, question_id=asked.id, text=said))
+    asked, said = checked(await runtime.load(run_id), given, question_id)
+    answer = QuestionAnswered(by=by, question_id=asked.id, text=said)
+    await runtime.requests.record(run_id, answer, lambda state: _open(state, asked.id))
     runtime.answered.add(run_id)
-    between = [entry for entry in await runtime.store.read(run_id, after=state.seq) if entry.seq < own.seq]
-    if between:
-        _open(fold(state, between), asked.id)
     return asked
 
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from leadhand.app.beside import VERDICTS
 from leadhand.app.flows import REPORT
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
-from leadhand.core.citations import citations_in
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.core.passages import Passage
 from leadhand.core.value import Json, is_object, text_of
 from leadhand.flows.report.rendering import Numbered, beginning, body, numbered, source_list
+from leadhand.verify.citations import citations_in
+from leadhand.verify.passages import Passage
 
 SIGNS = {
     ClaimVerdict.CONFIRMED: "✓",
@@ -24,14 +25,6 @@ SIGNS = {
     ClaimVerdict.CONTRADICTED: "✗",
     ClaimVerdict.NOT_CHECKED: "·",
 }
-WORDS = {
-    ClaimVerdict.CONFIRMED: "confirmed by its sources",
-    ClaimVerdict.DERIVED: "derived from its sources",
-    ClaimVerdict.OWN_WORDS: "own words",
-    ClaimVerdict.UNCONFIRMED: "not confirmed by the sources",
-    ClaimVerdict.CONTRADICTED: "contradicted by the sources",
-    ClaimVerdict.NOT_CHECKED: "not checked",
-}
 _NAME = re.compile(r"\bp\d{1,5}\b")
 
 
@@ -39,7 +32,7 @@ def legend(claims: Iterable[Mapping[str, Any]]) -> str:
     """Return what the signs of claims mean, with how many claims have each."""
     counted = Counter(each["verdict"] for each in claims)
     signs = (
-        f'<span><span class="sign {each.value}">{sign}</span>{WORDS[each]} ({counted[each.value]})</span>'
+        f'<span><span class="sign {each.value}">{sign}</span>{VERDICTS[each]} ({counted[each.value]})</span>'
         for each, sign in SIGNS.items()
         if counted[each.value]
     )
@@ -53,7 +46,7 @@ def claim_marks(claims: Iterable[Mapping[str, Any]]) -> list[Mark]:
         verdict = ClaimVerdict(each["verdict"])
         if each.get("start") is not None:
             why = f": {each['why']}" if each.get("why") else ""
-            hint = f"{WORDS[verdict]}{why}"
+            hint = f"{VERDICTS[verdict]}{why}"
             marks.append(Mark(each["start"], each["end"], verdict.value, SIGNS[verdict], hint[:1].upper() + hint[1:]))
     return marks
 

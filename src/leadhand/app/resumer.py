@@ -17,9 +17,9 @@ from leadhand.app.periodic import Periodic
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import due
 from leadhand.core.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
 from leadhand.ports import UpkeepStore
+from leadhand.ports.runs import RunListing
 
 LOGGER = logging.getLogger("leadhand")
 EVERY_S = 1.0

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
 from leadhand.core.errors import UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project

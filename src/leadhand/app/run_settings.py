@@ -11,10 +11,11 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import usd
-from leadhand.core.run import EVERY_ROLE, LONGEST_INSTRUCTIONS, WILDCARDS, Role, RunDefinition
+from leadhand.core.run import RunDefinition
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
+from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
 from leadhand.flows.flow import Flow
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
@@ -75,7 +76,7 @@ def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any],
 def _instructions(given: object) -> dict[str, str]:
     if given is None:
         return {}
-    by_role = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {EVERY_ROLE: given}
+    by_role = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {EVERY_WORKER: given}
     found: dict[str, str] = {}
     for role, said in by_role.items():
         written = text(said, "the instructions", _INSTRUCTIONS).strip()
@@ -95,8 +96,8 @@ def _names(given: object) -> Iterable[str]:
 
 
 def narrowed(
-    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, roles: Sequence[Role]
-) -> tuple[tuple[ToolSpec, ...], tuple[Role, ...]]:
+    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, roles: Sequence[Worker]
+) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
     """Return the tools of a run and its roles, with the ``wanted`` tools alone (None: all of them).
 
     Raises UsageError for a tool that the run would not have anyway.
@@ -112,25 +113,27 @@ def narrowed(
     return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name in allowed)) for role in roles)
 
 
-def without_fetch(specs: Sequence[ToolSpec], roles: Sequence[Role]) -> tuple[tuple[ToolSpec, ...], tuple[Role, ...]]:
+def without_fetch(
+    specs: Sequence[ToolSpec], roles: Sequence[Worker]
+) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
     """Return the tools of a run and its roles without ``web_fetch``: the run may only search documents."""
     kept = tuple(tool for tool in specs if tool.import_path != WEB_FETCH)
     gone = {tool.name for tool in specs} - {tool.name for tool in kept}
     return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name not in gone)) for role in roles)
 
 
-def instructed(roles: Sequence[Role], given: Mapping[str, str]) -> tuple[Role, ...]:
+def instructed(roles: Sequence[Worker], given: Mapping[str, str]) -> tuple[Worker, ...]:
     """Return roles with the instructions that a run is ``given`` after their own.
 
     Raises UsageError for a role that the run does not have.
     """
     names = [role.name for role in roles]
-    if unknown := [name for name in given if name not in (EVERY_ROLE, *names)]:
+    if unknown := [name for name in given if name not in (EVERY_WORKER, *names)]:
         what = f"there are instructions for the role {unknown[0]!r}, which this run does not have"
         raise UsageError(what, f"Its roles are: {', '.join(names)}.{did_you_mean(unknown[0], names)}")
-    found: list[Role] = []
+    found: list[Worker] = []
     for role in roles:
-        more = ("", "") if role.loop == "code" else (given.get(EVERY_ROLE, ""), given.get(role.name, ""))
+        more = ("", "") if role.loop == "code" else (given.get(EVERY_WORKER, ""), given.get(role.name, ""))
         parts = [role.instructions, *more]
         found.append(role.evolve(instructions="\n\n".join(filter(None, parts))))
     return tuple(found)

@@ -14,18 +14,19 @@ from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.membership import Membership, dispatcher_of, host_with_calls, membership
 from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.requests import Requests
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Libraries, Webs
+from leadhand.app.work_order_file import WorkOrderFile
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import start
-from leadhand.core.hosts import HostKind
-from leadhand.core.listing import RunListing
+from leadhand.core.head import head_after
 from leadhand.core.run import ModelChoice, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
@@ -39,17 +40,20 @@ from leadhand.flows.flow import AbsentFlow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
+from leadhand.ports.hosts import HostKind
+from leadhand.ports.runs import RunListing
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
-from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
-    from leadhand.core.document.shapes import RunDocument
+    from leadhand.app.document.shapes import RunDocument
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
+WAITING_RUNS = 100
+"""Runs that wait for people and whose states are kept."""
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
 
@@ -81,6 +85,9 @@ class Runtime:
         self.web = Webs(self.settings, self.store, self._clock)
         self._driving: set[asyncio.Task[RunState]] = set()
         self._held: dict[str, RunState] = {}
+        self.requests = Requests(self.load, self.log, self._remember, self._clock)
+        self._waiting: dict[str, RunState] = {}
+        """Runs that wait for people, by when they were used last."""
         self.answered: set[str] = set()
         """The runs whose approvals were answered here, and that this process has not taken over since."""
         self._outputs: dict[str, Output] = {}
@@ -174,15 +181,27 @@ class Runtime:
         return choice.evolve(windows=windows)
 
     async def load(self, run_id: str) -> RunState:
-        """The state of a run, folded from its log: of a run that is driven here, only what is new."""
+        """The state of a run, folded from its log: of a run that is driven here or waits, only what is new."""
         held = self._held.get(run_id)
-        return await (snapshots.load(self.store, run_id) if held is None else snapshots.catch_up(self.store, held))
+        if held is not None:
+            return await snapshots.catch_up(self.store, held)
+        state = await snapshots.load(self.store, run_id, self._waiting.get(run_id))
+        self._remember(state)
+        return state
+
+    def _remember(self, state: RunState) -> None:
+        """Keep the state of a run that waits, since people look at it and answer it one request at a time."""
+        self._waiting.pop(state.run_id, None)
+        if state.status is RunStatus.WAITING and state.run_id not in self._held:
+            self._waiting[state.run_id] = state
+            if len(self._waiting) > WAITING_RUNS:
+                del self._waiting[next(iter(self._waiting))]
 
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
-        from leadhand.app.run_documents import document_of  # most processes show no document
+        from leadhand.app.document.run_document import document_of  # most processes show no document
 
-        return await document_of(self.store, run_id, self._held.get(run_id), self.flows.task, self.followed_by)
+        return await document_of(self.store, await self.load(run_id), self.flows, self.followed_by)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""
@@ -202,9 +221,12 @@ class Runtime:
             await missing(self.artifacts, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         self.answered.discard(run_id)
+        state = await snapshots.catch_up(self.store, before)
         if requests:
-            await self.log(run_id).append(*requests)
-        return await snapshots.catch_up(self.store, before)
+            head = head_after(state, requests, self._clock.now())
+            await self.log(run_id).append(*requests, epoch=state.epoch, head=head)
+            state = await snapshots.catch_up(self.store, state)
+        return state
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
@@ -277,7 +299,7 @@ class Runtime:
             on_entries=note,
             asleep=self._asleep_s,
             hooks=self.hooks,
-            fits=fits_of(self._outputs.get(state.run_id), state.definition.shape),
+            fits=fits_of(self._outputs.get(state.run_id), state.definition.worker(state.definition.shape)),
             verifier=self.verifier,
         )
         self._held[state.run_id] = state
@@ -286,15 +308,19 @@ class Runtime:
                 await self.cluster.join(HostKind.RUN)
             if state.status is RunStatus.RUNNING:
                 await self.learn(state)
-            state = await controller.drive()
-            file.note(state)
+            state = self._held[state.run_id] = await controller.drive()
             await keeper.rest(state)
             return state
         finally:
-            self._notify(self.on_release, self._held.pop(state.run_id))
+            last = self._held.pop(state.run_id)
+            self._notify(self.on_release, last)
+            self._remember(last)
+            if last.finished is not None:
+                self._outputs.pop(state.run_id, None)
             self.forget(state.run_id)
             await keeper.aclose()
-            await file.aclose()
+            if last.orders:
+                await file.write(last)
             await self.store.release(state.run_id, state.epoch)
 
     async def learn(self, state: RunState) -> None:

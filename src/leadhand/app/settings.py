@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from leadhand.app.arguments import Usual, name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S
 from leadhand.core.judgement import CHECKS, Check
-from leadhand.core.limits import CONCURRENCY, Amount, Concurrency, Limits, SharedBudget, SharedLimit
+from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
@@ -235,14 +235,14 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def held_back(limits: Limits, stages: int) -> Amount:
+def held_back(limits: Limits, stages: int) -> Money:
     """Return what is kept for the ``stages`` that close a run: requests, and a share of the money and tokens.
 
     The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
     more, and half as much again of the rest.
     """
     requests = limits.max_requests or 0
-    return Amount(
+    return Money(
         requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
         tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
         nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
@@ -257,7 +257,7 @@ def held_back_s(limits: Limits) -> float:
 class Reserves(TypedDict):
     """What a run keeps for reviews and the answer."""
 
-    held_back: Amount
+    held_back: Money
     held_back_s: float
 
 

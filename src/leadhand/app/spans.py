@@ -1,6 +1,6 @@
 """Spans of a run, its attempts, model calls and tool calls, by the OpenTelemetry conventions for GenAI.
 
-The spans begin and end with the steps that the projection reads from the log, at the times of their entries. No span
+The spans begin and end with events of the log, at the times of their entries. No span
 contains text of a request, a prompt, an answer, an argument or a result, nor names that a model may have made up.
 
 A run is one trace, whichever processes drive it: the ids of the trace and of its outermost span are derived from the
@@ -34,14 +34,14 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core import events as ev
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.evolve.attempts import INTERRUPTED, descendants
 from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
+from leadhand.core.relations import descendants
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.view import AttemptHappened, CallHappened, StepSettled, happenings, is_interruption
 from leadhand.flows.work_order.roles import RoleName
 
 PROVIDERS = {
@@ -67,6 +67,9 @@ _GONE = Failure.of("", "driver_gone", FailureClass.LOST)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KIND = re.compile(r"[A-Za-z][\w.\-]{0,63}")
 """A failure's type or a finish reason is passed on only if it is one word: anything longer may be text of the run."""
+
+
+_OfCall = ev.ModelCallBegan | ev.ModelCallReturned | ev.ToolCallBegan | ev.ToolCallReturned
 
 
 class LogTracer:
@@ -129,17 +132,30 @@ class _RunSpans:
         )
 
     def take(self, state: RunState, entry: Entry) -> None:
-        """Begin and end the spans for the steps of this entry."""
-        for happened in happenings(entry.event):
-            match happened:
-                case AttemptHappened():
-                    self._take_attempt(state, happened, entry.at)
-                case CallHappened():
-                    self._take_call(happened, entry.at)
-                case StepSettled(outcome="supplied" | "skipped"):
-                    self._withdraw(state, happened.step, entry.at)
-                case _:
-                    pass
+        """Begin and end the spans of this entry."""
+        event, at = entry.event, entry.at
+        match event:
+            case ev.AttemptStarted():
+                self._open(state, event.attempt, at, {"leadhand.host": event.host})
+            case ev.AttemptReturned(lost=True):
+                self._lose(state, event, at)
+            case ev.AttemptReturned() if event.attempt in self._attempts:
+                self._attempts[event.attempt].returned = at
+                self._attempts[event.attempt].failure = event.result.error
+            case ev.AttemptParked():
+                span = self._settle(event.attempt, at, "parked", None)
+                if span is not None:
+                    self._parked[step_of(event.attempt)] = (event.attempt, span)  # of the children it waits for
+            case ev.StepSettled() if event.by:
+                self._withdraw(state, event.step, at)
+            case ev.StepSettled():
+                self._settle(event.attempt, at, "ok" if event.ok else "failed", event.failure)
+            case ev.ModelCallBegan() | ev.ToolCallBegan():
+                self._begin_call(event, at)
+            case ev.ModelCallReturned() | ev.ToolCallReturned(blocked_args=None):
+                self._end_call(event, at)
+            case _:
+                pass
 
     def end(self, state: RunState) -> None:
         """End all open spans at the time of the last entry."""
@@ -160,28 +176,13 @@ class _RunSpans:
 
     # --- attempts ----------------------------------------------------------------------------------------------------
 
-    def _take_attempt(self, state: RunState, happened: AttemptHappened, at: datetime) -> None:
-        attempt = happened.attempt
-        match happened.outcome:
-            case "running":
-                self._open(state, attempt, at, {"leadhand.host": happened.host})
-            case "returned":
-                if attempt in self._attempts:
-                    self._attempts[attempt].returned = at
-                    self._attempts[attempt].failure = happened.failure
-            case "parked":
-                span = self._settle(attempt, at, "parked", None)
-                if span is not None:
-                    self._parked[step_of(attempt)] = (attempt, span)  # the parent of the children it waits for
-            case "ok" | "failed" | "lost":
-                # An attempt that was lost with another process has no span yet: it gets one without a duration.
-                if (
-                    happened.outcome == "lost"
-                    and attempt not in self._attempts
-                    and not is_interruption(happened.failure)
-                ):
-                    self._open(state, attempt, at, {})
-                self._settle(attempt, at, happened.outcome, happened.failure)
+    def _lose(self, state: RunState, event: ev.AttemptReturned, at: datetime) -> None:
+        """End the span of a lost attempt. One that was lost with another process gets a span without a duration."""
+        failure = event.result.error
+        interrupted = failure is not None and failure.type == INTERRUPTED
+        if event.attempt not in self._attempts and not interrupted:
+            self._open(state, event.attempt, at, {})
+        self._settle(event.attempt, at, "lost", failure)
 
     def _open(self, state: RunState, attempt: str, at: datetime, more: Mapping[str, AttributeValue]) -> Span:
         agent = _agent(state, step_of(attempt))
@@ -191,7 +192,7 @@ class _RunSpans:
         attributes: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
-            "leadhand.role": issued.step.role,
+            "leadhand.worker": issued.step.worker,
             **self._about(attempt),
             **more,
         }
@@ -219,47 +220,48 @@ class _RunSpans:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _take_call(self, happened: CallHappened, at: datetime) -> None:
-        opened = self._attempts.get(happened.attempt)
-        if not happened.returned:
-            span = self._start_call(happened, at)
-            if opened is not None:
-                opened.calls[happened.call_id] = span
-            else:
-                self._late[happened.attempt, happened.call_id] = span
-            return
-        span = self._late.pop((happened.attempt, happened.call_id), None)
-        if span is None and opened is not None:
-            span = opened.calls.pop(happened.call_id, None)
-        if span is None:  # the call began before this process watched the run
-            span = self._start_call(happened, at - timedelta(milliseconds=happened.duration_ms))
-        _end(span, at, happened.failure, _returned(happened))
+    def _begin_call(self, event: ev.ModelCallBegan | ev.ToolCallBegan, at: datetime) -> None:
+        opened = self._attempts.get(event.attempt)
+        span = self._start_call(event, at)
+        if opened is not None:
+            opened.calls[event.call_id] = span
+        else:
+            self._late[event.attempt, event.call_id] = span
 
-    def _start_call(self, happened: CallHappened, at: datetime) -> Span:
-        opened = self._attempts.get(happened.attempt)
+    def _end_call(self, event: ev.ModelCallReturned | ev.ToolCallReturned, at: datetime) -> None:
+        opened = self._attempts.get(event.attempt)
+        span = self._late.pop((event.attempt, event.call_id), None)
+        if span is None and opened is not None:
+            span = opened.calls.pop(event.call_id, None)
+        if span is None:  # the call began before this process watched the run
+            span = self._start_call(event, at - timedelta(milliseconds=event.duration_ms))
+        _end(span, at, event.failure, _returned(event))
+
+    def _start_call(self, event: _OfCall, at: datetime) -> Span:
+        opened = self._attempts.get(event.attempt)
         parent = opened.span if opened is not None else self._span
-        if happened.kind == "model":
-            provider, colon, model = happened.name.partition(":")
-            model = model or happened.name
+        if isinstance(event, ev.ModelCallBegan | ev.ModelCallReturned):
+            provider, colon, model = event.model.partition(":")
+            model = model or event.model
             attributes: dict[str, AttributeValue] = {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.request.model": model,
-                "leadhand.call.id": happened.call_id,
-                **self._about(happened.attempt),
+                "leadhand.call.id": event.call_id,
+                **self._about(event.attempt),
             }
-            if colon or happened.name in PROVIDERS:  # the name of a model adapter of the program names no provider
+            if colon or event.model in PROVIDERS:  # the name of a model adapter of the program names no provider
                 attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
             return self._start(f"chat {model}", parent, at, attributes, SpanKind.CLIENT)
         attributes = {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": happened.name,
-            "gen_ai.tool.call.id": happened.call_id,
+            "gen_ai.tool.name": event.tool,
+            "gen_ai.tool.call.id": event.call_id,
             "gen_ai.tool.type": "function",
-            **self._about(happened.attempt),
+            **self._about(event.attempt),
         }
-        if happened.effect is not None:
-            attributes["leadhand.tool.effect"] = str(happened.effect)
-        return self._start(f"execute_tool {happened.name}", parent, at, attributes)
+        if isinstance(event, ev.ToolCallBegan):
+            attributes["leadhand.tool.effect"] = str(event.effect)
+        return self._start(f"execute_tool {event.tool}", parent, at, attributes)
 
     # --- spans -------------------------------------------------------------------------------------------------------
 
@@ -312,25 +314,26 @@ def _agent(state: RunState, step: str) -> str:
         return issued.subtask.agent
     if issued.parent is not None and issued.title in known:
         return issued.title
-    return AGENTS.get(issued.role, issued.role)
+    return AGENTS.get(issued.worker, issued.worker)
 
 
-def _returned(happened: CallHappened) -> dict[str, AttributeValue]:
+def _returned(event: ev.ModelCallReturned | ev.ToolCallReturned) -> dict[str, AttributeValue]:
     """The attributes of a call that returned: what a model call used, as far as that is known."""
-    if happened.kind == "tool":
-        return {"leadhand.sample": happened.sample}
+    if isinstance(event, ev.ToolCallReturned):
+        return {"leadhand.sample": event.sample}
     attributes: dict[str, AttributeValue] = {}
-    if _KIND.fullmatch(happened.finish_reason):
-        attributes["gen_ai.response.finish_reasons"] = (happened.finish_reason,)
-    if happened.usage is not None:
-        attributes["gen_ai.usage.input_tokens"] = happened.usage.input_tokens
-        attributes["gen_ai.usage.output_tokens"] = happened.usage.output_tokens
-        if happened.usage.cached_tokens:
-            attributes["gen_ai.usage.cache_read.input_tokens"] = happened.usage.cached_tokens
-        if happened.usage.cache_write_tokens:
-            attributes["gen_ai.usage.cache_creation.input_tokens"] = happened.usage.cache_write_tokens
-        if happened.usage.nanousd is not None:
-            attributes["leadhand.cost_usd"] = usd(happened.usage.nanousd)
+    usage = event.usage
+    if _KIND.fullmatch(event.finish_reason):
+        attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
+    if usage is not None:
+        attributes["gen_ai.usage.input_tokens"] = usage.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = usage.output_tokens
+        if usage.cached_tokens:
+            attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
+        if usage.cache_write_tokens:
+            attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write_tokens
+        if usage.nanousd is not None:
+            attributes["leadhand.cost_usd"] = usd(usage.nanousd)
     return attributes
 
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.app.arguments import json_value
 from leadhand.core.errors import UsageError
-from leadhand.core.run import Role, output_schema
 from leadhand.core.value import Json, compact_json, is_object, object_of, one_line
+from leadhand.core.worker import Worker, output_schema
 from leadhand.engine.gate import schema_flaw, schema_problems
 from leadhand.flows.shaping import SHAPE, Fits, shape_role
 
@@ -23,7 +23,7 @@ Output = type[Any] | Mapping[str, Any] | None
 HOW = "Pass a pydantic model, or the JSON schema of an object."
 
 
-def answer_role(output: Output, roles: Iterable[Role]) -> Role | None:
+def answer_role(output: Output, roles: Iterable[Worker]) -> Worker | None:
     """Return the role that gives a typed answer, None without an output. ``roles`` are the others of the run.
 
     Raises UsageError for an output that cannot be used, and if another role has the same name.
@@ -45,7 +45,7 @@ def answer_role(output: Output, roles: Iterable[Role]) -> Role | None:
     return shape_role(schema)
 
 
-def fits_of(output: Output, role: Role | None) -> Fits | None:
+def fits_of(output: Output, role: Worker | None) -> Fits | None:
     """Return what checks a value against the output of a run, as far as this process knows it."""
     if _is_model(output):
         return partial(_misfits, output)

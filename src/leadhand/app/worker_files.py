@@ -6,34 +6,61 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from leadhand.app.config_files import Place, fault, read_text, validated
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import is_object
-from leadhand.core.worker import WorkerDefinition
+from leadhand.core.value import Value, is_object
+from leadhand.core.worker import WORKER_NAME, Worker
 from leadhand.engine.gate import schema_flaw
 
 SUFFIX = ".worker"
 FENCE = "---"
 EXAMPLE = "Begin it with:\n---\nname: my_worker\ndescription: What it does.\n---\nIts instructions, as Markdown."
-IN_FILE = ("name", "description", "model", "tools", "toolsets", "limits", "input", "output")
-"""The keys of the front matter, in their order."""
+TOOLSET = "toolset:"
+"""In the ``tools`` of a worker that a file defines: the prefix of the name of a toolset."""
 
 
-def load_worker_file(path: Path, source: str = "") -> WorkerDefinition:
-    """Return the worker that a file defines; ``source`` is what it is called in a project.
+class WorkerLimits(Value):
+    """The limits of one step of a worker: model calls of one attempt and of all, tokens, US dollars."""
 
-    Raises ConfigurationError, with the line, for a malformed file.
-    """
+    max_turns: int | None = Field(default=None, ge=1)
+    max_requests: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    budget: float | None = Field(default=None, ge=0)
+
+
+class FrontMatter(Value):
+    """The front matter of a worker file."""
+
+    name: str = Field(pattern=WORKER_NAME, examples=["fact_checker", "reader-2"])
+    description: str = Field(default="", max_length=2_000)
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    limits: WorkerLimits = WorkerLimits()
+    input: dict[str, Any] | None = None
+    output: dict[str, Any] | None = None
+
+
+IN_FILE = tuple(FrontMatter.model_fields)
+
+
+def load_worker_file(path: Path) -> Worker:
+    """Return the worker that a file defines. Raises ConfigurationError, with the line, for a malformed file."""
     worker = parse_worker(read_text(path), path)
     if path.name != f"{worker.name}{SUFFIX}":
         how = f"Rename the file to {worker.name}{SUFFIX}, or change the name in it."
         raise ConfigurationError(f"{path} defines a worker of another name: {worker.name}", how)
-    return worker.evolve(source=source or str(path))
+    return worker
 
 
-def parse_worker(text: str, path: Path | str) -> WorkerDefinition:
-    """Return the worker that the text of a file defines. Raises as :func:`load_worker_file` does."""
+def parse_worker(text: str, path: Path | str) -> Worker:
+    """Return the worker that the text of a file defines; its tools include toolsets (``toolset:web``).
+
+    Raises as :func:`load_worker_file` does.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != FENCE:
         raise fault(path, 1, "the front matter is missing", EXAMPLE)
@@ -50,21 +77,24 @@ def parse_worker(text: str, path: Path | str) -> WorkerDefinition:
             raise fault(path, line, f"unknown key {key!r}", how + did_you_mean(str(key), IN_FILE))
 
     def line_of(place: Place) -> int:
-        return next((marks[head] for head in _heads(place) if head in marks), end + 2 if "instructions" in place else 1)
+        return next((marks[head] for head in _heads(place) if head in marks), 1)
 
-    worker = validated(WorkerDefinition, {**data, "instructions": instructions}, path, line_of)
+    front = validated(FrontMatter, data, path, line_of)
     for name in ("input", "output"):
-        schema = getattr(worker, name)
+        schema = getattr(front, name)
         if schema is not None and (flaw := schema_flaw(schema)):
             raise fault(path, marks[(name,)], f"{name} is not a usable JSON schema: {flaw}", "Correct the schema.")
-    return worker
+    given = front.model_dump(exclude={"toolsets", "limits"})
+    tools = (*front.tools, *(f"{TOOLSET}{each}" for each in front.toolsets))
+    return Worker.model_validate({**given, **front.limits.model_dump(), "tools": tools, "instructions": instructions})
 
 
-def worker_text(worker: WorkerDefinition, about: str = "") -> str:
+def worker_text(worker: Worker, about: str = "") -> str:
     """Return a worker as the text of its file, with ``about`` as comments at its beginning."""
     import yaml
 
     data = worker.model_dump(mode="json", include=set(IN_FILE), exclude_defaults=True)
+    data |= {"limits": worker.limits} if worker.limits else {}
     front = yaml.safe_dump({key: data[key] for key in IN_FILE if key in data}, sort_keys=False, allow_unicode=True)
     comments = "".join(f"# {line}\n" for line in about.splitlines())
     return f"{FENCE}\n{comments}{front}{FENCE}\n{worker.instructions.strip()}\n"
@@ -72,9 +102,7 @@ def worker_text(worker: WorkerDefinition, about: str = "") -> str:
 
 def worker_schema() -> dict[str, Any]:
     """Return the JSON schema of the front matter, for editors."""
-    schema = WorkerDefinition.model_json_schema()
-    schema["properties"] = {name: part for name, part in schema["properties"].items() if name in IN_FILE}
-    return {**schema, "title": "Leadhand worker file: front matter", "required": ["name"]}
+    return {**FrontMatter.model_json_schema(), "title": "Leadhand worker file: front matter"}
 
 
 def _front_matter(text: str, path: Path | str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:

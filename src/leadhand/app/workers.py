@@ -10,13 +10,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadhand.app.config_files import read_text
+from leadhand.app.document import Document
 from leadhand.app.manifest import Project, named_files, relative_path
 from leadhand.app.project_workers import check_worker_tools
-from leadhand.app.worker_files import IN_FILE, SUFFIX, load_worker_file
-from leadhand.core.document.shapes import Document
+from leadhand.app.worker_files import SUFFIX, TOOLSET, load_worker_file
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import Json
-from leadhand.core.worker import WorkerLimits
 from leadhand.tools.toolbox import Toolbox
 
 _MADE_BY = re.compile(r"---\n# Made by (.+) in \S+\n")
@@ -32,7 +31,7 @@ class WorkerDocument(Document):
     model: str | None = None
     tools: tuple[str, ...] = ()
     toolsets: tuple[str, ...] = ()
-    limits: WorkerLimits = WorkerLimits()
+    limits: dict[str, int | float] = Field(default={}, description="The limits of one step that are set, by name.")
     input: dict[str, Json] | None = Field(default=None, description="The JSON schema of its tasks; null: text.")
     output: dict[str, Json] | None = Field(default=None, description="The JSON schema of its answers; null: text.")
     instructions: str = ""
@@ -75,7 +74,7 @@ def checked(workers: Iterable[WorkerDocument], toolbox: Toolbox) -> list[WorkerD
     known, found = toolbox.known(every=True), list[WorkerDocument]()
     for worker in workers:
         try:
-            check_worker_tools(worker, worker.path, known)
+            check_worker_tools((*worker.tools, *(f"{TOOLSET}{each}" for each in worker.toolsets)), worker.path, known)
         except ConfigurationError as error:
             worker = worker.evolve(problem=worker.problem or f"{error.what}. {error.how}")
         found.append(worker)
@@ -86,11 +85,22 @@ def _document(project: Project, file: Path, **more: Any) -> WorkerDocument:
     path = relative_path(file, project.directory)
     more |= {"path": path, "text": _text(file)}
     try:
-        worker = load_worker_file(file, source=path)
+        worker = load_worker_file(file)
     except ConfigurationError as error:
         problem = f"{error.what}. {error.how}".replace(str(file), path)
         return WorkerDocument(name=file.stem, problem=problem, **more)
-    return WorkerDocument(**{key: getattr(worker, key) for key in (*IN_FILE, "instructions")}, **more)
+    return WorkerDocument(
+        name=worker.name,
+        description=worker.description,
+        model=worker.model,
+        tools=tuple(each for each in worker.tools if not each.startswith(TOOLSET)),
+        toolsets=tuple(each.removeprefix(TOOLSET) for each in worker.tools if each.startswith(TOOLSET)),
+        limits=worker.limits,
+        input=worker.input,
+        output=worker.output,
+        instructions=worker.instructions,
+        **more,
+    )
 
 
 def _text(file: Path) -> str:

@@ -15,7 +15,7 @@ from leadhand.app.manifest import Project
 from leadhand.app.worker_files import SUFFIX, parse_worker, worker_text
 from leadhand.core.artifact import confined
 from leadhand.core.errors import FailureClass, ToolError, UsageError
-from leadhand.core.worker import WorkerDefinition
+from leadhand.core.worker import Worker
 
 LARGEST_ATTACHMENT = 1_000_000
 """Bytes of a file of the project that is attached to a call, at most."""
@@ -29,14 +29,14 @@ class ProjectWorkshop:
         self._project = project
         self._generated = generated
 
-    def text(self, worker: WorkerDefinition, about: str) -> str:
+    def text(self, worker: Worker, about: str) -> str:
         """Return the whole file of a worker. Raises ToolError if it would not read back as it was written."""
         text = worker_text(worker, about)
         if parse_worker(text, f"{worker.name}{SUFFIX}") != worker:
             raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
         return text
 
-    async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+    async def write(self, run_id: str, worker: Worker, about: str) -> str:
         """Write the file of a worker, and return its path relative to the project.
 
         The same worker again changes nothing; another one of the same name replaces it, and the earlier file is kept.
@@ -44,7 +44,7 @@ class ProjectWorkshop:
         """
         return await asyncio.to_thread(self._write, run_id, worker, about)
 
-    def _write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+    def _write(self, run_id: str, worker: Worker, about: str) -> str:
         text = self.text(worker, about)
         folder = self._generated / run_id
         file = folder / f"{worker.name}{SUFFIX}"

@@ -11,6 +11,8 @@ from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
+from leadhand.app.document.event_line import event_line
+from leadhand.app.document.outcome import waits_for
 from leadhand.app.formatting import clean, one_line
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
@@ -29,8 +31,6 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.core.document.event_line import event_line
-from leadhand.core.document.evidence import waits_for
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import open_plan

@@ -10,10 +10,10 @@ from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
 from leadhand.core.text import SHOWN, listed
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunListing
 
 MENTIONED = "left_behind.txt"
 """In the directory of a run: the last epoch whose end was mentioned."""

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .value import Value, unset
-from .worker import WorkerLimits
 
 
 class ApprovalStatus(StrEnum):
@@ -27,13 +26,15 @@ ApprovalKind = Literal["call", "effect", "plan"]
 
 
 class Preview(Value):
-    """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines."""
+    """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines.
+
+    ``limits`` are those that are set, by name: ``{"max_turns": 5, "budget": 0.5}``.
+    """
 
     title: str
     text: str
     tools: tuple[str, ...] = ()
-    toolsets: tuple[str, ...] = ()
-    limits: WorkerLimits = WorkerLimits()
+    limits: dict[str, int | float] = {}
 
 
 class Approval(Value):

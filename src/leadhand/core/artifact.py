@@ -50,19 +50,21 @@ def confined(path: str) -> str:
 
 
 def _problem(path: str, names: list[str]) -> str:
-    if path.startswith("/"):
-        return "it is absolute"
-    if not names:
-        return "it names no file"
-    if path.endswith(("/", "/.")):
-        return "it names a folder"
-    if len(names) > MAX_DEPTH:
-        return f"it has more than {MAX_DEPTH} names"
-    if problem := next((found for name in names if (found := _name_problem(name))), ""):
-        return problem
-    if len("/".join(names).encode()) > LONGEST_PATH:
-        return f"it is longer than {LONGEST_PATH} bytes"
-    return ""
+    return _first(
+        (path.startswith("/"), "it is absolute"),
+        (not names, "it names no file"),
+        (path.endswith(("/", "/.")), "it names a folder"),
+        (len(names) > MAX_DEPTH, f"it has more than {MAX_DEPTH} names"),
+    ) or next(
+        (found for name in names if (found := _name_problem(name))),
+        _first(
+            (len("/".join(names).encode(errors="replace")) > LONGEST_PATH, f"it is longer than {LONGEST_PATH} bytes")
+        ),
+    )
+
+
+def _first(*problems: tuple[bool, str]) -> str:
+    return next((why for is_so, why in problems if is_so), "")
 
 
 # Names that Windows gives to devices, in any case and with any extension.
@@ -70,37 +72,30 @@ _DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{device}{number}" for device in ("com", "lpt") for number in range(10)
 }
 _RESERVED = frozenset('\\:*?"<>|')
+_FOLDED = _RESERVED | set("/.~ ")
+_LIKE_SEPARATORS = "\u2044\u2215\u29f8\u2216\u29f5\u29f9\ufe68"
 
 
 def _name_problem(name: str) -> str:
-    if name == "..":
-        return "it leaves its folder (..)"
-    if name.startswith("~"):
-        return "a name begins with ~, which some programs expand to a home folder"
-    if problem := next((found for letter in name if (found := _letter_problem(letter))), ""):
-        return problem
-    if name != name.strip() or name.endswith("."):
-        return "a name begins or ends with a space, or ends with a dot"
     stem = unicodedata.normalize("NFKC", name).casefold().partition(".")[0].rstrip()
-    if stem in _DEVICES:
-        return f"{name} is the name of a device on Windows"
-    if len(name.encode()) > LONGEST_NAME:
-        return f"a name is longer than {LONGEST_NAME} bytes"
-    return ""
+    return _first(
+        (name == "..", "it leaves its folder (..)"),
+        (name.startswith("~"), "a name begins with ~, which some programs expand to a home folder"),
+    ) or next(
+        (found for letter in name if (found := _letter_problem(letter))),
+        _first(
+            (name != name.strip() or name.endswith("."), "a name begins or ends with a space, or ends with a dot"),
+            (stem in _DEVICES, f"{name} is the name of a device on Windows"),
+            (len(name.encode(errors="replace")) > LONGEST_NAME, f"a name is longer than {LONGEST_NAME} bytes"),
+        ),
+    )
 
 
 def _letter_problem(letter: str) -> str:
-    if letter in _RESERVED:
-        return f"it contains {letter}"
     if letter.isascii():
-        return "" if letter.isprintable() else "it contains a control character"
-    if unicodedata.category(letter)[0] in "CZ":  # controls, formats, surrogates, private use, unassigned; separators
-        return f"it contains the invisible or unassigned character U+{ord(letter):04X}"
-    # A character that some systems fold to a separator or a dot would change the path there.
-    if any(
-        folded in _RESERVED or folded in "/.~" or folded.isspace() for folded in unicodedata.normalize("NFKC", letter)
-    ):
-        return f"it contains U+{ord(letter):04X}, which some systems read as another character"
-    if letter in "\u2044\u2215\u29f8\u2216\u29f5\u29f9\ufe68":
-        return f"it contains U+{ord(letter):04X}, which looks like a separator"
-    return ""
+        is_bad = letter in _RESERVED or not letter.isprintable()
+    else:  # invisible or unassigned; or some systems fold it to a separator or a dot; or it looks like a separator
+        folded = unicodedata.normalize("NFKC", letter)
+        is_bad = unicodedata.category(letter)[0] in "CZ" or letter in _LIKE_SEPARATORS or not _FOLDED.isdisjoint(folded)
+    shown = letter if letter.isascii() and letter.isprintable() else f"U+{ord(letter):04X}"
+    return f"it contains {shown}, which does not mean the same everywhere" if is_bad else ""

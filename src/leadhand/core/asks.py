@@ -11,15 +11,15 @@ from .value import Value, plain_json, unset
 class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
-    ``role`` names a role of the run (None: the caller's own). ``input`` is the task. ``tools`` restricts the worker's
-    tools, which never exceed those of its role and of the caller. ``max_requests``, ``max_calls`` (tool calls) and
-    ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of its role's.
+    ``worker`` names a worker of the run (None: the caller itself). ``input`` is the task. ``tools`` restricts the
+    worker's tools, which never exceed its own and the caller's. ``max_requests``, ``max_calls`` (tool calls) and
+    ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of the worker's.
     A task that the caller has delegated under the same ``key`` is not started again, unless it failed once.
     """
 
     type: Literal["delegate"] = "delegate"
     title: str = ""
-    role: str | None = None
+    worker: str | None = None
     input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
     tools: tuple[str, ...] | None = None
     model: str | None = None
@@ -32,7 +32,7 @@ class Delegate(Value):
 
 
 class DefineWorker(Value):
-    """Define a worker for the rest of this run: a role that later delegations can name.
+    """Define a worker for the rest of this run, which later delegations can name.
 
     Without ``tools``, it has those of the caller. Tools that the caller may not use are refused.
     """

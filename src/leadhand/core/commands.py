@@ -1,8 +1,8 @@
 """The interface between the core and a flow: the commands, and the methods of a flow that the core calls."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field
 
@@ -10,9 +10,9 @@ from .approval import Approval
 from .errors import Failure
 from .judgement import Judgement
 from .question import Question
-from .run import Gap
+from .run import Gap, RunStatus
 from .state import RunState, StepState
-from .tool import ToolResult
+from .tool import CallState
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
 from .work_result import Review
@@ -32,38 +32,22 @@ class Begin(NamedTuple):
     subtask: Subtask
 
 
-class Reuse(NamedTuple):
-    """Let a subtask take over the result of the one that it reuses."""
-
-    subtask: str
-
-
-class DecideRequest(NamedTuple):
-    """Decide the oldest pending request of a person."""
-
-
-class DeclineRetry(NamedTuple):
-    """Decline a person's request for a retry, with the reason."""
-
-    reason: str
-
-
 class NoteGaps(NamedTuple):
     """Record parts of the request that no tool supports."""
 
     parts: tuple[Unsupported, ...]
 
 
-class Assign(NamedTuple):
-    """Assign work to a role. The step starts when everything that it ``needs`` is completed.
+class IssueStep(NamedTuple):
+    """Give work to a worker. The step starts when everything that it ``needs`` is completed.
 
-    ``tools`` restricts the role's tools; ``model`` and ``instructions`` replace the role's. With ``answers``, the
-    step writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time
-    are held back for both.
+    ``tools`` restricts the worker's tools; ``model``, ``instructions`` and ``doing`` replace the worker's. With
+    ``answers``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
+    Money and time are held back for both.
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
-    role: str
+    worker: str
     title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
     input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
     needs: Sequence[str] = ()
@@ -72,69 +56,39 @@ class Assign(NamedTuple):
     instructions: str | None = None
     answers: bool = False
     judges: str = ""
+    doing: str = ""
 
 
 class Start(NamedTuple):
-    """Schedule the first attempt of a step whose needs are completed, or the next attempt of a retried one."""
+    """Schedule the next attempt at a step: its first one, a retry, or the continuation of a parked one."""
 
     step: str
-
-
-class Block(NamedTuple):
-    """Give up a step that needs one that failed."""
-
-    step: str
-    cause: str
 
 
 class Settle(NamedTuple):
-    """Judge what the current attempt of a step returned: accept it, retry, or give up."""
+    """Judge what the current attempt at a step returned: accept it, retry, or give up."""
 
     step: str
 
 
-class TryAgain(NamedTuple):
-    """Schedule the retry of an attempt that was settled with a retry due."""
+class GiveUp(NamedTuple):
+    """End a step that cannot start, or whose time is up, for the reason in ``failure``."""
 
     step: str
+    failure: Failure
 
 
-class Continue(NamedTuple):
-    """Continue a parked attempt whose open calls all have answers."""
-
-    step: str
-
-
-class DecideAsks(NamedTuple):
-    """Decide what an open tool call of a parked attempt asks of the controller."""
-
-    step: str
-    call_id: str
-
-
-class AnswerCall(NamedTuple):
-    """Give the result of a child step to the call that asked for it."""
-
-    call_id: str
-
-
-class GiveUpAttempt(NamedTuple):
+class Lose(NamedTuple):
     """End an attempt that did not return because its process died or its deadline passed."""
 
     attempt: str
     failure: Failure
 
 
-class RunOut(NamedTuple):
-    """Give up a step because only the time for reviews and the answer is left."""
+class Answer(NamedTuple):
+    """Answer an open call of a parked attempt: decide what it asks for, or give it the results of its children."""
 
-    step: str
-
-
-class NoteSleep(NamedTuple):
-    """Note that the process was not running for some seconds, which do not count as time of the run."""
-
-    seconds: float
+    call_id: str
 
 
 class Judge(NamedTuple):
@@ -144,38 +98,31 @@ class Judge(NamedTuple):
     work_order_id: str = ""
 
 
-class AskApproval(NamedTuple):
-    """Ask a person about a call."""
+class Ask(NamedTuple):
+    """Ask a person about a call or a plan, or ask a question."""
 
-    approval: Approval
-
-
-class AskQuestion(NamedTuple):
-    """Ask a question of the person who started the run."""
-
-    question: Question
+    asked: Approval | Question
 
 
-class ExpireApproval(NamedTuple):
-    """Deny a call because the question expired unanswered."""
+class Expire(NamedTuple):
+    """Deny a call because nobody answered in time."""
 
     approval_id: str
 
 
-class Pause(NamedTuple):
-    """Start nothing new until a person resumes the run."""
+class DecideRequest(NamedTuple):
+    """Decide the oldest pending request of a person; with ``declined``, the retries that were granted are not possible
+    after all, for this reason."""
 
+    declined: str = ""
+
+
+class SetStatus(NamedTuple):
+    """Pause the run, let it wait for people, or continue it. ``slept_s``: the process was not running for so long."""
+
+    status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING] = RunStatus.RUNNING
     reason: str = ""
-
-
-class Wait(NamedTuple):
-    """Mark the run as waiting: it can continue only when a person answers."""
-
-    reason: str = ""
-
-
-class Resume(NamedTuple):
-    """Continue a paused or waiting run."""
+    slept_s: float = 0.0
 
 
 class Finish(NamedTuple):
@@ -191,28 +138,18 @@ class Finish(NamedTuple):
 Command = (
     IssueOrder
     | Begin
-    | Reuse
-    | DecideRequest
-    | DeclineRetry
     | NoteGaps
-    | Assign
+    | IssueStep
     | Start
-    | Block
     | Settle
-    | TryAgain
-    | Continue
-    | DecideAsks
-    | AnswerCall
-    | GiveUpAttempt
-    | RunOut
-    | NoteSleep
+    | GiveUp
+    | Lose
+    | Answer
     | Judge
-    | AskApproval
-    | AskQuestion
-    | ExpireApproval
-    | Pause
-    | Wait
-    | Resume
+    | Ask
+    | Expire
+    | DecideRequest
+    | SetStatus
     | Finish
 )
 
@@ -257,67 +194,13 @@ class FlowError(Exception):
         self.failure = failure
 
 
-class ProposedCall(NamedTuple):
-    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
-
-    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
-    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
-    """
-
-    where: str
-    tool: str
-    args: Mapping[str, Json]
-    complete: bool = True
-    output: Mapping[str, Json] | None = None
-    input: dict[str, Json] | None = None
-
-
 class Policy(Protocol):
-    """A flow, as the core and the engine use it."""
-
-    @property
-    def name(self) -> str: ...
-
-    def next(self, state: RunState) -> Sequence[Command]:
-        """Return the next commands; none while the run has to wait."""
-        ...
-
-    def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
-        """Return the input of a step's worker, as one JSON object."""
-        ...
-
-    def schema(self, state: RunState, step: StepState) -> dict[str, Any] | None:
-        """Return the JSON schema that the answer of a step is asked for with; None: that of its role."""
-        ...
+    """What the core asks of the flow of a run: whether results count, and what the outcome is."""
 
     def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
     ) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
-        ...
-
-    def code(self, state: RunState, step: StepState) -> Callable[[Any], Awaitable[Any]] | None:
-        """Return the code that carries out a step; None if a model does."""
-        ...
-
-    def accepted(
-        self,
-        state: RunState,
-        step: StepState,
-        value: Json,
-        text: str,
-        calls: Sequence[ToolResult] = (),
-        brief: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Json:
-        """Return the value to record for an answer that has no problems; ``brief`` is what its worker was shown."""
-        ...
-
-    def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
-        """Return the tool calls that a result proposes."""
-        ...
-
-    def draft(self, state: RunState, step: StepState) -> Callable[[Json], bool] | None:
-        """Return what decides whether the field ``answer`` of a structured answer is shown while it is written."""
         ...
 
     def outcome(self, state: RunState) -> Outcome:

@@ -12,7 +12,7 @@ Two families::
      ├── RunOwned               another living process drives this run              exit code 2
      ├── Fenced                 this process lost the run; its decisions are refused
      ├── StaleAttempt           the attempt is over; its ``once`` call must not begin
-     └── AllowanceRefused       a reservation does not fit the allowance            exit code 5
+     └── BudgetRefused          a reservation does not fit a ceiling                exit code 5
     ToolError                   raised by a tool: a classed Failure on its way into the log
 """
 
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .limits import Amount
+from .limits import Money
 from .value import Value, unset
 
 
@@ -66,13 +66,18 @@ DENIED = "denied"
 """The type of the failure of a call that a person or a rule denied."""
 HOOK_BLOCKED, HOOK_FAILED = "hook_blocked", "hook_failed"
 """The types of failures of what a hook blocked, and of what did not pass because a hook failed."""
+INTERRUPTED = "interrupted"
+"""The type of the failure that pausing a run causes. It does not count against the attempt."""
+CHILD_FAILED = "child_failed"
+"""The type of failure of a call whose task another worker could not carry out, or that asked for too much."""
+EXPIRED = "nobody answered in time"
 MAX_TURNS = "max_turns"
-"""The type of the failure of a worker that has made all the model calls that its role allows."""
+"""The type of the failure of a worker that has made all the model calls that it may make."""
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
 OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
-"""Types of failures of a model for one role. Other roles of the run can still use it."""
+"""Types of failures of a model for one worker. Other workers of the run can still use it."""
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
@@ -85,12 +90,11 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.INVALID, "not_json"): "return only values that JSON can represent",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
     (FailureClass.INVALID, "gave_up"): "add a tool that can do it, or choose another model (--worker-model)",
-    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result does not match the plan",
     (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
     (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",
     (FailureClass.REJECTED, "skipped"): "run it with leadhand runs retry, or give its result with leadhand runs supply",
-    (FailureClass.INVALID, "child_failed"): "rephrase the request, or ask for it without another worker",
+    (FailureClass.INVALID, CHILD_FAILED): "rephrase the request, or ask for it without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
     (FailureClass.REJECTED, DENIED): "approve the call, or ask for something else",
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
@@ -129,7 +133,7 @@ class Failure(Value):
     class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     next_action: str = ""
     retry_after_s: float | None = None
-    short_of: Amount | None = Field(default=None, exclude_if=unset)
+    short_of: Money | None = Field(default=None, exclude_if=unset)
 
     @classmethod
     def of(
@@ -239,7 +243,7 @@ class StaleAttempt(LeadhandError):
     code = "stale_attempt"
 
 
-class AllowanceRefused(LeadhandError):
+class BudgetRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
     ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
@@ -259,7 +263,7 @@ class AllowanceRefused(LeadhandError):
         scope: str = "",
         shared: bool = False,
         hopeless: bool = False,
-        short_of: Amount | None = None,
+        short_of: Money | None = None,
     ) -> None:
         super().__init__(what, how)
         self.short_of = short_of

@@ -1,14 +1,14 @@
-"""The gate's first stage: check a result against the log."""
+"""What the calls of a step show: whether they support its result, and what is kept of them in short."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from .errors import Failure, FailureClass
-from .ordered_calls import unproven_call
-from .state import INDETERMINATE, UNREADABLE, MadeCall, RunState, StepState
-from .tool import Effect, ToolResult
+from .state import RunState, StepState
+from .tool import CallState
+from .value import Json
+from .words_of_outcome import unproven, written_call
 from .work_order import Subtask, result_reference
 from .work_result import ResultData, WorkResult
 
@@ -21,85 +21,75 @@ def unsupported_claim(state: RunState, step: StepState, result: WorkResult) -> F
     """
     if not result.ok or result.data is None:
         return None
-    done = {call.call_id: call for call in step.evidence if call.ok}
-    proof = support_of(state, step)
-    if proof is not None:
-        return proof
-    missing = [used for used in result.used if used not in done]
-    if missing:
-        return _invalid(f"the result uses the call {missing[0]}, but the log has no such finished call")
+    evidence, subtask = step.evidence, step.step.subtask
+    if subtask is not None:
+        fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+        asked = ((call, state.approvals.get(call.call_id)) for call in evidence)
+        approved = [call.call_id for call, by in asked if by is not None and by.by and by.args == call.args]
+        if (proof := unproven_call(subtask, fixed, evidence, approved)) is not None:
+            return proof
+    done = {call.call_id: call for call in evidence if call.ok}
+    if missing := [used for used in result.used if used not in done]:
+        return unproven(f"the result uses the call {missing[0]}, but the log has no such finished call")
     known = {source.url for call in done.values() for source in call.sources}
-    for needed in step.step.needs:
-        data = state.steps[needed].data
-        known |= {source.url for source in data.sources} if data is not None else set()
-    foreign = [source.url for source in result.data.sources if source.url not in known]
-    if foreign:
-        return _invalid(f"the result cites {foreign[0]}, which none of its calls returned")
+    needed = (state.steps[key].data for key in step.step.needs)
+    known |= {source.url for data in needed if data is not None for source in data.sources}
+    if foreign := [source.url for source in result.data.sources if source.url not in known]:
+        return unproven(f"the result cites {foreign[0]}, which none of its calls returned")
     return None
 
 
-def support_of(state: RunState, step: StepState) -> Failure | None:
-    """Hold the calls of a step against the one that its subtask orders, as far as the log has its arguments."""
-    subtask = step.step.subtask
-    if subtask is None:
+def unproven_call(
+    subtask: Subtask, args: Mapping[str, Json], calls: Iterable[CallState], approved: Container[str] = ()
+) -> Failure | None:
+    """Compare ``calls`` with the one that a subtask orders: its tool with the arguments ``args``.
+
+    None if it was made and succeeded, or was changed in a way that the log shows: by a person (``approved`` holds the
+    id of the call), by a hook, or by the worker after the tool refused the ordered arguments. Otherwise the failure of
+    the ordered call, or that it was not made. References to results are compared where ``args`` holds their values.
+    """
+    mine = [call for call in calls if call.tool == subtask.tool]
+    if subtask.tool is None or any(
+        call.ok and (_same_arguments(args, call.args) or call.call_id in approved or call.by or call.changed_by)
+        for call in mine
+    ):
         return None
-    args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
-    evidence = step.evidence
-    approved = [
-        call.call_id
-        for call in evidence
-        if (asked := state.approvals.get(call.call_id)) is not None and asked.by and asked.args == call.args
-    ]
-    return unproven_call(subtask, args, evidence, approved)
+    refusal = next((c.failure for c in reversed(mine) if c.failure is not None and _same_arguments(args, c.args)), None)
+    instead = next((call for call in reversed(mine) if call.ok), None)
+    if instead is None:
+        failures = [call.failure for call in mine if call.failure is not None]
+        return refusal or next(reversed(failures), None) or unproven(f"{subtask.tool} was not called")
+    made = written_call(instead.tool, instead.args)
+    if refusal is None:
+        fixed = {name: value for name, value in args.items() if result_reference(subtask.args.get(name)) is None}
+        said = f"{made} was called instead of {written_call(subtask.tool, args)}"
+        return None if _same_arguments(fixed, instead.args) else unproven(said)
+    if refusal.class_ is FailureClass.INVALID:
+        return None
+    return refusal.evolve(message=f"{refusal.message} ({made} was called instead: no proof)")
 
 
-def made_calls(step: StepState) -> tuple[MadeCall, ...]:
-    """The calls of a step in short, those that began and whose end was not seen among them."""
-    subtask = step.step.subtask
-    ordered = subtask.args if subtask is not None else None
-    made = [made_call(call, ordered) for call in step.evidence]
-    unseen = [
-        MadeCall(
-            tool=call.tool,
-            args=None if call.args == ordered else call.args,
-            error="its end was not seen",
-            effect=call.effect,
-            sure=False,
-            acted=call.effect is Effect.ONCE,
-        )
-        for call in step.begun
-    ]
-    return (*step.made, *made, *unseen)
+def _same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> bool:
+    """Whether a call was made with every argument that was ordered; it may have had further ones."""
+    return all(name in made and _same(value, made[name]) for name, value in ordered.items())
 
 
-def made_call(call: ToolResult, ordered: Mapping[str, Any] | None = None) -> MadeCall:
-    """Return a finished call in short; ``ordered`` are the arguments that its subtask orders."""
-    failure = call.failure
-    return MadeCall(
-        tool=call.tool,
-        args=None if call.args == ordered else call.args,
-        error=failure.message if failure is not None else "",
-        effect=call.effect,
-        said=failure.message if failure is not None and failure.type == UNREADABLE else call.summary or "",
-        sure=failure is None or failure.type != INDETERMINATE,
-        acted=call.effect is Effect.ONCE and (failure is None or failure.type in (INDETERMINATE, UNREADABLE)),
-    )
+def _same(one: Json, other: Json) -> bool:
+    nested = isinstance(one, Mapping | list) or isinstance(other, Mapping | list)
+    return one == other or (not nested and _folded(one) == _folded(other))
 
 
-def approval_note(state: RunState, call: MadeCall, subtask: Subtask | None) -> str:
-    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
-    ordered = subtask.args if subtask is not None else None
-    args = ordered if call.args is None else call.args
-    asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
-    approval = next((each for each in asked if each.tool == call.tool and each.args == args), None)
-    changed = call.args is not None and ordered is not None
-    if approval is None or not (changed or approval.reason):
-        return ""
-    said = " with these arguments in place of the ordered ones" if changed else ""
-    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
+def _folded(value: Json) -> str:
+    return " ".join(str(value).casefold().split())
 
 
-def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[ToolResult]) -> ResultData:
+def made_calls(step: StepState) -> tuple[CallState, ...]:
+    """Return the calls of a step without their data, those that began and whose end was not seen among them."""
+    ordered = step.step.subtask.args if step.step.subtask is not None else None
+    return (*step.made, *(call.short(ordered) for call in (*step.evidence, *step.running)))
+
+
+def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:
     """Return a result with its data from the log: ``raw`` is what its calls returned, not what the worker claims.
 
     The data of one call is used as it is; the data of several calls becomes an object by call id. A result without
@@ -109,33 +99,3 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[To
     if not found:
         return data
     return data.model_copy(update={"raw": next(iter(found.values())) if len(found) == 1 else found})
-
-
-def indeterminate(tool: str) -> Failure:
-    """The failure of a ``once`` call that started and whose end was not recorded: only a person may repeat it."""
-    message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
-    action = "check whether the call went through before you ask for it again"
-    return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
-
-
-def unreadable(tool: str, failure: Failure) -> Failure:
-    """The failure of a ``once`` call that returned something that cannot be used, for the reason in ``failure``."""
-    message = f"{tool} was called, but its result cannot be used: {failure.message}"
-    return Failure.of(message, UNREADABLE, FailureClass.UNAVAILABLE, failure.next_action)
-
-
-def needs_failed(cause: str) -> Failure:
-    """Return the failure of a step that cannot start because it needs ``cause``, which failed."""
-    return Failure.of(f"it needs {cause}, which did not succeed", "needs_failed", FailureClass.BLOCKED)
-
-
-def skipped(by: str, reason: str, doubted: str = "") -> Failure:
-    """Return the failure of a step that a person skipped; ``doubted`` is a ``once`` tool that may have acted."""
-    said = f"{by} skipped it" + (f": {reason}" if reason else "")
-    if doubted:
-        said += f"; {doubted} was interrupted: the call may have gone through"
-    return Failure.of(said, "skipped", FailureClass.REJECTED)
-
-
-def _invalid(message: str) -> Failure:
-    return Failure.of(message, "unproven", FailureClass.INVALID)

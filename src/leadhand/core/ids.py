@@ -66,8 +66,3 @@ def tool_call_id(step: str, turn: int, position: int) -> str:
 def event_id(seq: int) -> str:
     """Return the id under which an event of the log is cited."""
     return f"e-{seq}"
-
-
-def event_number(event: str) -> int:
-    """Return the sequence number of an event, from its id."""
-    return int(event.removeprefix("e-"))

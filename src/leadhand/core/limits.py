@@ -4,6 +4,7 @@ Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fi
 """
 
 import operator
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
@@ -12,6 +13,8 @@ from pydantic import Field
 from .value import Value
 
 NANO = 1_000_000_000
+LONGEST_WAIT_S = 24 * 3_600.0
+"""The longest wait that a service may ask for, in seconds."""
 CONCURRENCY = 1_000
 """Steps that a process carries out at once, of all its runs together, unless a setting says otherwise."""
 
@@ -26,46 +29,8 @@ def usd(nano: int) -> float:
     return nano / NANO
 
 
-class Amount(Value):
-    """A sum of model requests, tokens (input and output together) and nano-dollars."""
-
-    requests: int = 0
-    tokens: int = 0
-    nanousd: int = 0
-
-    def __add__(self, other: "Amount") -> "Amount":
-        return Amount(
-            requests=self.requests + other.requests,
-            tokens=self.tokens + other.tokens,
-            nanousd=self.nanousd + other.nanousd,
-        )
-
-    def fits(self, ceiling: "Ceiling") -> bool:
-        """Whether this sum is within every limit that is set."""
-        return (
-            (ceiling.requests is None or self.requests <= ceiling.requests)
-            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
-            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
-        )
-
-
-NOTHING = Amount()
-
-
-class Ceiling(Value):
-    """The maximum that may be spent of each kind; None means unlimited."""
-
-    requests: int | None = None
-    tokens: int | None = None
-    nanousd: int | None = None
-
-    def within(self, other: "Ceiling") -> "Ceiling":
-        """Return the lower of both limits of each kind."""
-        return Ceiling(
-            requests=smaller(self.requests, other.requests),
-            tokens=smaller(self.tokens, other.tokens),
-            nanousd=smaller(self.nanousd, other.nanousd),
-        )
+LARGEST = 2**53
+"""The largest amount that is counted, so that sums fit a database's integer. A limit above it limits nothing."""
 
 
 def smaller(one: int | None, other: int | None) -> int | None:
@@ -73,11 +38,82 @@ def smaller(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else min(one, other)
 
 
-class Allowance(Value):
-    """The ceiling of one scope: the limit of all calls together that name ``scope`` (a step's id)."""
+class Money(Value):
+    """An amount of model requests, tokens (input and output together) and nano-dollars."""
 
-    scope: str
-    ceiling: Ceiling
+    requests: int = 0
+    tokens: int = 0
+    nanousd: int = 0
+
+    @property
+    def row(self) -> tuple[int, int, int]:
+        """Return the amounts in their order."""
+        return self.requests, self.tokens, self.nanousd
+
+    def counted(self) -> "Money":
+        """Return the amount as budgets count it: no part is negative, or larger than :data:`LARGEST`."""
+        if min(self.row) >= 0 and max(self.row) <= LARGEST:
+            return self
+        return money(*(min(max(each, 0), LARGEST) for each in self.row))
+
+    def __add__(self, other: "Money") -> "Money":
+        return money(self.requests + other.requests, self.tokens + other.tokens, self.nanousd + other.nanousd)
+
+    def __sub__(self, other: "Money") -> "Money":
+        return money(self.requests - other.requests, self.tokens - other.tokens, self.nanousd - other.nanousd)
+
+    def fits(self, ceiling: "Ceiling") -> bool:
+        """Whether this amount is within every limit that is set."""
+        return (
+            (ceiling.requests is None or self.requests <= ceiling.requests)
+            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
+            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
+        )
+
+
+def money(requests: int, tokens: int, nanousd: int) -> Money:
+    """Return an amount."""
+    return Money(requests=requests, tokens=tokens, nanousd=nanousd)
+
+
+NOTHING = Money()
+
+
+class Ceiling(Value):
+    """The most that may be spent of each kind, None for no limit: by all calls together that name ``scope``.
+
+    ``scope`` is the id of a step or the name of a shared budget, "" for a run.
+    """
+
+    scope: str = Field(default="", exclude_if=operator.not_)
+    requests: int | None = None
+    tokens: int | None = None
+    nanousd: int | None = None
+
+    @property
+    def row(self) -> tuple[int | None, int | None, int | None]:
+        """Return the limits in the order of :attr:`Money.row`; one above :data:`LARGEST` is None."""
+        requests, tokens, nanousd = (
+            None if most is None or most > LARGEST else most for most in (self.requests, self.tokens, self.nanousd)
+        )
+        return requests, tokens, nanousd
+
+    def within(self, other: "Ceiling") -> "Ceiling":
+        """Return the lower of both limits of each kind."""
+        rows = self.row, other.row
+        return self if rows[0] == rows[1] else ceiling_of(map(smaller, *rows), self.scope)
+
+    def less(self, amount: Money) -> "Ceiling":
+        """Return what is left of each limit besides an amount; negative if it exceeds the limit."""
+        return ceiling_of(
+            None if most is None else most - each for most, each in zip(self.row, amount.row, strict=True)
+        )
+
+
+def ceiling_of(row: Iterable[int | None], scope: str = "") -> Ceiling:
+    """Return the ceiling of a scope with these limits."""
+    requests, tokens, nanousd = row
+    return Ceiling(scope=scope, requests=requests, tokens=tokens, nanousd=nanousd)
 
 
 class SharedBudget(Value):
@@ -90,10 +126,9 @@ class SharedBudget(Value):
     nanousd: int = Field(ge=0)
     daily: bool = False
 
-    def at(self, moment: datetime) -> Allowance:
-        """Return the allowance that a call takes from at this moment, which is in UTC."""
-        scope = f"{self.scope} {moment:%Y-%m-%d}" if self.daily else self.scope
-        return Allowance(scope=scope, ceiling=Ceiling(nanousd=self.nanousd))
+    def at(self, moment: datetime) -> Ceiling:
+        """Return the ceiling of a call at this moment, which is in UTC."""
+        return Ceiling(scope=f"{self.scope} {moment:%Y-%m-%d}" if self.daily else self.scope, nanousd=self.nanousd)
 
 
 class SharedLimit(Value):
@@ -133,8 +168,9 @@ class Usage(Value):
     nanousd: int | None = None
 
     @property
-    def amount(self) -> Amount:
-        return Amount(requests=self.requests, tokens=self.input_tokens + self.output_tokens, nanousd=self.nanousd or 0)
+    def amount(self) -> Money:
+        """Return what was used; an unknown price counts as nothing."""
+        return money(self.requests, self.input_tokens + self.output_tokens, self.nanousd or 0)
 
 
 class Limits(Value):

@@ -1,96 +1,20 @@
-"""A run as a whole: its status, definition, roles, gaps and sources."""
+"""A run as a whole: its status, definition, gaps and sources."""
 
-import copy
-import inspect
 import operator
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from .errors import Failure, FailureClass
+from .errors import FailureClass
 from .judgement import Check
-from .limits import NOTHING, Amount, Ceiling, Concurrency, Limits, SharedBudget, nanousd
-from .text import late_pattern
+from .limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from .tool import ApprovalPolicy, Source, ToolSpec
-from .value import JsonSchemaWriter, Value, is_object, shown, unset
-
-ALL_TOOLS = "*"
-"""In a role's ``tools``: every tool of the run."""
-OWN_TOOLS = "*own"
-"""In a role's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
-WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
-EVERY_ROLE = "*"
-"""In the instructions of a run: those of every role."""
-LONGEST_INSTRUCTIONS = 8_000
-"""Characters. Instructions are sent with every call, so they have to leave room in small context windows."""
-
-
-def output_schema(output: Any) -> dict[str, Any] | None:
-    """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
-    if inspect.isclass(output) and issubclass(output, BaseModel):
-        return copy.deepcopy(_schema_of(output))
-    if output is not None and not is_object(output):
-        raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
-    return output
-
-
-@lru_cache(maxsize=64)
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model. It is kept, since every run of a flow has the same roles."""
-    return model.model_json_schema(schema_generator=JsonSchemaWriter)
-
-
-class Role(Value):
-    """The instructions and the permissions of the steps of a role.
-
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
-    is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
-    steps may use at most; ``("*",)`` means every tool of the run, ``("*own",)`` those that the run was given and
-    that only read. With ``loop="turns"``, a model is called until
-    it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``, Python
-    code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a role ``counts``, its results belong to
-    the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded while the
-    model writes them, so that a flow can use them before the whole answer is there. If a role ``continues``, a
-    text that is longer than one reply is written in several, within ``max_turns``. ``max_turns`` and ``max_requests``
-    limit the model calls of one step, ``max_tokens`` its tokens (input and output together), ``budget`` its cost
-    in US dollars. ``delegates`` are the roles to which its tools may delegate with all tools of those roles; other
-    children have no tool that their parent lacks, and its steps and their children leave what is held back to
-    reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``input`` is the JSON schema of what a worker is given (None: text). ``code``
-    is where the code of a role comes from, ``fingerprint`` a digest of its source.
-    """
-
-    name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
-    instructions: str = ""
-    description: str = Field(default="", exclude_if=operator.not_)
-    model: str | None = None
-    input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
-    output: Annotated[Any, BeforeValidator(output_schema)] = None
-    tools: tuple[str, ...] = ()
-    loop: Literal["turns", "reply", "code"] = "turns"
-    counts: bool = False
-    elements: str = Field(default="", exclude_if=operator.not_)
-    continues: bool = Field(default=False, exclude_if=operator.not_)
-    max_turns: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    budget: float | None = Field(default=None, ge=0)
-    delegates: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    max_children: int | None = Field(default=None, ge=0, exclude_if=unset)
-    code: str = Field(default="", exclude_if=operator.not_)
-    fingerprint: str = Field(default="", exclude_if=operator.not_)
-
-    @property
-    def ceiling(self) -> Ceiling | None:
-        """Return what one step of this role may spend, None if the role sets no limit."""
-        if self.max_requests is None and self.max_tokens is None and self.budget is None:
-            return None
-        dollars = None if self.budget is None else nanousd(self.budget)
-        return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=dollars)
+from .value import Value
+from .worker import Worker
 
 
 class RunStatus(StrEnum):
@@ -110,29 +34,6 @@ RunStatusName = Literal["queued", "running", "waiting", "paused", "succeeded", "
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
-_LIKE = {
-    "planner": "plan",
-    "researcher": "work",
-    "writer": "compose",
-    "reviewer": "review",
-    "lead": "plan",
-    "subagent": "work",
-    "shape": "compose",
-    "judge": "review",
-    "confirm": "plan",
-}
-"""The roles of reports, research and closing steps, by the roles of a work order whose models they use."""
-_FLAGS = {"plan": "--lead-model", "compose": "--lead-model", "review": "--review-model", "work": "--worker-model"}
-_ANY_FLAG = late_pattern(r"\(--(?:lead-|worker-)?model\)")
-
-
-def advised(failure: Failure, role: Role) -> Failure:
-    """Return the failure of a role; where its advice is another model, it says how the role gets one."""
-    how = f"the role {role.name} uses {role.model}" if role.model else _FLAGS.get(_LIKE.get(role.name, role.name))
-    where = how if role.model else f"in a follow-up or a new run: {how or '--model'}"
-    return failure.evolve(next_action=_ANY_FLAG.sub(lambda _: f"({where})", failure.next_action))
-
-
 HIGHEST_PRIORITY = 100
 
 
@@ -148,10 +49,8 @@ class ModelChoice(Value):
     windows: dict[str, int] = {}
 
     def of(self, role: str) -> str:
-        """Return the model of a role: its own, else that of the role of a work order that it corresponds to. A judge
-        without a review model has that of the lead."""
-        names = [role, _LIKE.get(role, role), *(["plan"] if role == "judge" else [])]
-        return next((self.roles[name] for name in names if name in self.roles), self.default)
+        """Return the model of a role."""
+        return self.roles.get(role, self.default)
 
     @property
     def names(self) -> list[str]:
@@ -189,8 +88,8 @@ class EarlierFile(Value):
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
-    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are
-    the flow's roles with their instructions, as they were at the start; ``options`` what the flow was given.
+    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``workers`` are
+    those of the flow and of the project, as they were at the start; ``options`` what the flow was given.
     ``approve`` is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead
     (see :func:`~leadhand.core.approval.policy_of`). ``documents`` is the directory of the documents that its
     tools can search ("" for none). ``held_back`` is the allowance kept for reviewing results and composing the
@@ -201,13 +100,14 @@ class RunDefinition(Value):
     where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
     (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
     earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each
-    path. ``workers`` are those that its project declares; with ``nested_workers``, workers that are defined during
-    the run may define and call others. ``shape`` is the role that gives a typed answer (None: the answer is text);
-    its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the roles that do; with
+    path. ``subtask_worker`` carries out the subtasks that name no worker; with ``nested_workers``, workers that are
+    defined during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer
+    is text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that
+    do, the judge first; with
     ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
     and steps that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
-    the run alone was given, by role (``"*"``: every role), ``only_tools`` the tools to which it was restricted
-    (None: to none); ``roles`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
+    the run alone was given, by worker (``"*"``: every worker), ``only_tools`` the tools to which it was restricted
+    (None: to none); ``workers`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
     person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
     repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer.
     With ``only_documents``, its tools search nothing but ``documents``; ``unpriced`` are the models that its budget
@@ -218,7 +118,7 @@ class RunDefinition(Value):
     flow: str
     flow_version: int = 1
     flow_file: str = ""
-    roles: tuple[Role, ...] = ()
+    workers: tuple[Worker, ...] = ()
     models: ModelChoice
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
@@ -228,7 +128,7 @@ class RunDefinition(Value):
     documents: str = Field(default="", exclude_if=operator.not_)
     only_documents: bool = Field(default=False, exclude_if=operator.not_)
     detached: bool = False
-    held_back: Amount = NOTHING
+    held_back: Money = NOTHING
     held_back_s: float = 0.0
     options: dict[str, Any] = {}
     budgets: tuple[SharedBudget, ...] = Field(default=(), exclude_if=operator.not_)
@@ -240,12 +140,12 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
-    workers: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
+    subtask_worker: str = Field(default="", exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
-    shape: Role | None = Field(default=None, exclude_if=operator.not_)
+    shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=_is_off)
     strict: bool = Field(default=False, exclude_if=operator.not_)
-    judging: tuple[Role, ...] = Field(default=(), exclude_if=operator.not_)
+    judging: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
@@ -258,29 +158,34 @@ class RunDefinition(Value):
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
     traceparent: str = Field(default="", exclude_if=operator.not_)
 
-    @property
-    def own_roles(self) -> tuple[Role, ...]:
-        """The roles of the flow, and those of the steps that close its runs."""
-        return (*self.roles, *self.closing_roles)
+    def worker(self, name: str) -> Worker | None:
+        """Return the worker with this name."""
+        return next((worker for worker in self.workers if worker.name == name), None)
 
     @property
-    def closing_roles(self) -> tuple[Role, ...]:
-        """The roles that give the answer its shape, and judge it."""
-        return self.judging if self.shape is None else (self.shape, *self.judging)
+    def declared(self) -> tuple[Worker, ...]:
+        """The workers that its project declares."""
+        return tuple(worker for worker in self.workers if worker.declared)
+
+    @property
+    def closing(self) -> tuple[str, ...]:
+        """The names of the workers that give the answer its shape, and judge it."""
+        return (self.shape, *self.judging) if self.shape else self.judging
 
     @property
     def closing_stages(self) -> int:
         """The number of stages that share what is held back: the evaluation, the answer, its shape, its judgement."""
-        return 2 + (self.shape is not None) + bool(self.judging)
+        return 2 + bool(self.shape) + bool(self.judging)
+
+    def model_of(self, worker: Worker | None) -> str:
+        """Return the full name of the model of a worker; for None, the default model."""
+        return self.models.default if worker is None else worker.model or self.models.of(worker.model_role)
 
 
 def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:
-    """Return the definition of a run whose roles may make these numbers of model calls in one attempt."""
-    changed = {
-        field: tuple(role.evolve(max_turns=turns[role.name]) if role.name in turns else role for role in roles)
-        for field, roles in (("roles", definition.roles), ("workers", definition.workers))
-    }
-    return definition.evolve(**changed)
+    """Return the definition of a run whose workers may make these numbers of model calls in one attempt."""
+    workers = (each.evolve(max_turns=turns[each.name]) if each.name in turns else each for each in definition.workers)
+    return definition.evolve(workers=tuple(workers))
 
 
 class Gap(Value):

@@ -1,4 +1,4 @@
-"""The state of a run, computed from its log. Only :mod:`~leadhand.core.evolve` creates new states.
+"""The state of a run, computed from its log: the one projection. Only :mod:`~leadhand.core.evolve` makes new states.
 
 The parts are named tuples: immutable, and four times faster to replace than dataclasses, which thousands of events do.
 """
@@ -10,25 +10,23 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leadhand.core.worker import Worker
+
 from .approval import Approval
 from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
-from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
+from .events import RunFinished, StepRequested
 from .frozen import FrozenDict
+from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
-from .limits import NOTHING, Amount
+from .limits import NOTHING, Money
 from .question import Question
-from .run import Role, RunDefinition, RunStatus
-from .tool import Effect, ToolResult, ToolSpec
+from .run import RunDefinition, RunStatus
+from .tool import CallState, Effect, ToolSpec
 from .value import Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
-
-INDETERMINATE = "indeterminate"
-"""The type of the failure of an interrupted ``once`` call."""
-UNREADABLE = "unreadable_result"
-"""The type of the failure of a ``once`` call that returned something that cannot be used: it acted."""
 
 
 class OrderState(NamedTuple):
@@ -57,36 +55,6 @@ class ModelTurn(NamedTuple):
     value: Json = None
     finish_reason: str = ""
     asked: Json = None
-
-
-class BegunCall(NamedTuple):
-    """A tool call that has started but not returned."""
-
-    call_id: str
-    tool: str
-    args: dict[str, Any]
-    effect: Effect
-    changed_by: str = ""
-
-
-class MadeCall(NamedTuple):
-    """A tool call of a settled step, in short: what is left of its evidence.
-
-    ``args`` None: those that its subtask orders. ``said`` is the tool's own summary. ``sure`` False: its end was not
-    seen. ``acted``: it did something that cannot be undone, or may have.
-    """
-
-    tool: str
-    args: dict[str, Any] | None = None
-    error: str = ""
-    effect: Effect = Effect.PURE
-    said: str = ""
-    sure: bool = True
-    acted: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return not self.error
 
 
 class Compacted(NamedTuple):
@@ -136,20 +104,33 @@ class AttemptState(NamedTuple):
         return all(call.call_id in self.answers for call in self.open_calls)
 
 
+class Settlement(NamedTuple):
+    """The end of an attempt at a step, or what ended the step without one: the evidence in event ``seq``.
+
+    ``failure`` is None if it succeeded. ``attempt`` is the number of the attempt, 0 without one; ``by`` is the person
+    who settled the step, if any.
+    """
+
+    seq: int
+    at: datetime
+    failure: Failure | None = None
+    attempt: int = 0
+    by: str = ""
+
+
 class StepState(NamedTuple):
     """One step: its status, its current attempt, and the record of its lineage.
 
-    ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
-    evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
-    counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
-    when it is settled, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation
-    is shortened for the model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a
-    person asks. ``by`` names the person who settled it, if any.
-    ``made`` are its calls in short.
+    ``order`` and ``position`` are its place in a work order ("": in none). ``settlements`` are its evidence.
+    ``data`` is its result, ``value`` the structured answer if its worker has an output schema. ``attempts`` counts the
+    attempts so far, ``failures`` are the classes of the failed ones. ``calls`` are its replies and finished tool calls,
+    ``running`` the tool calls that have not returned; when it is settled, ``made`` keeps the tool calls without their
+    data, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation is shortened for the
+    model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a person asks. ``by``
+    names the person who settled it, if any.
     ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
-    ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses``
-    is the subtask, begun while the plan was being written, whose result it takes over. ``scheduled`` is the number of
-    the event that scheduled its current or last attempt.
+    ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible.
+    ``scheduled`` is the number of the event that scheduled its current or last attempt.
     """
 
     step: Step
@@ -159,26 +140,30 @@ class StepState(NamedTuple):
     attempt: AttemptState | None = None
     attempts: int = 0
     failures: tuple[FailureClass, ...] = ()
-    calls: tuple[ModelTurn | ToolResult, ...] = ()
-    begun: tuple[BegunCall, ...] = ()
+    calls: tuple[ModelTurn | CallState, ...] = ()
+    running: tuple[CallState, ...] = ()
     compacted: Compacted = NOT_COMPACTED
-    event_ids: tuple[str, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
     data: ResultData | None = None
     value: Json = None
     failure: Failure | None = None
     verdict: Verdict | None = None
     superseded_by: str | None = None
     acted: bool = False
-    made: tuple[MadeCall, ...] = ()
+    made: tuple[CallState, ...] = ()
     by: str = ""
     by_hand: bool = False
-    reuses: str = ""
     scheduled: int = 0
     stopped: AttemptState | None = None
 
     @property
     def key(self) -> str:
         return self.step.step_id
+
+    @property
+    def event_ids(self) -> tuple[str, ...]:
+        """The ids of the events that are its evidence."""
+        return tuple(event_id(each.seq) for each in self.settlements)
 
     @property
     def subtask(self) -> Subtask:
@@ -189,7 +174,7 @@ class StepState(NamedTuple):
     def args_made(self, *, ok: bool) -> dict[str, Any]:
         """Return the arguments of the last call of its subtask's tool that was ``ok``, else those that were ordered."""
         calls = [call for call in self.made if call.tool == self.subtask.tool and call.ok is ok]
-        return self.subtask.args if not calls or calls[-1].args is None else calls[-1].args
+        return calls[-1].args if calls else self.subtask.args
 
     @property
     def counts(self) -> bool:
@@ -215,21 +200,17 @@ class StepState(NamedTuple):
         return self.ok and self.verdict is not None and self.verdict.verdict == "accept"
 
     @property
-    def indeterminate_calls(self) -> list[BegunCall]:
+    def indeterminate_calls(self) -> list[CallState]:
         """Calls with effect ``once`` that started and whose end was not recorded."""
-        unheard = [call for call in self.begun if call.effect is Effect.ONCE]
-        return unheard + [
-            BegunCall(call.call_id, call.tool, call.args, call.effect)
-            for call in self.evidence
-            if call.effect is Effect.ONCE and call.failure is not None and call.failure.type == INDETERMINATE
-        ]
+        unseen = (*self.running, *(call for call in self.evidence if not call.seen))
+        return [call for call in unseen if call.effect is Effect.ONCE]
 
     @property
-    def evidence(self) -> list[ToolResult]:
+    def evidence(self) -> list[CallState]:
         """The finished tool calls of the lineage."""
-        return [call for call in self.calls if isinstance(call, ToolResult)]
+        return [call for call in self.calls if isinstance(call, CallState)]
 
-    def returned(self, call_id: str) -> ToolResult | None:
+    def returned(self, call_id: str) -> CallState | None:
         """Return the finished tool call with this id, if any."""
         return next((call for call in reversed(self.evidence) if call.call_id == call_id), None)
 
@@ -241,7 +222,7 @@ class StepState(NamedTuple):
     @property
     def has_acted(self) -> bool:
         """Whether a call with effect ``once`` was made, or may have been."""
-        return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.begun))
+        return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.running))
 
 
 class ArtifactVersion(NamedTuple):
@@ -262,16 +243,18 @@ class ArtifactVersion(NamedTuple):
 class RunState:
     """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
 
-    The maps are flat, by key, so that one event changes one entry of each, however many steps there are:
-    ``children`` (how many it asked for), ``awaited`` (how many needs are not yet completed), ``ready`` (may start),
-    ``blocked`` (needs something that failed: key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled,
-    with a retry due), ``live`` (scheduled or running), ``parked``, ``busy`` (it counts, has started and is not
-    settled), ``reusable`` (what it reuses is completed). ``reserved`` holds, by attempt, the
-    reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
-    ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
-    run; ``workers`` the roles defined during the run, ``makers`` the steps that defined them;
-    ``pending_requests`` the undecided requests of people. ``relimited``: its limits have changed since it last ended;
-    ``reopened`` is the number of the event that reopened it last (0: none).
+    The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
+    one of ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that
+    failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged), ``retrying`` (settled,
+    with a retry due) and ``parked``, or is settled. ``children`` counts what a step asked for, ``dependents`` are the
+    steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
+    ``busy`` those of them that have started and are not settled, ``early`` those that began while their plan was being
+    written, and that no order contains or replaced. ``asking`` are the open approvals. ``reserved`` holds,
+    by attempt, the reservations of its open model calls; ``allowed`` the tools that a person approved for the whole
+    run; ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
+    run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests``
+    the undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the
+    number of the event that reopened it last (0: none).
     """
 
     run_id: str
@@ -288,30 +271,32 @@ class RunState:
     dependents: dict[str, tuple[str, ...]] = field(default_factory=FrozenDict[str, tuple[str, ...]])
     ready: dict[str, None] = field(default_factory=FrozenDict[str, None])
     blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
-    unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
     live: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
     retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    reusable: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    early: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
+    asking: dict[str, None] = field(default_factory=FrozenDict[str, None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
     questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
-    spent: Amount = NOTHING
+    spent: Money = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
-    reserved: dict[str, dict[str, Amount]] = field(default_factory=FrozenDict[str, dict[str, Amount]])
-    workers: dict[str, Role] = field(default_factory=FrozenDict[str, Role])
+    reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
+    workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
     artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
         default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
     )
     todos: tuple[Todo, ...] = ()
-    pending_requests: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
+    pending_requests: tuple[StepRequested, ...] = ()
     retries_wanted: dict[str, RetryWanted] = field(default_factory=FrozenDict[str, RetryWanted])
     answers: tuple[RunFinished, ...] = ()
     cancel_by: str | None = None
@@ -351,16 +336,10 @@ class RunState:
     def tools(self) -> dict[str, ToolSpec]:
         return {tool.name: tool for tool in self.definition.tools}
 
-    def role(self, name: str) -> Role | None:
-        """Return the role with this name: for typed answers, made during the run, of the flow, or of the project."""
-        if name in self.workers:
-            return self.workers[name]
-        for roles in (self.definition.own_roles, self.definition.workers):
-            for role in roles:
-                if role.name == name:
-                    return role
-        return None
+    def worker(self, name: str) -> Worker | None:
+        """Return the worker with this name: for typed answers, made during the run, of the flow, or of the project."""
+        return self.workers.get(name) or self.definition.worker(name)
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.workers or any(role.name == name for role in self.definition.workers)
+        return name in self.workers or any(role.name == name for role in self.definition.declared)

@@ -1,11 +1,12 @@
-"""What a text looks like to a person: whether there is anything to read, and which name was probably meant."""
+"""What a text looks like to a person: cut to a line, whether it shows anything, and which name was meant."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, cast
 
 from .errors import UsageError
@@ -29,18 +30,6 @@ class _LatePattern:
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a regular expression that is compiled when it is first used: a short run uses few of them."""
     return cast("re.Pattern[str]", _LatePattern(pattern, flags))
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that change the direction of the text around them."""
-
-
-def line_problem(text: str) -> str:
-    """Return why a text is not one line that can be shown as it is, such as ``has more than one line``; "" if it is."""
-    if len(f"{text}.".splitlines()) > 1:
-        return "has more than one line"
-    found = _CONTROL.search(text)
-    return f"has a control character, {found[0]!r}" if found is not None else ""
 
 
 def is_blank(text: str) -> bool:
@@ -67,3 +56,57 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
         if name not in names:
             how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
             raise UsageError(f"{what} has no option {name!r}", how)
+
+
+# --- shortened -------------------------------------------------------------------------------------------------------
+
+LONGEST_TEXT = 300
+"""Maximum characters of a text in a list or a view; the event has the full text."""
+LONGEST_LABEL = 80
+MOST_ITEMS = 50
+"""Maximum entries of a list or object that are shown."""
+
+
+def cut(text: str, most: int = LONGEST_TEXT) -> str:
+    """Cut text to at most ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def line(text: str, most: int = LONGEST_TEXT) -> str:
+    """Put text on one line, of at most ``most`` characters."""
+    return cut(" ".join(text[: 2 * most].split()), most)
+
+
+def shortened(value: Any) -> Any:
+    """Return JSON with long texts, lists and objects cut, and without the entries of objects that are null."""
+    if isinstance(value, str):
+        return cut(value)
+    if isinstance(value, dict):
+        entries = islice(cast("dict[str, Any]", value).items(), MOST_ITEMS)
+        return {key: shortened(inner) for key, inner in entries if inner is not None}
+    if isinstance(value, list | tuple):
+        return [shortened(inner) for inner in cast("Sequence[Any]", value)[:MOST_ITEMS]]
+    return value
+
+
+def label(name: str, args: Mapping[str, Any]) -> str:
+    """Return a name with its arguments, to distinguish siblings: ``check_weather · Paris, tomorrow``."""
+    shown = ", ".join(filter(None, map(_word, args.values())))
+    return line(f"{name} · {shown}" if shown else name, LONGEST_LABEL)
+
+
+def _word(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case {"$result": {"subtask": str() as source}}:
+            return f"from {source}"
+        case dict():
+            return _word([*cast("dict[str, Any]", value).values()])
+        case list() | tuple():
+            items = cast("Sequence[Any]", value)[:MOST_ITEMS]
+            return ", ".join(filter(None, map(_word, items)))
+        case _:
+            return str(value)

@@ -131,12 +131,18 @@ class CachedFrom(Value):
     at: datetime
 
 
-class ToolResult(NamedTuple):
-    """The result of one call, in the log, in a conversation or as evidence.
+INDETERMINATE = "indeterminate"
+"""The type of the failure of an interrupted ``once`` call."""
+UNREADABLE = "unreadable_result"
+"""The type of the failure of a ``once`` call that returned something that cannot be used: it acted."""
 
-    ``call_id`` is the key of the call in its run. Without ``failure``, the call succeeded. ``raw`` above 4 kB is a blob
-    reference in the log. ``artifacts`` are the files that its children wrote, ``by`` names a person who confirmed it,
-    ``changed_by`` the hook that changed its arguments.
+
+class CallState(NamedTuple):
+    """One tool call, from the moment it begins: in the log, in a conversation and as evidence.
+
+    ``call_id`` is the key of the call in its run. ``over`` False: its return is not in the log. Without ``failure``, it
+    succeeded. ``raw`` above 4 kB is a blob reference in the log. ``artifacts`` are the files that its children wrote,
+    ``by`` names a person who confirmed it, ``changed_by`` the hook that changed its arguments.
     """
 
     call_id: str
@@ -152,7 +158,39 @@ class ToolResult(NamedTuple):
     failure: Failure | None = None
     by: str = ""
     changed_by: str = ""
+    over: bool = True
 
     @property
     def ok(self) -> bool:
-        return self.failure is None
+        return self.over and self.failure is None
+
+    @property
+    def seen(self) -> bool:
+        """Whether its end was seen."""
+        return self.over and (self.failure is None or self.failure.type != INDETERMINATE)
+
+    @property
+    def acted(self) -> bool:
+        """Whether it did something that cannot be undone, or may have."""
+        return self.effect is Effect.ONCE and (self.ok or not self.seen or self._is_unreadable)
+
+    @property
+    def _is_unreadable(self) -> bool:
+        return self.failure is not None and self.failure.type == UNREADABLE
+
+    @property
+    def error(self) -> str:
+        """Why it did not succeed, "" if it did."""
+        if not self.over:
+            return "its end was not seen"
+        return self.failure.message if self.failure is not None else ""
+
+    @property
+    def said(self) -> str:
+        """What its tool said, or why what it returned cannot be used."""
+        return self.error if self._is_unreadable else self.summary or ""
+
+    def short(self, ordered: dict[str, Any] | None) -> "CallState":
+        """Return the call without its data, for what remains of a settled step with ``ordered`` arguments."""
+        args = ordered if ordered is not None and ordered == self.args else self.args
+        return self._replace(args=args, raw=None, sources=(), asks=(), artifacts=())

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Generic, Self, TypeGuard, TypeVar, cast, get_args
+from typing import Any, Self, TypeGuard, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -12,7 +12,6 @@ from pydantic_core import CoreSchema
 
 from .frozen import can_change, frozen, frozen_schema
 
-_T = TypeVar("_T")
 Json = Any
 """Any JSON value: null, bool, number, string, list or object with string keys."""
 
@@ -94,7 +93,7 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=64)(TypeAdapter)
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception says, as one line; of a validation error its first fault: ``Role.name: Field required``."""
+    """What an exception says, as one line; of a validation error its first fault: ``Worker.name: Field required``."""
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False, include_context=False)[0]
         where = ".".join((error.title, *map(str, fault["loc"])))
@@ -106,26 +105,6 @@ def shown(value: object) -> str:
     """Format a value for a message."""
     written = repr(value)
     return written if len(written) <= 60 else f"{written[:57]}..."
-
-
-def field_names(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
-    """Return the names of the fields at a place of a value, as people write them; see :func:`model_at`."""
-    fields = model_at(kind, place).model_fields
-    return [field.alias or name for name, field in fields.items() if not field.exclude]
-
-
-def model_at(kind: type[BaseModel], place: Iterable[str | int]) -> type[BaseModel]:
-    """Return the model at a place of a value: the keys that lead there. Where none is, that of what encloses it."""
-    for step in place:
-        field = kind.model_fields.get(str(step))
-        kind = (_model_in(field.annotation) if field is not None else None) or kind
-    return kind
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)
 
 
 def unset(value: object) -> bool:
@@ -171,21 +150,6 @@ class Value(BaseModel):
         return self.model_validate(
             {**{name: self.__dict__[name] for name in type(self).__pydantic_fields__}, **changes}
         )
-
-
-class Frozen(Generic[_T]):
-    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: _T) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -1,36 +1,24 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
 
 from pydantic import Field
 
+from leadhand.core.worker import ALL_TOOLS, Worker
+
 from .approval import Preview
 from .ids import subtask_key
 from .limits import Ceiling
-from .run import ALL_TOOLS, Role
 from .text import did_you_mean
 from .tool import ToolSpec
 from .value import Json, Value, is_object, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
-
-
-class Check(Value):
-    """A condition on a result that code can verify, for the value at ``path`` (JSON pointer into the result's data).
-
-    Exactly one of: ``exists``, ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
-    """
-
-    path: str
-    exists: bool | None = None
-    equals: Json = None
-    contains: str | None = None
-    at_least: float | None = None
-    at_most: float | None = None
 
 
 class Subtask(Value):
@@ -45,11 +33,10 @@ class Subtask(Value):
     name: str = Field(min_length=1, max_length=200)
     args: dict[str, Any] = {}
     tool: str | None = None
-    needs: tuple[str, ...] = ()
-    expected_output: str | dict[str, Any] | None = None
-    checks: tuple[Check, ...] = ()
-    worker: str | None = None
-    repairs_subtask: str | None = None
+    needs: tuple[str, ...] = Field(default=(), exclude_if=unset)
+    expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
+    worker: str | None = Field(default=None, exclude_if=unset)
+    repairs_subtask: str | None = Field(default=None, exclude_if=unset)
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
@@ -70,7 +57,7 @@ class WorkOrder(Value):
     work_order_id: str
     goal: str
     subtasks: tuple[Subtask, ...] = Field(min_length=1)
-    repairs: str | None = None
+    repairs: str | None = Field(default=None, exclude_if=unset)
 
     def subtask_keys(self) -> Sequence[str]:
         """The key of each subtask, in order."""
@@ -94,7 +81,6 @@ class ProposedSubtask(Value):
         default=None,
         description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
     )
-    checks: tuple[Check, ...] = ()
     worker: str | None = None
 
 
@@ -105,60 +91,9 @@ class Unsupported(Value):
     reason: str = Field(min_length=1, max_length=1_000)
 
 
-class Plan(Value):
-    """A lead's answer when asked to plan. It becomes an order once it is valid.
-
-    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
-    """
-
-    goal: str = Field(default="", description="the request in one line")
-    subtasks: tuple[ProposedSubtask, ...] = ()
-    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
-    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
-    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
-    question: str = Field(default="", description="what has to be known before the request can be planned")
-
-
-def issue(
-    plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None, *, workers: Sequence[Role] = ()
-) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
-
-    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    """
-    outputs = {worker.name: worker.output for worker in workers}
-
-    def key(reference: int | str) -> str:
-        text = str(reference)
-        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
-
-    return WorkOrder(
-        work_order_id=order,
-        goal=goal,
-        repairs=repairs,
-        subtasks=tuple(
-            Subtask.model_validate(
-                {
-                    **dict(proposed),
-                    "args": _keyed(proposed.args, key),
-                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
-                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
-                }
-            )
-            for proposed in plan
-        ),
-    )
-
-
 def references(args: Mapping[str, Json]) -> list[str]:
     """Return the subtasks to whose results arguments refer."""
     return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
-
-
-def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
-    found = {name: result_reference(value) for name, value in args.items()}
-    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
-    return {**args, **keyed} if keyed else args
 
 
 def reference_to(subtask: str, path: str | None) -> Json:
@@ -181,7 +116,7 @@ def result_reference(value: object) -> tuple[str, str | None] | None:
 
 
 def order_problems(
-    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Role] = ()
+    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Worker] = ()
 ) -> list[str]:
     """Return the problems of an order that cannot be carried out, one sentence each; empty if it can be issued.
 
@@ -222,7 +157,7 @@ def order_problems(
     return found
 
 
-def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Role]) -> Iterator[str]:
+def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) -> Iterator[str]:
     name, names = subtask.worker or "", [each.name for each in workers]
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
@@ -233,32 +168,13 @@ def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Role]) -> I
 
 
 def circle(order: WorkOrder) -> list[str]:
-    """Return a cycle in the needs of an order's subtasks, as keys, or nothing. Iterative, as orders may be long."""
-    needs = {key: [n for n in s.needs if n != key] for key, s in zip(order.subtask_keys(), order.subtasks, strict=True)}
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        if key in subtask.needs:
-            return [key, key]
-    waiting = {key: sum(1 for n in wanted if n in needs) for key, wanted in needs.items()}
-    dependents: dict[str, list[str]] = {}
-    for key, wanted in needs.items():
-        for needed in wanted:
-            dependents.setdefault(needed, []).append(key)
-    free = [key for key, count in waiting.items() if count == 0]
-    while free:
-        for dependent in dependents.get(free.pop(), ()):
-            waiting[dependent] -= 1
-            if waiting[dependent] == 0:
-                free.append(dependent)
-    stuck = {key for key, count in waiting.items() if count > 0}
-    if not stuck:
-        return []
-    # Every remaining subtask needs another remaining one, so following the needs leads into a cycle.
-    path = [min(stuck)]
-    while True:
-        following = next(n for n in needs[path[-1]] if n in stuck)
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
+    """Return a cycle in the needs of an order's subtasks, as keys, or nothing."""
+    needs = {key: subtask.needs for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]
+    return []
 
 
 class Step(Value):
@@ -267,17 +183,19 @@ class Step(Value):
     ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
-    ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
-    role's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions`` and ``output`` (the JSON
-    schema of its answer) replace the role's. ``key`` identifies the task among those of its parent. ``subtask`` is the
-    subtask that it carries out, with the tool that must be called. If it ``counts``, its result belongs to the answer.
-    If it ``answers``, it writes the answer: its text is shown while it is written, and it may use the allowance
-    reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept for reviews.
+    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides
+    its worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
+    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task for its parent.
+    ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
+    belongs to the answer. If it ``answers``, it writes the answer: its text is shown while it is written, and it may
+    use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
+    for reviews.
     """
 
     step_id: str
-    role: str
+    worker: str
     title: str = ""
+    doing: str = Field(default="", exclude_if=operator.not_)
     input: dict[str, Any] = {}
     needs: tuple[str, ...] = ()
     parent: str | None = None

@@ -14,7 +14,7 @@ from .work_order import ProposedSubtask, Unsupported
 class ResultData(Value):
     """Result of a successful attempt: ``summary`` (text), ``raw`` (JSON), ``sources``, ``sample`` (made-up data).
 
-    ``raw`` above 4 kB is a reference to a blob: ``{"$blob": digest, "bytes": n}``. ``value`` is the object that the
+    ``raw`` above 4 kB is a reference to a :class:`~leadhand.core.blob.Blob`. ``value`` is the object that the
     schema of the subtask describes, if it has one; ``raw`` is what the calls returned.
     """
 
@@ -49,23 +49,6 @@ class WorkResult(Value):
     def failed(cls, task_name: str, failure: Failure, used: tuple[str, ...] = ()) -> "WorkResult":
         """A result that is not ok."""
         return cls(task_name=task_name, ok=False, error=failure, used=used)
-
-
-BLOB_ABOVE = 4_096
-"""Payloads whose JSON is longer than this, in bytes, are stored once, by digest."""
-
-
-BLOB_KEY = '"$blob"'
-"""What every reference to such a payload has in its JSON."""
-
-
-def blob_reference(value: object) -> str | None:
-    """Return the digest that a value refers to, or None if it is not a reference."""
-    match value:
-        case {"$blob": str() as digest, "bytes": int()}:
-            return digest
-        case _:
-            return None
 
 
 class VerdictKind(StrEnum):

@@ -1,70 +1,101 @@
-"""Workers that people or models define: instructions with a name, tools and limits, from a file or made in a run."""
+"""Workers: everybody who carries out the steps of a run, with instructions, tools and limits."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+import copy
+import inspect
+import operator
+from functools import lru_cache
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, BeforeValidator, Field
 
-from .run import ALL_TOOLS, Role
-from .tool import DYNAMIC_WORKERS, ToolSpec
-from .value import Value
+from .limits import Ceiling, nanousd
+from .value import JsonSchemaWriter, Value, is_object, shown, unset
+
+ALL_TOOLS = "*"
+"""In a worker's ``tools``: every tool of the run."""
+OWN_TOOLS = "*own"
+"""In a worker's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
+WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
+EVERY_WORKER = "*"
+"""In the instructions of a run: those of every worker."""
+LONGEST_INSTRUCTIONS = 8_000
+"""Characters of what a run adds. They are sent with every call, so they have to leave room in small context windows."""
+WORKER_NAME = r"^[A-Za-z][A-Za-z0-9_\-]{0,59}$"
+"""The pattern of the names of workers that files or workers define."""
+ModelRole = Literal["", "plan", "work", "review", "compose"]
+"""The uses of models for which a run can have another than its default model."""
+LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
+"""The limits of one step of a worker."""
 
 
-class WorkerLimits(Value):
-    """What one step of a worker may use: model calls (``max_turns`` of one attempt, ``max_requests`` of all),
-    tokens (input and output together), and US dollars."""
+def output_schema(output: Any) -> dict[str, Any] | None:
+    """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
+    if inspect.isclass(output) and issubclass(output, BaseModel):
+        return copy.deepcopy(_schema_of(output))
+    if output is not None and not is_object(output):
+        raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
+    return output
 
+
+@lru_cache(maxsize=64)
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model. It is kept, since every run of a flow has the same workers."""
+    return model.model_json_schema(schema_generator=JsonSchemaWriter)
+
+
+class Worker(Value):
+    """The instructions and the permissions of the steps that a worker carries out.
+
+    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for its ``model_role``).
+    ``input`` is the JSON schema of what it is given (None: text), ``output`` a pydantic model or a JSON schema that its
+    answer must match (None: text). ``tools`` lists the tools that it may use at most; ``("*",)`` means every tool of
+    the run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called
+    until it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``,
+    Python code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a worker ``counts``, its results
+    belong to the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded
+    while the model writes them, so that a flow can use them before the whole answer is there. If a worker
+    ``continues``, a text that is longer than one reply is written in several, within ``max_turns``. ``max_turns``
+    limits the model calls of one attempt, ``max_requests`` those of one step, ``max_tokens`` its tokens (input and
+    output together), ``budget`` its cost in US dollars. ``delegates`` are the workers to which its tools may delegate
+    with all tools of those workers; other children have no tool that their parent lacks, and its steps and their
+    children leave what is held back to reviews and the answer. ``max_children`` is how often one step may delegate.
+    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). A ``declared``
+    worker, of the project or defined during the run, is one that orders can name and tools can call; the others are
+    those of the flow. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
+    """
+
+    name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
+    instructions: str = ""
+    description: str = Field(default="", exclude_if=operator.not_)
+    doing: str = Field(default="", exclude_if=operator.not_)
+    model: str | None = None
+    model_role: ModelRole = Field(default="", exclude_if=operator.not_)
+    declared: bool = Field(default=False, exclude_if=operator.not_)
+    input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
+    output: Annotated[Any, BeforeValidator(output_schema)] = None
+    tools: tuple[str, ...] = ()
+    loop: Literal["turns", "reply", "code"] = "turns"
+    counts: bool = False
+    elements: str = Field(default="", exclude_if=operator.not_)
+    continues: bool = Field(default=False, exclude_if=operator.not_)
     max_turns: int | None = Field(default=None, ge=1)
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
+    delegates: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    max_children: int | None = Field(default=None, ge=0, exclude_if=unset)
+    code: str = Field(default="", exclude_if=operator.not_)
+    fingerprint: str = Field(default="", exclude_if=operator.not_)
 
-    @classmethod
-    def of(cls, role: Role) -> Self:
-        """Return the limits of a role."""
-        return cls(**{name: getattr(role, name) for name in cls.model_fields})
+    @property
+    def limits(self) -> dict[str, int | float]:
+        """Return the limits of one step that are set, by name."""
+        return {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
 
-
-class WorkerDefinition(Value):
-    """A worker: ``instructions`` as Markdown, and what it may use.
-
-    ``tools`` are names of tools, ``toolsets`` names of groups of them; ``tools: ["*"]`` is every tool of the run.
-    ``input`` and ``output`` are JSON schemas of objects: of what it is given, and of its answer (None: text).
-    ``source`` is the file it comes from, relative to its project ("" for none).
-    """
-
-    name: str = Field(
-        min_length=1, max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$", examples=["fact_checker", "reader-2"]
-    )
-    description: str = Field(default="", max_length=2_000)
-    model: str | None = Field(default=None, min_length=1, max_length=200)
-    tools: tuple[str, ...] = ()
-    toolsets: tuple[str, ...] = ()
-    limits: WorkerLimits = WorkerLimits()
-    input: dict[str, Any] | None = None
-    output: dict[str, Any] | None = None
-    instructions: str = Field(min_length=1, max_length=100_000)
-    source: str = ""
-
-    def tool_names(self, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
-        """Return the names of those ``tools`` that the worker may use, in their order."""
-        return tuple(
-            tool.name
-            for tool in tools
-            if tool.name in self.tools
-            or tool.toolset in self.toolsets
-            or (ALL_TOOLS in self.tools and tool.toolset != DYNAMIC_WORKERS)
-        )
-
-    def role(self, tools: Iterable[ToolSpec]) -> Role:
-        """Return the role of this worker in a run with these tools."""
-        return Role(
-            name=self.name,
-            instructions=self.instructions,
-            description=self.description,
-            model=self.model,
-            input=self.input,
-            output=self.output,
-            tools=self.tool_names(tools),
-            **self.limits.model_dump(),
-        )
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """Return what one step may spend, None without a limit."""
+        if self.max_requests is None and self.max_tokens is None and self.budget is None:
+            return None
+        dollars = None if self.budget is None else nanousd(self.budget)
+        return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=dollars)

@@ -40,13 +40,15 @@ class LocalDispatcher:
         return ()
 
     def start(self, work: Work) -> None:
-        tasks = self._tasks.setdefault(work.run_id, set())
         task = asyncio.get_running_loop().create_task(self._carry_out(work), name=work.attempt.attempt)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        self._tasks.setdefault(work.run_id, set()).add(task)
         task.add_done_callback(partial(self._note, work.run_id))
 
     def _note(self, run_id: str, task: asyncio.Task[None]) -> None:
+        tasks = self._tasks[run_id]
+        tasks.discard(task)
+        if not tasks:
+            del self._tasks[run_id]
         if task.cancelled() or (error := task.exception()) is None:
             return
         broken = self._broken.get(run_id)
@@ -72,6 +74,7 @@ class LocalDispatcher:
         return self._slots.taken(work.run_id, definition.limits.max_workers, definition.priority)
 
     def cancel(self, run_id: str) -> None:
+        self._broken.pop(run_id, None)
         for task in self._tasks.get(run_id, ()):
             task.cancel()
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, Entry, RunFinished
 from leadhand.core.evolve import fold
-from leadhand.core.outcome import concluded, withheld_answer
+from leadhand.core.outcome import concluded
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words_of_outcome import WITHHELD
 from leadhand.engine.hooks import Hooks
+from leadhand.flows.policy import FlowPolicy
 
 
 async def guarded(
-    hooks: Hooks, policy: Policy, state: RunState, events: list[AnyEvent], now: datetime
+    hooks: Hooks, policy: FlowPolicy, state: RunState, events: list[AnyEvent], now: datetime
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
@@ -27,7 +28,7 @@ async def guarded(
     return [*first, await _guarded_end(hooks, policy, fold(state, entries) if entries else state, end)]
 
 
-async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
+async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: RunFinished) -> RunFinished:
     """Return the end of a run with an answer that its hooks let pass.
 
     An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The
@@ -47,7 +48,7 @@ async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFi
         return plain
     return plain.evolve(
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
-        answer=withheld_answer(failure),
+        answer=WITHHELD.format(cause=failure.message),
         sources=(),
         gaps=(_gap(failure),),
         failure=failure,

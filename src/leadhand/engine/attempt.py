@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import FlowError
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.core.ordered_calls import unproven_call, written_call
+from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
-from leadhand.core.tool import Source, ToolResult
+from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import BLOB_ABOVE, ResultData, WorkResult
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
@@ -28,7 +30,6 @@ from leadhand.engine.gate import (
     proposed_problems,
     resolved,
     schema_problems,
-    unmet,
 )
 from leadhand.engine.long_texts import grows, never_ended, next_part, whole
 from leadhand.engine.turns import Turns
@@ -117,7 +118,7 @@ class Attempt:
 
     @property
     def _one_reply(self) -> bool:
-        return self._work.role.loop == "reply"
+        return self._work.worker.loop == "reply"
 
     def _ordered_turn(self) -> Turn | None:
         """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
@@ -170,12 +171,12 @@ class Attempt:
             if self._subtask.output_schema is not None:
                 return self._ok(conversation, compact_json(turn.value), shaped=turn.value)
             value = self._work.accepted(turn.value, turn.message.text, made)
-            text = text or self._work.step.role
+            text = text or self._work.step.worker
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
-        last.objection = self._asked_again(made, turn, problems)
         if (logged := self._turns.as_logged(turn)) is not turn:
             problems = self._problems(made, logged) or [OF_A_SECRET]
+        last.objection = self._asked_again(made, turn, problems)
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
         if self._objections > self._work.definition.limits.max_repairs:
@@ -186,13 +187,13 @@ class Attempt:
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
 
-    def _problems(self, made: Sequence[ToolResult], turn: Turn) -> list[str]:
+    def _problems(self, made: Sequence[CallState], turn: Turn) -> list[str]:
         """Return the problems of an answer after the calls ``made``, one sentence each."""
         output = self._work.shape
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
+            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
         proof = self._support(made)
@@ -211,7 +212,7 @@ class Attempt:
             return False
         return len(compact_json(raw)) <= BLOB_ABOVE and not schema_problems(schema, raw)
 
-    def _support(self, made: Sequence[ToolResult]) -> Failure | None:
+    def _support(self, made: Sequence[CallState]) -> Failure | None:
         """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
@@ -223,7 +224,7 @@ class Attempt:
 
     def _is_sound(self, element: Json) -> bool:
         """Whether one element of an answer that is being written passes the checks that need nothing else."""
-        value = {self._work.role.elements: [element]}
+        value = {self._work.worker.elements: [element]}
         if json_problem(value) or schema_problems(self._schema_of_elements, value):
             return False
         try:
@@ -233,7 +234,7 @@ class Attempt:
 
     @cached_property
     def _schema_of_elements(self) -> dict[str, Any]:
-        return {**object_of(self._work.shape), "required": [self._work.role.elements]}
+        return {**object_of(self._work.shape), "required": [self._work.worker.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
         """Return why a turn was not accepted, or what asks for the rest of a text; of a turn from the log too."""
@@ -245,7 +246,7 @@ class Attempt:
             turn.objection = self._asked_again(made, said, self._problems(made, said))
         return turn.objection
 
-    def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
+    def _asked_again(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> str:
         """Return the message that asks a model for a better answer."""
         output = self._work.shape
         if (output is None or self._subtask.output_schema is not None) and not turn.message.tool_calls:
@@ -259,10 +260,10 @@ class Attempt:
         reason = "; ".join(problems) or "it was not accepted"
         return f"That cannot be used: {reason}. Write the whole answer again, with corrections{how}."
 
-    def _given_up(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> Failure:
+    def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
-        role = self._work.role
+        role = self._work.worker
         if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
@@ -290,9 +291,6 @@ class Attempt:
             sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
             value=shaped,
         )
-        found = unmet(self._subtask.checks, data)
-        if found:
-            return self._failed(Failure.of("; ".join(found), "unmet_check", FailureClass.INVALID))
         # The results of calls are in their own events, so the log contains no copy.
         return WorkResult(
             task_name=self._work.step.name,
@@ -315,7 +313,7 @@ class Attempt:
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
 
 
-def _raw(used: list[ToolResult]) -> Json:
+def _raw(used: list[CallState]) -> Json:
     """Return the data of a result: that of its only call, or of each call by its id."""
     if len(used) == 1:
         return used[0].raw

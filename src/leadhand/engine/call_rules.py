@@ -12,12 +12,10 @@ from typing import Literal
 
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
-from leadhand.core.errors import DENIED, Failure, FailureClass
-from leadhand.core.evidence import made_call
-from leadhand.core.evolve.calls import EXPIRED
+from leadhand.core.errors import DENIED, EXPIRED, Failure, FailureClass
 from leadhand.core.ids import tool_call_id
 from leadhand.core.state import CallAnswer
-from leadhand.core.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.conversation import SAME_RESULTS, Conversation
 from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
@@ -40,12 +38,12 @@ class CallRules:
         self.hooked: dict[str, ToolDecision] = {}
         """What hooks decided on calls of this attempt, by the id of the call."""
         self.specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
-        once = (call for call in work.calls if isinstance(call, ToolResult) and call.effect is Effect.ONCE)
-        self._acted = {call.call_id for call in once if made_call(call).acted}
+        once = (call for call in work.calls if isinstance(call, CallState) and call.effect is Effect.ONCE)
+        self._acted = {call.call_id for call in once if call.acted}
 
-    def note(self, result: ToolResult) -> None:
+    def note(self, result: CallState) -> None:
         """Take into account a call that was made."""
-        if made_call(result).acted:
+        if result.acted:
             self._acted.add(result.call_id)
 
     def call_id(self, turn: Turn, position: int) -> str:
@@ -68,7 +66,7 @@ class CallRules:
         hooked, answer = self.hooked.get(call_id), self._work.attempt.answers.get(call_id)
         return hooked.hook if hooked is not None and hooked.args is not None else answer.hook if answer else ""
 
-    def asks(self, result: ToolResult) -> bool:
+    def asks(self, result: CallState) -> bool:
         """Whether a call asks for something that the controller has not decided yet."""
         answer = self._work.attempt.answers.get(result.call_id)
         return bool(result.asks) and result.ok and not (answer is not None and answer.decided)
@@ -154,7 +152,7 @@ class CallRules:
     def refuse(self, turn: Turn, position: int, failure: Failure) -> None:
         """Answer a call of a turn with the reason why it is not made."""
         call, tool = turn.calls[position], self.tool_of(turn, position)
-        refused = ToolResult(call_id=self.call_id(turn, position), tool=call.name, failure=failure)
+        refused = CallState(call_id=self.call_id(turn, position), tool=call.name, failure=failure)
         if tool is not None:
             refused = refused._replace(args=self.args_of(turn, position), effect=tool.effect)
         turn.done[position] = refused

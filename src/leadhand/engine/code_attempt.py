@@ -19,14 +19,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import FlowError
-from leadhand.core.conversation import AssistantMessage, Message, ModelReply, SystemMessage, UserMessage
-from leadhand.core.document.progress_lines import lines_before
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
 from leadhand.core.frozen import thawed
-from leadhand.core.run import output_schema
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
-from leadhand.core.tool import Source, ToolResult
+from leadhand.core.tool import CallState, Source
 from leadhand.core.value import (
     Json,
     Unfit,
@@ -41,6 +39,7 @@ from leadhand.core.value import (
 )
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import output_schema
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.endings import GaveUp, Parked
@@ -51,7 +50,9 @@ from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
 from leadhand.engine.turns import Turns
 from leadhand.flows.desk import Code
+from leadhand.flows.progress_lines import lines_before
 from leadhand.ports import ModelError, Work
+from leadhand.ports.models import ModelReply
 
 _T = TypeVar("_T")
 
@@ -109,7 +110,7 @@ class CodeAttempt:
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
         name, output = self._work.step.name, self._work.shape
-        text = value if output is None else self._work.step.role
+        text = value if output is None else self._work.step.worker
         if not isinstance(text, str) or is_blank(text):
             return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
         if output is not None and (problems := schema_problems(output, value)):
@@ -135,9 +136,9 @@ class CodeAttempt:
         return Failure.of(message, "wrong_result", FailureClass.INVALID, FIX)
 
 
-async def _finished_calls(work: Work, log: RunLog) -> list[ModelTurn | ToolResult]:
+async def _finished_calls(work: Work, log: RunLog) -> list[ModelTurn | CallState]:
     """Return the finished calls of the lineage, in full. Those that failed, but not for good, are made again."""
-    found: list[ModelTurn | ToolResult] = []
+    found: list[ModelTurn | CallState] = []
     for call in work.calls:
         if isinstance(call, ModelTurn):
             found.append(call)
@@ -162,7 +163,7 @@ class CodeDesk:
     Methods without "on the engine's loop" in their docstring run on the loop of the code.
     """
 
-    def __init__(self, work: Work, log: RunLog, turns: Turns, finished: list[ModelTurn | ToolResult]) -> None:
+    def __init__(self, work: Work, log: RunLog, turns: Turns, finished: list[ModelTurn | CallState]) -> None:
         self._work = work
         self._log = log
         self._turns = turns
@@ -179,7 +180,7 @@ class CodeDesk:
         self._holding = 0
         self._closed = False
         self._over: asyncio.Future[Any] = self._engine.create_future()
-        self._made: list[ToolResult] = []
+        self._made: list[CallState] = []
 
     @property
     def over(self) -> asyncio.Future[Any]:
@@ -187,7 +188,7 @@ class CodeDesk:
         return self._over
 
     @property
-    def made(self) -> tuple[ToolResult, ...]:
+    def made(self) -> tuple[CallState, ...]:
         return tuple(self._made)
 
     @property
@@ -250,15 +251,15 @@ class CodeDesk:
             number = max(*self._numbers, self._place) + 1
             self._note_difference()
         self._numbers.add(number)
-        if self._work.role.max_turns is not None and self._replies > self._work.role.max_turns:
-            message = f"no result after {self._work.role.max_turns} model calls"
+        if self._work.worker.max_turns is not None and self._replies > self._work.worker.max_turns:
+            message = f"no result after {self._work.worker.max_turns} model calls"
             raise ModelError(Failure.of(message, "max_turns", FailureClass.EXHAUSTED))
         reply: ModelReply = await self._in_engine(self._turns.asked(number, messages, schema, asked))
         return ModelTurn(f"{self.name}/t{number}", reply.message, reply.value)
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
-    async def call(self, tool: str, /, **args: Json) -> ToolResult:
+    async def call(self, tool: str, /, **args: Json) -> CallState:
         self._place += 1
         known, turn = self._known_call(tool, args), self._turn_of(tool, args)
         if known is not None:
@@ -283,9 +284,9 @@ class CodeDesk:
         first = int(hashlib.sha256(written).hexdigest()[:12], 16)
         return Turn(number=self._place, message=ordered_call(tool, args), first=first)
 
-    def _known_call(self, tool: str, args: dict[str, Json]) -> ToolResult | None:
+    def _known_call(self, tool: str, args: dict[str, Json]) -> CallState | None:
         """Return the result of a call that was finished before: the one at this place, else an equal one."""
-        results = [call for call in self._finished if isinstance(call, ToolResult)]
+        results = [call for call in self._finished if isinstance(call, CallState)]
         turn = self._turn_of(tool, args)
         call_id = f"{self.name}/t{turn.number}/c{turn.first}"
         same = [call for call in results if call.call_id == call_id]
@@ -297,7 +298,7 @@ class CodeDesk:
             self._note_difference()
         return None
 
-    async def _called(self, turn: Turn) -> ToolResult:
+    async def _called(self, turn: Turn) -> CallState:
         """Make a call, on the engine's loop; if it has to wait, it never returns, and the attempt is parked."""
         try:
             await self._turns.call(Conversation(self._work, [turn]))

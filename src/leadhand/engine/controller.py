@@ -15,18 +15,13 @@ from leadhand.core import commands as do
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
-from leadhand.core.errors import Failure, FailureClass, Fenced
-from leadhand.core.events import (
-    AnyEvent,
-    AttemptScheduled,
-    Entry,
-    RunResumed,
-    StepIssued,
-)
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
+from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
-from leadhand.core.evolve.attempts import INTERRUPTED, ended_by
+from leadhand.core.head import RunHead, head_of
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.answer_guard import guarded
@@ -84,6 +79,7 @@ class Controller:
         self._check_at = 0.0
         self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
+        self._head: RunHead | None = None
 
     async def drive(self) -> RunState:
         """Drive the run until it ends, is paused or waits for people, and return its state.
@@ -103,6 +99,7 @@ class Controller:
                     if await self._decide(not_started, batches):
                         continue
                     if self._at_rest():
+                        await self._correct_head()
                         return self._state
                     await self._take(await batches.next(self._seconds_left()))
                     await self._check_others()
@@ -125,18 +122,25 @@ class Controller:
         """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
         decided.
         """
-        events = self._decisions(first)
+        events, after = self._decisions(first)
         if not events:
             return False
         events = await guarded(self._hooks, self._policy, self._state, events, self._clock.now())
         jobs = self._dispatcher.jobs(self._state, events)
-        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs)
+        self._head = head_of(after)
+        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)
         while self._state.seq < entries[-1].seq:
             await self._take(await batches.next(None))
         return True
 
-    def _decisions(self, first: Iterable[do.Command]) -> list[AnyEvent]:
-        """Everything that follows from the state as it is. Tries its own events on a copy, which is thrown away."""
+    async def _correct_head(self) -> None:
+        """Write the head of a run at rest if it is not the one of the last decisions: a person has answered since."""
+        head = head_of(self._state)
+        if self._head is None or head[1:] != self._head[1:]:
+            await self._log.append(epoch=self._epoch, head=head)
+
+    def _decisions(self, first: Iterable[do.Command]) -> tuple[list[AnyEvent], RunState]:
+        """Return everything that follows from the state as it is, and the state after it: a copy, to be thrown away."""
         now, state = self._clock.now(), self._state
         made: list[AnyEvent] = []
         commands, postponed = [*self._sleep(), *first], False
@@ -145,7 +149,7 @@ class Controller:
             if not commands:
                 commands, postponed = self._commands(state), False
             if not commands:
-                return made
+                return made, state
             events, later, reason = self._round(state, commands, now, postponed=postponed)
             if events:
                 made += events
@@ -163,7 +167,7 @@ class Controller:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason) if not made else []
                 if not commands or commands == tried:
-                    return made
+                    return made, state
                 tried = commands
         raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 
@@ -180,7 +184,7 @@ class Controller:
         later: list[do.Command] = []
         reason, issued = "", set[str]()
         for command in commands:
-            name = command.id if isinstance(command, do.Assign) else ""
+            name = command.id if isinstance(command, do.IssueStep) else ""
             if isinstance(command, do.Finish) and events:
                 later.append(command)
                 break
@@ -191,7 +195,7 @@ class Controller:
                 issued |= {name} - {""}
             except do.Refused as refusal:
                 reason = str(refusal)
-                if isinstance(command, do.Assign) and (postponed or name not in state.steps):
+                if isinstance(command, do.IssueStep) and (postponed or name not in state.steps):
                     later.append(command)
         return events, later, reason
 
@@ -205,12 +209,8 @@ class Controller:
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)
-            given_up = {each.step for each in ended}
-            commands = [
-                each
-                for each in commands
-                if not (isinstance(each, do.Start | do.Continue | do.DecideAsks) and each.step in given_up)
-            ]
+            over = {each.step for each in ended if isinstance(each, do.GiveUp)}
+            commands = [each for each in commands if _step_of(each) not in over]
             commands += ended
         if commands or not running:
             return commands
@@ -221,7 +221,7 @@ class Controller:
         before, self._asleep_s = self._asleep_s, self._asleep()
         slept = self._asleep_s - before
         running = self._state.finished is None and self._state.status is RunStatus.RUNNING
-        return [do.NoteSleep(seconds=slept)] if slept > 0 and running else []
+        return [do.SetStatus(slept_s=slept)] if slept > 0 and running else []
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Controller:
                 f"Watch it: leadhand runs watch {self._state.run_id}",
             )
         self._dispatcher.note(self._state, entries)
-        if any(isinstance(entry.event, RunResumed) for entry in entries):
+        if any(isinstance(entry.event, RunStatusSet) for entry in entries):
             self._start(self._state.live)  # what was scheduled while the run was paused
         else:
             self._start(
@@ -264,7 +264,7 @@ class Controller:
                     work = work_of(self._state, self._policy, key)
                 except FlowError as error:  # this fails only one attempt
                     LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
-                    self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
+                    self._not_started.append(do.Lose(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
 
@@ -313,7 +313,18 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
         if stopped:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
-        yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)
+        yield do.Lose(attempt=attempt.attempt, failure=failure)
+
+
+def _step_of(command: do.Command) -> str:
+    """Return the step that a command would start or continue, "" for any other."""
+    match command:
+        case do.Start():
+            return command.step
+        case do.Answer():
+            return command.call_id.rpartition("/t")[0]
+        case _:
+            return ""
 
 
 class _Batches:

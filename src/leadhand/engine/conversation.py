@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
-from leadhand.core.decide.attempts import TOO_LONG
+from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import FailureClass
 from leadhand.core.state import Compacted, ModelTurn
-from leadhand.core.tool import Effect, ToolResult
-from leadhand.core.tool_limits import OF_RUN
+from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.conversation_turn import REPEATED, Turn, same
 from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
+from leadhand.ports.tool_limits import OF_RUN
 
 ENDING = frozenset({FailureClass.RATE_LIMITED, FailureClass.LOST})
 """Failures of a call after which the controller retries the attempt; a model could not act on them."""
@@ -41,7 +41,7 @@ def parallel_tools(work: Work) -> frozenset[str]:
     return frozenset(tool.name for tool in work.definition.tools if tool.parallel)
 
 
-def is_final(work: Work, call: ToolResult) -> bool:
+def is_final(work: Work, call: CallState) -> bool:
     """Whether a call is not made again when its attempt is continued: it succeeded, or failed for good."""
     failure = call.failure
     if failure is None or failure.class_ not in (*ENDING, FailureClass.TRANSIENT):
@@ -64,7 +64,7 @@ def asked_again(work: Work) -> str:
 class Kept(NamedTuple):
     """The turns of a parked attempt that do not change any more, and the entries of the lineage that they are from."""
 
-    calls: tuple[ModelTurn | ToolResult, ...]
+    calls: tuple[ModelTurn | CallState, ...]
     turns: tuple[Turn, ...]
 
 
@@ -108,7 +108,7 @@ class Conversation:
 
     @property
     def _one_reply(self) -> bool:
-        return self._work.role.loop == "reply"
+        return self._work.worker.loop == "reply"
 
     def _is_shown(self, turn: Turn) -> bool:
         return turn.number > self.compacted.left_out or turn.number == 0
@@ -122,7 +122,7 @@ class Conversation:
         extended if the lineage begins with the very entries that it was made from.
         """
         turns: dict[int, Turn] = {}
-        finished: list[ToolResult] = []
+        finished: list[CallState] = []
         parallel, subtask = parallel_tools(work), work.step.subtask
         known = len(kept.calls) if kept is not None and same(kept.calls, work.calls[: len(kept.calls)]) else 0
         for turn in kept.turns if kept is not None and known else ():
@@ -134,7 +134,7 @@ class Conversation:
             if isinstance(call, ModelTurn) and call.asked is not None:
                 continue
             if isinstance(call, ModelTurn):
-                cut = work.role.continues and call.finish_reason == "length" and not call.message.tool_calls
+                cut = work.worker.continues and call.finish_reason == "length" and not call.message.tool_calls
                 turns[number] = Turn(number=number, message=call.message, value=call.value, cut=cut, parallel=parallel)
             elif number < numbers[-1] or is_final(work, call):
                 finished.append(call)
@@ -196,7 +196,7 @@ class Conversation:
         called = done is not None and done.ok and plain
         return {name: value for name, value in brief.items() if (name == "goal") is called}
 
-    def finished(self, through: Turn | None = None) -> list[ToolResult]:
+    def finished(self, through: Turn | None = None) -> list[CallState]:
         """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it.
 
         Repeated calls that were not made are left out.
@@ -276,7 +276,7 @@ def _equal(one: ToolCall, other: ToolCall) -> bool:
     return one.name == other.name and one.arguments == other.arguments
 
 
-def _is_refused(result: ToolResult) -> bool:
+def _is_refused(result: CallState) -> bool:
     return result.failure is not None and result.failure.type == REPEATED
 
 

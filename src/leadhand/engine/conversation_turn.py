@@ -11,8 +11,8 @@ from typing import Any
 
 from leadhand.core.asks import Delegate
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
-from leadhand.core.evolve.calls import CHILD_FAILED
-from leadhand.core.tool import TOOL_ERROR, ToolResult
+from leadhand.core.errors import CHILD_FAILED
+from leadhand.core.tool import TOOL_ERROR, CallState
 from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 
 REPEATED = "repeated_call"
@@ -29,13 +29,13 @@ def _cut(content: str, keep: int | None) -> str:
     return json.dumps({"note": note, "beginning": content[:keep]}, ensure_ascii=False)
 
 
-def content_of(result: ToolResult, note: str = "") -> str:
+def content_of(result: CallState, note: str = "") -> str:
     """Return the result of a call as the model sees it: a JSON object, which begins with the ``note``, if any."""
     content = _content(result)
     return compact_json({"note": note, **content} if note else content)
 
 
-def _content(result: ToolResult) -> Mapping[str, Any]:
+def _content(result: CallState) -> Mapping[str, Any]:
     failure, raw = result.failure, result.raw
     if failure is not None:
         error = {"isError": True, "message": failure.message}
@@ -69,8 +69,8 @@ def _answer(value: Json) -> Json:
     return {key: each for key, each in value.items() if key != "passages" and each is not None}
 
 
-_Written = dict[int, tuple[ToolResult, str]]
-_Shown = tuple[int | None, tuple[ToolResult, ...], tuple[Message, ...]]
+_Written = dict[int, tuple[CallState, str]]
+_Shown = tuple[int | None, tuple[CallState, ...], tuple[Message, ...]]
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Turn:
     number: int
     message: AssistantMessage
     value: Json = None
-    done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
+    done: dict[int, CallState] = field(default_factory=dict[int, CallState])
     refused: set[int] = field(default_factory=set[int])
     objection: str = ""
     cut: bool = False
@@ -97,8 +97,8 @@ class Turn:
     calls: tuple[ToolCall, ...] = field(init=False)
     outer: tuple[ToolCall | None, ...] = field(init=False)
     spans: tuple[range, ...] = field(init=False)
-    _contents: _Written = field(init=False, default_factory=dict[int, tuple[ToolResult, str]], compare=False)
-    _news: _Written = field(init=False, default_factory=dict[int, tuple[ToolResult, str]], compare=False)
+    _contents: _Written = field(init=False, default_factory=dict[int, tuple[CallState, str]], compare=False)
+    _news: _Written = field(init=False, default_factory=dict[int, tuple[CallState, str]], compare=False)
     _shown: _Shown | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self, parallel: frozenset[str]) -> None:
@@ -189,9 +189,9 @@ def same(one: Sequence[object], other: Sequence[object]) -> bool:
 
 def _written(
     kept: _Written,
-    done: Mapping[int, ToolResult],
+    done: Mapping[int, CallState],
     position: int,
-    write: Callable[[ToolResult], str],
+    write: Callable[[CallState], str],
 ) -> str:
     """Return what is written of a result, from ``kept`` unless the result is another one."""
     result, before = done[position], kept.get(position)

@@ -10,33 +10,23 @@ from leadhand.core.errors import UsageError
 from leadhand.core.events import (
     AnyEvent,
     ApprovalAnswered,
-    ApprovalExpired,
     ApprovalRequested,
-    CancelRequested,
-    EffectAnswered,
     Entry,
-    LimitsChanged,
     ModelCallBegan,
-    PauseRequested,
-    ResumeRequested,
+    RunChanged,
     RunClaimed,
     RunFinished,
+    RunRequested,
     RunStarted,
     ToolCallBegan,
 )
+from leadhand.core.evolve import start
+from leadhand.core.head import head_after
 from leadhand.core.run import ForkPoint, RunDefinition, with_turns
 from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
 
-LEFT_OUT = (
-    RunStarted,
-    RunClaimed,
-    CancelRequested,
-    PauseRequested,
-    ResumeRequested,
-    ApprovalAnswered,
-    ApprovalExpired,
-)
+LEFT_OUT = (RunStarted, RunClaimed, RunRequested, ApprovalAnswered)
 """Events about the first run, its process and its people, which the fork does not copy."""
 
 
@@ -70,19 +60,21 @@ async def fork(
     assert isinstance(started, RunStarted)
     origin = ForkPoint(run_id=run_id, seq=at)
     definition = with_turns(started.definition, turns or {}).evolve(forked_from=origin, submission="", **changes)
-    await store.create(new_id, RunStarted(definition=definition))
+    created = await store.create(new_id, RunStarted(definition=definition))
     kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event)]
-    if definition.limits != started.definition.limits or any(isinstance(event, LimitsChanged) for event in kept):
+    if definition.limits != started.definition.limits or any(
+        isinstance(event, RunChanged) and event.limits is not None for event in kept
+    ):
         # What the first run reserved fits the limits that it had then.
         before = _limits_of(started.definition.evolve(by=definition.by))
         kept = [before, *kept, _limits_of(definition).evolve(turns=dict(turns or {}))] if kept else []
     if kept:
-        await store.append(new_id, kept, epoch=1)
+        await store.append(new_id, kept, epoch=1, head=head_after(start(new_id, created), kept, created.at))
 
 
-def _limits_of(definition: RunDefinition) -> LimitsChanged:
+def _limits_of(definition: RunDefinition) -> RunChanged:
     held_back, held_back_s = definition.held_back, definition.held_back_s
-    return LimitsChanged(by=definition.by, limits=definition.limits, held_back=held_back, held_back_s=held_back_s)
+    return RunChanged(by=definition.by, limits=definition.limits, held_back=held_back, held_back_s=held_back_s)
 
 
 def _left_out(event: AnyEvent) -> bool:
@@ -100,7 +92,8 @@ def done_after(entries: Sequence[Entry], at: int) -> list[MadeEffect]:
     not_done = {
         entry.event.approval_id.removesuffix(EFFECT): entry.seq
         for entry in entries
-        if isinstance(entry.event, EffectAnswered) and not entry.event.happened
+        if isinstance(entry.event, ApprovalAnswered) and entry.event.approval_id.endswith(EFFECT)
+        if not entry.event.approve
     }
     return [
         MadeEffect(seq=entry.seq, tool=entry.event.tool, args=entry.event.args)

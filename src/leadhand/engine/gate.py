@@ -5,15 +5,32 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeGuard, cast
+from typing import Any, Generic, TypeVar, cast
 
 from leadhand.core.frozen import thawed
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Frozen, Json, json_problem
-from leadhand.core.work_order import Check, result_reference
+from leadhand.core.value import Json, json_problem
+from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
+
+_T = TypeVar("_T")
+
+
+class Frozen(Generic[_T]):
+    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
 
 
 class Unresolved(ValueError):
@@ -126,48 +143,6 @@ def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str
         if path is not None:
             values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
     return values
-
-
-def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
-    """Return the checks of a subtask that a result does not meet, one sentence each."""
-    found: list[str] = []
-    document = data.model_dump(mode="json") if checks else {}
-    for check in checks:
-        try:
-            value = pointed(document, check.path)
-        except Unresolved:
-            if check.exists is not False:
-                found.append(f"the result has nothing at {check.path}")
-            continue
-        if check.exists is False:
-            found.append(f"the result has something at {check.path}")
-        if check.equals is not None and not _same(value, check.equals):
-            found.append(f"{check.path} is {value!r}, not {check.equals!r}")
-        if check.contains is not None and check.contains not in (value if isinstance(value, list) else str(value)):
-            found.append(f"{check.path} does not contain {check.contains!r}")
-        if check.at_least is not None and not (_is_number(value) and value >= check.at_least):
-            found.append(f"{check.path} is {value!r}, less than {check.at_least}")
-        if check.at_most is not None and not (_is_number(value) and value <= check.at_most):
-            found.append(f"{check.path} is {value!r}, more than {check.at_most}")
-    return found
-
-
-def _is_number(value: Json) -> TypeGuard[int | float]:
-    """Whether a value is a number in JSON, where booleans are not numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Compare as JSON does: true is not 1."""
-    match one, other:
-        case dict(), dict():
-            left, right = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
-            return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
-        case list(), list():
-            here, there = cast("list[Any]", one), cast("list[Any]", other)
-            return len(here) == len(there) and all(map(_same, here, there))
-        case _:
-            return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:

@@ -8,10 +8,9 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from leadhand.core.conversation import ModelReply
 from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
 from leadhand.core.run import RunDefinition
-from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
 from leadhand.engine.contained import contained
 from leadhand.engine.threads import Threads
@@ -32,6 +31,7 @@ from leadhand.ports.hooks import (
     check_of,
     name_of,
 )
+from leadhand.ports.models import ModelReply
 
 THREADS = 32
 """Blocking hooks that run at once; further ones wait within their own time."""
@@ -116,7 +116,7 @@ class Hooks:
         return decided
 
     async def after_tool(
-        self, work: Work, result: ToolResult, returned: ToolReturn | None, failure: Failure | None
+        self, work: Work, result: CallState, returned: ToolReturn | None, failure: Failure | None
     ) -> Failure | None:
         """Return why what a tool returned is not used, None if it is."""
         if not self.has(work.definition, "after_tool"):
@@ -196,7 +196,7 @@ def _seen(work: Work) -> dict[str, Any]:
         "run_id": work.run_id,
         "request": work.definition.request,
         "step": given.step_id,
-        "role": work.role.name,
+        "worker": work.worker.name,
     }
 
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leadhand.core.errors import Failure, FailureClass, LeadhandError
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
-from leadhand.core.evolve.attempts import INTERRUPTED
 from leadhand.core.limits import SharedLimit
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
@@ -161,7 +160,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
     log."""
     brief = work.brief
-    if work.role.name == JUDGE and (evidence := brief.get("evidence")):
+    if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         from leadhand.verify.judge import cut_to_part  # few attempts judge
 
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}

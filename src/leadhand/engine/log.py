@@ -6,12 +6,13 @@ import json
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.core.artifact import digest_of
+from leadhand.core.blob import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.frozen import FrozenDict, frozen
+from leadhand.core.head import RunHead
 from leadhand.core.value import Json, compact_json
-from leadhand.core.work_result import BLOB_ABOVE, BLOB_KEY, blob_reference
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.sent_requests import SentRequests
 from leadhand.ports import ContextStore, Job
 
 
@@ -22,6 +23,7 @@ class RunLog:
         self._store = store
         self._redactor = redactor
         self.run_id = run_id
+        self.requests = SentRequests(redactor)
 
     def append(
         self,
@@ -31,21 +33,24 @@ class RunLog:
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         jobs: Sequence[Job] = (),
+        head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
         """
-        clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
-        shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("jobs", jobs)) if value}
+        clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
+        shared: dict[str, Any] = {
+            name: value for name, value in (("begins", begins), ("jobs", jobs), ("head", head)) if value
+        }
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
     def note(self, attempt: str, message: object) -> None:
         """Record what code of users reports."""
         self.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
-    async def entries(self) -> Sequence[Entry]:
-        """Return the entries of the run so far."""
-        return await self._store.read(self.run_id)
+    async def entries(self, after: int = 0, limit: int | None = None) -> Sequence[Entry]:
+        """Return the entries of the run so far, those with a sequence above ``after``, and at most ``limit``."""
+        return await self._store.read(self.run_id, after, limit)
 
     def redacted(self, text: str) -> str:
         """Return a text as the log holds it."""
@@ -63,24 +68,10 @@ class RunLog:
 
     async def unpack(self, payload: Json) -> Json:
         """Return a payload, loading its blob if necessary. Raises KeyError if the blob is missing."""
-        digest = blob_reference(payload)
-        if digest is not None:
-            return frozen(json.loads(await self._store.blob(digest)))
+        blob = blob_of(payload)
+        if blob is not None:
+            return frozen(json.loads(await self._store.blob(blob.digest)))
         if isinstance(payload, dict):  # the data of several calls, one by one
             fields = cast("dict[str, Any]", payload)
             return FrozenDict({key: await self.unpack(inner) for key, inner in fields.items()})
         return payload
-
-
-def pack(payload: Json, written: str = "") -> tuple[Json, dict[str, bytes]]:
-    """Return the payload for an event, and its blobs by digest (none for a small payload). As JSON, it is ``written``.
-
-    A payload that looks like a reference becomes a blob, too: only this function makes references.
-    """
-    if payload is None or isinstance(payload, bool | int | float):
-        return payload, {}
-    body = (written or compact_json(payload)).encode()
-    if len(body) <= BLOB_ABOVE and BLOB_KEY.encode() not in body:
-        return payload, {}
-    digest = digest_of(body)
-    return {"$blob": digest, "bytes": len(body)}, {digest: body}

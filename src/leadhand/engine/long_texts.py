@@ -19,7 +19,7 @@ LEAST_TURNS = 3
 
 def in_parts(work: Work) -> bool:
     """Whether the text of an attempt may be continued in another reply."""
-    return work.role.continues and work.shape is None and work.max_turns >= LEAST_TURNS
+    return work.worker.continues and work.shape is None and work.max_turns >= LEAST_TURNS
 
 
 def kept(text: str) -> str:

@@ -12,17 +12,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
+from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.core.limits import Allowance, Amount, SharedBudget, SharedLimit, Usage
+from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import without_slot
-from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
+from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models
+from leadhand.ports.models import ModelReply, ModelRequest, input_bound
 
 SLACK_S = 1.0
 """Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
@@ -52,7 +53,7 @@ class ModelCall(NamedTuple):
     request: ModelRequest
     stages: int = 2
     after: int = 2
-    within: tuple[Allowance, ...] = ()
+    within: tuple[Ceiling, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     needs_price: bool = False
     at_once: SharedLimit | None = None
@@ -196,6 +197,7 @@ class ModelCalls:
 
     async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
         """Record the start of a call with its reservation, and return the scopes that it is taken from."""
+        sent = log.requests.pack(call.request)
         while True:
             now = self._clock.now()  # each day has its own budgets
             began = ModelCallBegan(
@@ -207,11 +209,14 @@ class ModelCalls:
                 after=call.after,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
+                request=sent.parts,
+                continues=sent.continues,
             )
             try:
-                await log.append(began)
+                await log.append(began, blobs=sent.blobs)
+                log.requests.written(call.call_id, call.request)
                 return [log.run_id, *(allowance.scope for allowance in began.shared)]
-            except AllowanceRefused as refused:
+            except BudgetRefused as refused:
                 here = self._under_way[refused.scope if refused.shared else log.run_id]
                 if refused.hopeless or not (here or refused.elsewhere):
                     failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
@@ -261,7 +266,7 @@ class ModelCalls:
             raise failed
         return reply
 
-    def _reservation(self, request: ModelRequest, *, needs_price: bool) -> Amount:
+    def _reservation(self, request: ModelRequest, *, needs_price: bool) -> Money:
         """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
         that costs more, and every token of its answer."""
         inputs = input_bound(request.messages, request.tools, request.output)
@@ -276,7 +281,7 @@ class ModelCalls:
             raise ModelError(
                 Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE), Usage(requests=0, nanousd=0)
             )
-        return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
+        return Money(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
     def _priced(self, model: str, usage: Usage, *, answered: bool = True) -> Usage | None:
         """The usage with its cost, where the model's price is known and the adapter did not say it.

@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus
-from leadhand.core.rights import is_by_hand
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, result_reference
+from leadhand.engine.work import is_by_hand
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
     """Return commands for new approval requests of parked attempts, and for expired ones."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
-            yield do.ExpireApproval(approval_id=approval.approval_id)
+            yield do.Expire(approval_id=approval.approval_id)
     for key in state.parked:
         attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
@@ -26,7 +26,7 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
                 continue
             asked = state.approvals.get(call.call_id)
             if asked is None or asked.attempt != attempt.attempt:
-                yield do.AskApproval(approval=_question(state, key, attempt.attempt, call, now))
+                yield do.Ask(asked=_question(state, key, attempt.attempt, call, now))
 
 
 def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
@@ -68,18 +69,24 @@ _BASIC = late_pattern(r"(?<![A-Za-z0-9_])(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={
 _KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _KEY_END = late_pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
 _KEY_LINES = late_pattern(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
-_MARKS = (
-    *("gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
-    *("bearer", "basic", "private key", "@", "apikey", "api_key", "api-key", "authorization", "pass", "pwd", "secret"),
-    *('_pat"', '-pat"', '_dsn"', '-dsn"'),
-    *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token", "token="),
-    *("privatekey", "private_key", "private-key"),
-    *("\u017f", "\u0131", "i\u0307"),  # letters that a pattern takes for s and i, whatever their case
+_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *((mark, ()) for mark in ("gsk_", "aiza", "github_pat_", "glpat-", "akia", "xox", "lh_", "bearer", "basic", "@")),
+    *((mark, ()) for mark in ("authorization", "pass", "pwd", "secret")),
+    ("gh", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+    ("api", ("apikey", "api_key", "api-key")),
+    ("private", ("private key", "privatekey", "private_key", "private-key")),
+    ("access", ("accesstoken", "access_token", "access-token")),
+    ("refresh", ("refreshtoken", "refresh_token", "refresh-token")),
+    ("token=", ()),
+    ('pat"', ('_pat"', '-pat"')),
+    ('dsn"', ('_dsn"', '-dsn"')),
 )
-"""One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern.
-No event field has such a name."""
-_BACKSLASH = r"\\"
-"""A backslash inside a text, as JSON: the text may have escapes, which hide what they stand for."""
+"""One of these, in lower case, is in the JSON of each text that a pattern or a name matches, but for the first pattern:
+the first text of a line, and one of those after it, if there are some. No event field has such a name."""
+_LETTERS = ("\u017f", "\u0131", "i\u0307")
+"""Letters that a pattern takes for s and i, whatever their case."""
+_HIDES = late_pattern(r"\\[^\"nrt]")
+"""A backslash or control character inside a text, as JSON: what an escape of the text stands for is hidden."""
 _SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
@@ -136,11 +143,21 @@ class Redactor:
         return cls([*(secret for item in environment.items() for secret in _secrets_of(*item)), *more])
 
     def text(self, text: str) -> str:
-        """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
+        """``text`` with every secret in it redacted; secrets that overlap are redacted as one.
+
+        A text that is JSON has its fields with the name of a secret redacted, too.
+        """
         if len(text) < SHORTEST_SECRET and "@" not in text:
             return text
-        decoded, places = _decoded(text)
-        return self._redacted(text, decoded, places, len(text))[0] if self._is_marked(text, decoded) else text
+        if not self._is_marked(text, _ESCAPE.sub(_character, text) if "\\" in text else ""):
+            return text
+        text = self._redacted(text, *_decoded(text), len(text))[0]
+        if text[:1] in ("{", "["):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(text)
+                clean = self.payload(value)
+                return text if clean == value else compact_json(clean)
+        return text
 
     def unfinished(self, written: str) -> tuple[str, str]:
         """Return what can be shown of a text that is still being written, and what of it has to be read again.
@@ -205,18 +222,23 @@ class Redactor:
         """Whether a text or event, as JSON, has anything that every secret has. Where not, this is all that redaction
         costs: plain text is found several times faster than patterns.
         """
-        return _BACKSLASH in written or self._has_mark(written)
+        return bool(_HIDES.search(written)) or self._has_mark(written)
 
     def _has_mark(self, written: str) -> bool:
         """Whether a text or event, as JSON, has a mark of a secret that is written in it without an escape."""
         folded = written.casefold()
-        if any(map(folded.__contains__, self._known_marks)) or any(map(folded.__contains__, _MARKS)):
+        if any(map(folded.__contains__, self._known_marks)):
             return True
+        if not folded.isascii() and any(map(folded.__contains__, _LETTERS)):
+            return True
+        for mark, exact in _MARKS:
+            if mark in folded and (not exact or any(map(folded.__contains__, exact))):
+                return True
         return bool(_SK.search(folded) or _URL_CUT.search(folded))
 
-    def value(self, value: _V) -> _V:
-        """Return the value without secrets; the same object if it contains none."""
-        if not self._may_hold_secret(value.model_dump_json()):
+    def value(self, value: _V, written: str = "") -> _V:
+        """Return the value, which is ``written`` so as JSON, without secrets; the same object if it contains none."""
+        if not self._may_hold_secret(written or value.model_dump_json()):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
@@ -256,13 +278,15 @@ def _decoded(text: str) -> tuple[str, list[int]]:
     end = 0
     for found in _ESCAPE.finditer(text):
         places += range(end, found.start())
-        parts += (
-            text[end : found.start()],
-            _ESCAPED.get(found[1], found[1]) if len(found[1]) == 1 else chr(int(found[1][1:], 16)),
-        )
+        parts += (text[end : found.start()], _character(found))
         places.append(found.start())
         end = found.end()
     return "".join([*parts, text[end:]]), [*places, *range(end, len(text) + 1)]
+
+
+def _character(found: re.Match[str]) -> str:
+    """Return the character that an escape stands for."""
+    return _ESCAPED.get(found[1], found[1]) if len(found[1]) == 1 else chr(int(found[1][1:], 16))
 
 
 def _secrets_of(name: str, value: str) -> Iterator[str]:

@@ -8,11 +8,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from secrets import token_hex
 
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.errors import ConfigurationError, Failure
 from leadhand.core.value import Json
 from leadhand.engine.slots import NO_PLACE, without_slot
 from leadhand.ports import Clock, ContextStore, Models
+from leadhand.ports.models import ModelProfile
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0

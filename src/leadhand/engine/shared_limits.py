@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 
 from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
-from leadhand.core.tool_limits import seconds_between
 from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, PlaceStore
+from leadhand.ports.tool_limits import seconds_between
 
 GRACE_S = 0.05
 """Seconds that an attempt waits for a place before it gives its slot back."""

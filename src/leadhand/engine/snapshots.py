@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from leadhand.core.errors import StoreError
-from leadhand.core.events import Entry
 from leadhand.core.evolve import fold, replay
 from leadhand.core.frozen import frozen
-from leadhand.core.state import RunState
+from leadhand.core.state import RunState, StepState
 from leadhand.ports import ContextStore
 
 EVERY = 20_000
@@ -25,61 +23,82 @@ so that a host that joins a run folds at most half of its log, and snapshots of 
 """
 LONG = 5_000
 """Minimum entries of a log with a snapshot: folding that many takes some tens of milliseconds."""
-DOMAIN = Path(__file__).parents[1] / "core"
+CORE = Path(__file__).parents[1] / "core"
+
+
+PART = 100
+"""Steps that are written or read at once, on a thread: Python does nothing else in the milliseconds that this takes."""
 
 
 @cache
-def _shape() -> tuple[TypeAdapter[RunState], str]:
-    """Serializer for RunState and a digest of the code that defines it; a snapshot with another digest is ignored.
+def _shape() -> str:
+    """Return a digest of the code that defines a state; a snapshot with another digest is ignored.
 
     To write the JSON schema of the state instead takes longer than to fold the shortest log that has a snapshot.
     """
-    code = b"".join(file.read_bytes() for file in sorted(DOMAIN.rglob("*.py")))
-    return TypeAdapter(RunState), hashlib.sha256(code).hexdigest()[:16]
+    code = b"".join(file.read_bytes() for file in sorted(CORE.rglob("*.py")))
+    return hashlib.sha256(code).hexdigest()[:16]
 
 
-async def load(store: ContextStore, run_id: str) -> RunState:
-    """Return the current state of a run. Raises NoSuchRun."""
+@cache
+def _adapters() -> tuple[TypeAdapter[RunState], TypeAdapter[dict[str, StepState]]]:
+    return TypeAdapter(RunState), TypeAdapter(dict[str, StepState])
+
+
+def _dump(state: RunState) -> bytes:
+    """Return a state as lines of JSON: the number of its steps, the state without them, then parts of them."""
+    whole, part = _adapters()
+    steps = list(state.steps.items())
+    parts = (dict(steps[start : start + PART]) for start in range(0, len(steps), PART))
+    head = str(len(steps)).encode(), whole.dump_json(replace(state, steps={}))
+    return b"\n".join([*head, *map(part.dump_json, parts)])
+
+
+def _parse(body: bytes) -> RunState:
+    """Return the state in the body of a snapshot. Raises ValueError for one that is damaged."""
+    whole, part = _adapters()
+    count, without_steps, *parts = body.split(b"\n")
+    steps = dict(item for each in parts for item in part.validate_json(each).items())
+    if len(steps) != int(count):
+        raise ValueError("the snapshot has lost steps")
+    state = replace(whole.validate_json(without_steps), steps=steps)
+    return replace(state, **{each.name: frozen(getattr(state, each.name)) for each in fields(state)})
+
+
+async def load(store: ContextStore, run_id: str, known: RunState | None = None) -> RunState:
+    """Return the current state of a run: from the state that is ``known``, if it is one of this run.
+
+    Raises NoSuchRun.
+    """
     listing = await store.run(run_id)
+    if known is not None and known.created_at == listing.created_at and known.seq <= listing.head_seq:
+        return known if known.seq == listing.head_seq else await catch_up(store, known)
     kept = await _kept(store, run_id) if listing.head_seq >= LONG else None
     if kept is not None:
         return fold(kept, await store.read(run_id, after=kept.seq))
     return replay(run_id, await store.read(run_id))
 
 
-async def replayed(
-    store: ContextStore, run_id: str, entries: Sequence[Entry], before: RunState | None = None
-) -> RunState:
-    """Return the state of a run after ``entries``, all of its log: from the state ``before``, if it is known."""
-    if before is None and len(entries) >= LONG:
-        before = await _kept(store, run_id)
-    if before is None or before.seq > len(entries):  # a snapshot may be newer
-        return replay(run_id, entries)
-    return fold(before, entries[before.seq :])
-
-
 async def _kept(store: ContextStore, run_id: str) -> RunState | None:
     """Return the state in the latest snapshot of a run; None if it has no snapshot, or a damaged one."""
-    adapter, schema = _shape()
-    kept = await store.snapshot(run_id, schema)
+    kept = await store.snapshot(run_id, _shape())
     if kept is not None:
-        with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log has everything
-            state = adapter.validate_json(kept[1])
-            return replace(state, **{each.name: frozen(getattr(state, each.name)) for each in fields(state)})
+        with contextlib.suppress(ValueError):  # a damaged snapshot is ignored; the log has everything
+            return await asyncio.to_thread(_parse, kept[1])
     return None
 
 
 async def catch_up(store: ContextStore, state: RunState) -> RunState:
     """Return the current state of a run, from an earlier state."""
-    return fold(state, await store.read(state.run_id, after=state.seq))
+    entries = await store.read(state.run_id, after=state.seq)
+    return fold(state, entries) if entries else state
 
 
 async def keep(store: ContextStore, state: RunState) -> None:
     """Store a snapshot of a long run's state. Errors of the store are ignored, since a snapshot is only a cache."""
     if state.seq >= LONG:
-        adapter, schema = _shape()
         with contextlib.suppress(StoreError):
-            await store.save_snapshot(state.run_id, state.seq, schema, adapter.dump_json(state))
+            await store.save_snapshot(state.run_id, state.seq, _shape(), await asyncio.to_thread(_dump, state))
 
 
 class SnapshotKeeper:

@@ -19,9 +19,9 @@ from leadhand.core.asks import Ask, WriteArtifact
 from leadhand.core.decide.attempts import retry
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
-from leadhand.core.evidence import indeterminate, unreadable
-from leadhand.core.tool import CachedFrom, Effect, ToolResult, ToolReturn, ToolSpec
+from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
+from leadhand.core.words_of_outcome import indeterminate, unreadable
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
@@ -122,7 +122,7 @@ class ToolCalls:
         only_documents: bool = False,
         work: Work | None = None,
         changed_by: str = "",
-    ) -> ToolResult:
+    ) -> CallState:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
         Failures are returned, never raised. A transient one is returned only after the retries of the tool, unless the
@@ -142,7 +142,7 @@ class ToolCalls:
             tries, result = tries + 1, await make()
         return result
 
-    def _wait_s(self, work: Work, tool: ToolSpec, result: ToolResult, tries: int) -> float | None:
+    def _wait_s(self, work: Work, tool: ToolSpec, result: CallState, tries: int) -> float | None:
         """Return the seconds after which a call is made again that failed ``tries`` times before; None if it is not."""
         failure, now, passing = result.failure, self._clock.now(), FailureClass.TRANSIENT
         if failure is None or failure.class_ is not passing or work.names(tool.name):
@@ -163,7 +163,7 @@ class ToolCalls:
         searched: tuple[str, bool],
         work: Work | None,
         changed_by: str,
-    ) -> ToolResult:
+    ) -> CallState:
         """Make a call, unless an earlier result can be used again."""
         bound = self._toolbox.find(tool.name)
         if bound is None:
@@ -200,7 +200,7 @@ class ToolCalls:
                 return used
             return await self._call(log, began, tool, bound, context, work, name)
 
-    async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> ToolResult | None:
+    async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
         found = await self._cache.find(name, log) if self._cache is not None and name is not None else None
         if found is None:
@@ -231,7 +231,7 @@ class ToolCalls:
         context: ToolContext,
         work: Work | None,
         name: str | None,
-    ) -> ToolResult:
+    ) -> CallState:
         """Make a call, and keep its result under ``name`` in the cache."""
         result = _begun(began)
         placed = log.append(began, current=began.attempt if tool.effect is Effect.ONCE else None)
@@ -366,8 +366,8 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, Ended) else described(error)
 
 
-def _begun(began: ToolCallBegan) -> ToolResult:
+def _begun(began: ToolCallBegan) -> CallState:
     """Return the result of a call that has begun, and not returned yet."""
-    return ToolResult(
+    return CallState(
         call_id=began.call_id, tool=began.tool, args=began.args, effect=began.effect, changed_by=began.changed_by
     )

@@ -9,15 +9,14 @@ from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
-from leadhand.core.conversation import Message, ModelReply, ModelRequest, OutputSpec
+from leadhand.core.conversation import Message
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import AnswerRefused, ConversationCompacted, ElementWritten, ToolCallBlocked
+from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
-from leadhand.core.ordered_calls import written_call
-from leadhand.core.rights import stages_after
-from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.core.value import Frozen, Json, lean_schema
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
+from leadhand.core.value import Json, lean_schema
+from leadhand.core.words_of_outcome import written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -25,13 +24,15 @@ from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
-from leadhand.engine.gate import OF_A_SECRET, argument_problems
+from leadhand.engine.gate import OF_A_SECRET, Frozen, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.work import stages_after
 from leadhand.ports import ModelError, Work
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,
@@ -74,7 +75,7 @@ class Turns:
     @property
     def _gives_up_in_words(self) -> bool:
         """Whether the instructions let the worker write that it gives up."""
-        return self._work.role.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
+        return self._work.worker.loop == "turns" and f"{GIVES_UP}:" in self._work.instructions
 
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
@@ -117,7 +118,7 @@ class Turns:
             text := self._log.redacted(message.text)
         ) != message.text:  # what is said about it holds no part of a secret
             message = message.model_copy(update={"text": text})
-        cut = work.role.continues and reply.finish_reason == "length" and not message.tool_calls
+        cut = work.worker.continues and reply.finish_reason == "length" and not message.tool_calls
         turn = Turn(number=number, message=message, value=reply.value, cut=cut, parallel=parallel_tools(work))
         conversation.turns.append(turn)
         return turn
@@ -129,7 +130,7 @@ class Turns:
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
-        self._log.append(AnswerRefused(attempt=self._work.attempt.attempt, reason=reason))
+        self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
 
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
@@ -146,7 +147,7 @@ class Turns:
         tools: tuple[ToolSpec, ...],
     ) -> ModelRequest:
         """Return the request of a model call of the attempt."""
-        work, role = self._work, self._work.role
+        work, role = self._work, self._work.worker
         limits = work.definition.limits
         return ModelRequest(
             model=work.model,
@@ -158,7 +159,7 @@ class Turns:
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
-            role=role.name,
+            worker=role.name,
         )
 
     async def _reply(
@@ -185,7 +186,7 @@ class Turns:
             call_id=call_id,
             request=request,
             stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.step, work.role),
+            after=stages_after(work.definition, work.step, work.worker),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
@@ -205,7 +206,7 @@ class Turns:
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
-        name, show, may_show = self._work.role.elements, self._on_text, self._work.draft
+        name, show, may_show = self._work.worker.elements, self._on_text, self._work.draft
         if not name and (show is None or may_show is None):
             return None
         if self._is_shown and show is not None:
@@ -307,9 +308,9 @@ class Turns:
         if failure is None:
             rules.hooked[call_id] = decided
             return False
-        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "args": args, "effect": tool.effect}
-        await self._log.append(ToolCallBlocked(attempt=work.attempt.attempt, failure=failure, **call))
-        turn.done[position] = ToolResult(**call, failure=failure)
+        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "effect": tool.effect, "failure": failure}
+        await self._log.append(ToolCallReturned(attempt=work.attempt.attempt, ok=False, blocked_args=args, **call))
+        turn.done[position] = CallState(**call, args=args)
         return True
 
     def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:
@@ -352,7 +353,7 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 def _model_refused(work: Work) -> Failure | None:
     """Return why a model that a step names may not be called; those of the run and its roles were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.roles)}:
+    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.workers)}:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from leadhand.core.commands import Policy
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.rights import approved_tools, own_tools, scopes_of
+from leadhand.core.limits import Ceiling
+from leadhand.core.relations import ancestors, parent_of
+from leadhand.core.rights import tools_of
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
-from leadhand.core.worker import WorkerLimits
+from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import Caller, Work
 
 
-def work_of(state: RunState, policy: Policy, key: str) -> Work:
+def work_of(state: RunState, policy: FlowPolicy, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step
-    role = state.role(given.role)
+    role = state.worker(given.worker)
     if step.attempt is None or role is None:
         raise ValueError(f"{key} has no current attempt or no role")
     needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
@@ -26,7 +30,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         state=state,
         policy=policy,
         definition=state.definition,
-        role=role,
+        worker=role,
         step=given,
         attempt=step.attempt,
         brief=policy.brief(state, step),
@@ -49,16 +53,16 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
 def caller_of(state: RunState, key: str) -> Caller:
     """Return the worker of a step as the tools that it calls see it."""
     run, step = state.definition, state.steps[key].step
-    role, mine = state.role(step.role), own_tools(state, step)
+    role, mine = state.worker(step.worker), own_tools(state, step)
     return Caller(
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
-        workers={role.name: role.description for role in (*run.workers, *state.workers.values())},
+        workers={role.name: role.description for role in (*run.declared, *state.workers.values())},
         known_tools=frozenset(tool.name for tool in run.tools),
-        reserved_names=frozenset(role.name for role in (*run.own_roles, *run.workers)),
-        inputs={role.name: role.input for role in run.workers if role.input is not None},
+        reserved_names=frozenset(role.name for role in run.workers),
+        inputs={role.name: role.input for role in run.declared if role.input is not None},
         nested_workers=run.nested_workers,
-        limits=WorkerLimits() if role is None else WorkerLimits.of(role),
+        limits={} if role is None else role.limits,
     )
 
 
@@ -69,3 +73,60 @@ def _artifacts(state: RunState) -> Mapping[str, ArtifactVersion]:
         for each in state.definition.earlier
     }
     return FrozenDict(earlier | {path: versions[-1] for path, versions in state.artifacts.items()})
+
+
+# --- what a step may do and spend ------------------------------------------------------------------------------------
+
+
+def own_tools(state: RunState, step: Step) -> frozenset[str]:
+    """The tools that the worker of a step may call: of a subtask that names one, that tool alone."""
+    allowed = tools_of(state, step)
+    named = step.subtask.tool if step.subtask is not None else None
+    return allowed if named is None else allowed & {named}
+
+
+def approved_tools(state: RunState, step: Step) -> frozenset[str]:
+    """The tools that a person approved for the whole run, as far as that holds for this step."""
+    return frozenset() if state.allowed and is_by_hand(state, step) else frozenset(state.allowed)
+
+
+def is_by_hand(state: RunState, step: Step) -> bool:
+    """Whether a person chose what a step works on, so that no approval of the tool for the whole run covers it.
+
+    That is so if its arguments, or those of a step above it, were given with a retry, or if a result that it
+    needs was supplied, or rests on such.
+    """
+    found = [step.step_id]
+    for key in found:  # it grows
+        each = state.steps[key]
+        if each.by_hand or (each.by and each.data is not None):
+            return True
+        parent = parent_of(each.step)
+        before = each.step.needs if parent is None else (*each.step.needs, parent)
+        found += [name for name in before if name not in found]
+    return False
+
+
+def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
+    """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
+    found: list[Ceiling] = []
+    for each in (step, *(above.step for above in ancestors(state, step))):
+        role = state.worker(each.worker)
+        of_role = role.ceiling if role is not None else None
+        ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
+        if ceiling:
+            found.append(ceiling.evolve(scope=each.step_id))
+    return tuple(found)
+
+
+def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
+    """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
+    if role.name in run.judging:
+        return 0
+    if role.name == run.shape:
+        return int(bool(run.judging))
+    if given.judges:
+        return run.closing_stages - 1
+    if given.answers and not role.delegates:  # a lead leaves what is held back to the answer
+        return run.closing_stages - 2
+    return run.closing_stages

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from leadhand.core.commands import Assign, Finish, Judge, Outcome
-from leadhand.core.run import Gap, Role
+from leadhand.core.commands import Finish, IssueStep, Judge, Outcome
+from leadhand.core.run import Gap
 from leadhand.core.work_result import Review, Verdict
+from leadhand.core.worker import Worker
 
 from .desk import Desk
 from .flow import Flow, Result
@@ -12,19 +13,19 @@ from .offline.rule import Call, OfflineRequest
 from .run_view import RunView, StepView
 
 __all__ = [
-    "Assign",
     "Call",
     "Desk",
     "Finish",
     "Flow",
     "Gap",
+    "IssueStep",
     "Judge",
     "OfflineRequest",
     "Outcome",
     "Result",
     "Review",
-    "Role",
     "RunView",
     "StepView",
     "Verdict",
+    "Worker",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from leadhand.core.commands import Assign, Command, Outcome
+from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.judgement import Check, Claim, Doubt
 from leadhand.core.outcome import all_gaps, may_be_used
@@ -64,9 +64,9 @@ class Judging:
     def owns(self, step: StepState) -> bool:
         given = step.step
         return (
-            given.role == CONFIRM
+            given.worker == CONFIRM
             or CORRECTS in given.input
-            or (given.role == JUDGE and given.judges.startswith(ANSWER))
+            or (given.worker == JUDGE and given.judges.startswith(ANSWER))
         )
 
     def next(self, state: RunState, outcome: Outcome) -> Sequence[Command] | None:
@@ -164,8 +164,14 @@ class Judging:
                 given = {CORRECTS: subject.of, "problems": [_problem(each) for each in problems]}
                 asks = instructions("correct")
                 wanted.append(
-                    Assign(
-                        id=key, role=writer, title="correction", input=given, instructions=asks, tools=(), answers=True
+                    IssueStep(
+                        id=key,
+                        worker=writer,
+                        title="correction",
+                        input=given,
+                        instructions=asks,
+                        tools=(),
+                        answers=True,
                     )
                 )
             is_open = is_open or (correcting is not None and not correcting.closed)
@@ -178,19 +184,19 @@ class Judging:
         if self._flow.writer:
             return self._flow.writer
         own = (
-            each.step.role
+            each.step.worker
             for each in reversed(state.steps.values())
             if each.ok and each.data is not None and each.value is None and each.data.summary == outcome.answer
         )
-        role = state.role(next(own, ""))
+        role = state.worker(next(own, ""))
         return role.name if role is not None and role.loop != "code" and role.output is None else ""
 
     def _shaper(self, state: RunState, outcome: Outcome) -> str:
         """Return the role that gave an answer its value."""
-        if state.definition.shape is not None:
-            return state.definition.shape.name
+        if state.definition.shape:
+            return state.definition.shape
         own = (each for each in reversed(state.steps.values()) if each.ok and each.value == outcome.value)
-        role = state.role(next((each.step.role for each in own), ""))
+        role = state.worker(next((each.step.worker for each in own), ""))
         return role.name if role is not None and role.loop != "code" else ""
 
     def _corrected(self, state: RunState, subject: _Subject) -> tuple[str, Json]:
@@ -213,7 +219,7 @@ class Judging:
         confirming = state.steps.get(CONFIRM)
         if confirming is None:
             given = {"of": subject.of}
-            return [Assign(id=CONFIRM, role=CONFIRM, title="what is missing", input=given, answers=True)]
+            return [IssueStep(id=CONFIRM, worker=CONFIRM, title="what is missing", input=given, answers=True)]
         return None if confirming.closed else []
 
     def _missing(self, state: RunState, subject: _Subject, first: Round) -> list[Gap]:
@@ -235,16 +241,16 @@ class Judging:
         subject, given = self._subject_of(state, step, outcome), step.step
         if subject is None:
             return {"request": clarified_request(state), "claims": [], "evidence": {}, "calls": []}
-        if given.role == JUDGE:
+        if given.worker == JUDGE:
             return judge_brief(state, given.input, self._judged(state, step, subject, outcome), subject.material)
         facts = {"request": clarified_request(state), **today(state)}
-        if given.role == CONFIRM:
+        if given.worker == CONFIRM:
             first = _first(state, subject)
             parts = enumerate(first.missing, start=1)
             missing = [{"n": n, "part": part.part, "request": part.request} for n, part in parts]
             return {**facts, "answer": outcome.answer, "gaps": [*subject.material.gaps], "missing": missing}
         written: Json = outcome.value if given.step_id.endswith("-value") else outcome.answer
-        room = context_budget(state, given.role) - tokens([facts, written])
+        room = context_budget(state, given.worker) - tokens([facts, written])
         problems = given.input["problems"]
         problems = fitting(problems, room) or problems[:1]
         named = {each.get("evidence"): None for each in problems}
@@ -259,7 +265,7 @@ class Judging:
         return subject.claims
 
     def schema(self, step: StepState) -> dict[str, Any] | None:
-        return reply_schema(step.step.input["claims"]) if step.step.role == JUDGE else None
+        return reply_schema(step.step.input["claims"]) if step.step.worker == JUDGE else None
 
     def problems(self, step: StepState, value: Json) -> list[str]:
         corrects_value = CORRECTS in step.step.input and value is not None
@@ -269,7 +275,7 @@ class Judging:
         self, state: RunState, step: StepState, value: Json, brief: Mapping[str, Any], outcome: Outcome
     ) -> Json:
         subject, given = self._subject_of(state, step, outcome), step.step
-        if given.role != JUDGE:
+        if given.worker != JUDGE:
             return value
         claims = () if subject is None else self._judged(state, step, subject, outcome)
         return judge_reply(state, given.input, claims, value, brief)

@@ -21,10 +21,10 @@ def policy_of(
     A typed answer has to pass ``fits``, besides the schema; ``verifier`` judges in place of a model.
     """
     steps: list[ClosingStep] = []
-    if definition.shape is not None:
+    if (shape := definition.worker(definition.shape)) is not None:
         from .shaping import Shaping  # few runs have a typed answer
 
-        steps.append(Shaping(definition.shape, fits))
+        steps.append(Shaping(shape, fits))
     if definition.check != "off":
         from .answer_judging import Judging  # an offline run has no judge
 

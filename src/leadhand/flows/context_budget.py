@@ -29,7 +29,7 @@ def tokens(facts: Json) -> int:
 def context_budget(state: RunState, role: str) -> int:
     """Return the tokens available for the facts of a role's brief; a quarter of the window is left for repairs."""
     definition = state.definition
-    window = definition.models.windows.get(definition.models.of(role)) or ASSUMED_WINDOW
+    window = definition.models.windows.get(definition.model_of(state.worker(role))) or ASSUMED_WINDOW
     return max(window * 3 // 4 - definition.limits.max_output_tokens - FRAME, LEAST)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json
 
 
@@ -44,7 +44,7 @@ class Desk(Protocol):
         """
         ...
 
-    async def call(self, tool: str, /, **args: Json) -> ToolResult:
+    async def call(self, tool: str, /, **args: Json) -> CallState:
         """Call a tool that the role may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
         ...
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from leadhand.core.judgement import Claim, Doubt, Judgement
-from leadhand.core.passages import Passage
 from leadhand.core.state import RunState
 from leadhand.verify.claims import claims_of
 from leadhand.verify.material import of_passages
+from leadhand.verify.passages import Passage
 from leadhand.verify.roles import JUDGE
 
 from .judging import Entry, Record, Round, contradictions, judge_round, judgement_of, verdicts_of

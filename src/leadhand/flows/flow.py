@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.core.commands import Command, Outcome, ProposedCall
+from leadhand.core.commands import Command, Outcome
+from leadhand.core.events import Entry
 from leadhand.core.outcome import may_be_used
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value
+from leadhand.core.worker import Worker
 
 from .desk import Code
 from .offline.rule import Rules
@@ -24,6 +25,21 @@ from .run_view import RunView, StepView
 
 if TYPE_CHECKING:
     from leadhand.verify.material import Material
+
+
+class ProposedCall(NamedTuple):
+    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
+
+    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
+    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
+    """
+
+    where: str
+    tool: str
+    args: Mapping[str, Json]
+    complete: bool = True
+    output: Mapping[str, Json] | None = None
+    input: dict[str, Json] | None = None
 
 
 class Result(NamedTuple):
@@ -36,7 +52,7 @@ class Result(NamedTuple):
 
     text: str
     value: Json = None
-    calls: tuple[ToolResult, ...] = ()
+    calls: tuple[CallState, ...] = ()
     brief: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -60,18 +76,20 @@ class Flow:
     """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
     writer: ClassVar[str] = ""
     """The role that corrects answers; "": the role of the step that wrote the text."""
+    subtask_worker: ClassVar[str] = ""
+    """The worker that carries out subtasks of work orders that name none."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
     class Options(Value):
         """The options of this flow, besides the request. Unknown options are rejected."""
 
-    def roles(self, options: Any) -> Sequence[Role]:
+    def roles(self, options: Any) -> Sequence[Worker]:
         """Return the roles of a run with these options. They are recorded when the run starts."""
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
     def next(self, run: RunView[Any]) -> Iterable[Command]:
-        """Return the next commands, ``Assign`` or ``Finish``; return nothing while the run has to wait.
+        """Return the next commands, ``IssueStep`` or ``Finish``; return nothing while the run has to wait.
 
         Called after every batch of events, but never for a run that is cancelled, paused or finished.
         """
@@ -107,7 +125,7 @@ class Flow:
 
     def code(self, run: RunView[Any], step: StepView) -> Code:
         """Return what carries out a step of a role with ``loop="code"``: a coroutine function of a desk."""
-        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.role}")
+        raise NotImplementedError(f"{type(self).__name__} has no code for the role {step.worker}")
 
     # --- for built-in flows ---------- ---------------------------------------------------------------------------
 
@@ -123,8 +141,8 @@ class Flow:
         """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
         return None
 
-    def task(self, run: RunView[Any]) -> dict[str, Any] | None:
-        """Return the ``task`` of the run document: a :class:`ReportTask` as JSON, without its events."""
+    def task(self, run: RunView[Any], entries: Sequence[Entry]) -> Value | None:
+        """Return the flow's own part of the run document, its ``task``; ``entries`` are the log of the run."""
         return None
 
     def proposed_calls(self, run: RunView[Any], step: StepState, value: Json) -> Sequence[ProposedCall]:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from leadhand.core.commands import Assign
+from leadhand.core.blob import blob_of
+from leadhand.core.commands import IssueStep
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.questions import clarified_request
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_result import blob_reference
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, judge_facts, merged
 from leadhand.verify.material import Material, calls_shown
@@ -49,7 +49,7 @@ Record = Mapping[Key, Entry]
 class Round(NamedTuple):
     """Requests to a judge about some claims: those to assign, whether some are open, and what the others say."""
 
-    wanted: Sequence[Assign] = ()
+    wanted: Sequence[IssueStep] = ()
     is_open: bool = False
     record: Record = MappingProxyType({})
     missing: Sequence[MissingPart] = ()
@@ -70,7 +70,7 @@ def judge_round(
     """
     keys = keys_of(claims)
     new = [each for each in claims if _is_unsettled(keys[each.n], records)]
-    wanted: list[Assign] = []
+    wanted: list[IssueStep] = []
     found: list[Findings] = []
     is_open, judged_by = False, None
     room = _room(state) - tokens([_calls(state, material), _context(state, material)])
@@ -82,7 +82,7 @@ def judge_round(
         judging = state.steps.get(key)
         if judging is None:
             given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
-            wanted.append(Assign(id=key, role=JUDGE, title=f"judge, part {number}", input=given, judges=name))
+            wanted.append(IssueStep(id=key, worker=JUDGE, title=f"judge, part {number}", input=given, judges=name))
         elif not judging.closed:
             is_open = True
         elif (said := _findings(judging)) is not None:
@@ -171,8 +171,8 @@ def _size(facts: Json) -> int:
 
 
 def _referred(value: Json) -> int:
-    if blob_reference(value):
-        return int(value["bytes"])
+    if blob := blob_of(value):
+        return blob.size
     return sum(map(_referred, object_of(value).values())) + sum(map(_referred, list_of(value)))
 
 
@@ -245,9 +245,9 @@ def judge_reply(
 ) -> Json:
     """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
     findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
-    role = state.role(JUDGE)
+    role = state.worker(JUDGE)
     named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
-    judged_by = named or state.definition.models.of(JUDGE)
+    judged_by = named or state.definition.model_of(role)
     return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
 
 
@@ -259,7 +259,7 @@ def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
 
 def missing_parts(state: RunState) -> list[MissingPart]:
     """Return the parts of the request that the first judgement of a run says are missing, once it is complete."""
-    judging = [each for each in state.steps.values() if each.step.role == JUDGE]
+    judging = [each for each in state.steps.values() if each.step.worker == JUDGE]
     first = [each for each in judging if each.step.judges == judging[0].step.judges]
     if not all(each.closed for each in first):
         return []

@@ -6,24 +6,55 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.approval import Approval, ApprovalStatus
-from leadhand.core.commands import AskApproval, Command, Finish
-from leadhand.core.plan_approval import (
-    changed_plan,
-    denied_plans,
-    is_gated,
-    plan_approval_id,
-    plan_number,
-    question,
-    same_plan,
-    shown_order,
-    unapproved,
-)
+from leadhand.core.commands import Ask, Command, Finish
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import attempt_id, page_id
+from leadhand.core.plan_approval import is_about_repair, is_gated, unapproved
+from leadhand.core.questions import replied
 from leadhand.core.state import RunState, StepState
+from leadhand.core.tool import Effect
 from leadhand.core.work_order import WorkOrder
 
+MOST_PLANS = 3
+"""How many plans of one run a person is shown at most: each after the first because the one before was denied."""
+PLAN_DENIED = "plan_denied"
+"""The type of the failure of a run whose plan nobody approved."""
 DENIED = """\
 A person has denied the plans in `denied`, each for its `reason`. Make another plan, which respects every reason."""
 """Further instructions for a planner whose plan was denied."""
+
+
+def plan_questions(state: RunState) -> list[Approval]:
+    """Return the questions about plans of a whole run, in order; those about repairs are not among them."""
+    return [each for each in state.approvals.values() if each.kind == "plan" and not is_about_repair(each)]
+
+
+def denied_plans(state: RunState) -> list[Approval]:
+    """Return the plans that a person denied with a reason: each is followed by another plan."""
+    return [each for each in plan_questions(state) if each.status is ApprovalStatus.DENIED and each.reason.strip()]
+
+
+def plan_number(state: RunState) -> int:
+    """Return the number of the plan that is made, shown or carried out now, counted from 1: each follows a plan that a
+    person denied, or the answer to a question that the planner asked."""
+    return 1 + len(denied_plans(state)) + len(replied(state))
+
+
+def plan_refused(state: RunState) -> Failure | None:
+    """Return why the run ends without work: nobody approved its plan. None if it has, or may get, an approved one."""
+    asked = plan_questions(state)
+    latest = asked[-1] if asked else None
+    if latest is None or latest.status in (ApprovalStatus.PENDING, ApprovalStatus.APPROVED):
+        return None
+    if latest.status is ApprovalStatus.EXPIRED:
+        return _failure("nobody approved the plan in time", "run it again, and approve its plan")
+    reason = latest.reason.strip()
+    if reason and len(asked) < MOST_PLANS:
+        return None
+    said = f"{latest.by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
+    if reason:
+        return _failure(f"{said} ({len(asked)} plans were denied)", "say in the request how to do it")
+    return _failure(said, "ask for something else, or deny the plan with a reason to get another one")
 
 
 def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequence[Command] | None:
@@ -33,14 +64,19 @@ def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequen
     """
     if not is_gated(state):
         return None
-    approval_id = plan_approval_id(plan_number(state))
+    approval_id = page_id(1, plan_number(state))
     asked = state.approvals.get(approval_id)
+    if asked is None and any(each.args == plan for each in denied_plans(state)):
+        message = "the lead made the plan again that a person had denied"
+        return [Finish(failure=_failure(message, "say in the request what it should do instead"))]
     if asked is None:
-        again = same_plan(state, plan)
-        return [Finish(failure=again)] if again is not None else [_asking(approval_id, plan, planner)]
+        return [_asking(approval_id, plan, planner)]
     if asked.status is not ApprovalStatus.APPROVED:
         return []
-    return None if asked.args == plan else [Finish(failure=changed_plan())]
+    if asked.args == plan:
+        return None
+    message = "the plan is not the one that was approved"
+    return [Finish(failure=_failure(message, "run it again: its flow has changed meanwhile"))]
 
 
 def repair_held(state: RunState, order: WorkOrder, planner: StepState) -> Sequence[Command] | None:
@@ -60,11 +96,31 @@ def is_denied(state: RunState, order: WorkOrder) -> bool:
     return asked is not None and asked.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
 
-def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> AskApproval:
-    return AskApproval(approval=question(approval_id, plan, planner))
+def shown_order(order: WorkOrder, **more: Any) -> dict[str, Any]:
+    """Return a work order as people are shown it, as JSON data."""
+    subtasks = [subtask.model_dump(mode="json", exclude_defaults=True) for subtask in order.subtasks]
+    return {"goal": order.goal, "subtasks": subtasks, **{name: value for name, value in more.items() if value}}
 
 
 def denied_facts(state: RunState) -> dict[str, Any]:
     """Return what a planner receives of the plans that were denied; nothing for the first plan."""
-    denied: Sequence[Approval] = denied_plans(state)
-    return {"denied": [{"plan": each.args, "reason": each.reason} for each in denied]} if denied else {}
+    denied = [{"plan": each.args, "reason": each.reason} for each in denied_plans(state)]
+    return {"denied": denied} if denied else {}
+
+
+def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> Ask:
+    return Ask(
+        asked=Approval(
+            approval_id=approval_id,
+            kind="plan",
+            attempt=attempt_id(planner.key, max(planner.attempts, 1)),
+            tool="",
+            args=dict(plan),
+            effect=Effect.PURE,
+            asked_for=planner.step.name,
+        )
+    )
+
+
+def _failure(message: str, how: str) -> Failure:
+    return Failure.of(message, PLAN_DENIED, FailureClass.REJECTED, how)

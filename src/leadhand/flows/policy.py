@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
-from leadhand.core.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.core.commands import Command, Finish, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import Entry
 from leadhand.core.run import Gap, RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import ToolResult
-from leadhand.core.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
+from leadhand.core.tool import CallState
+from leadhand.core.value import DEEPEST, Json, Unfit, Value, fitting, one_line, plain_json, shown
+from leadhand.flows.flow import ProposedCall
 
 from .desk import Code
 from .flow import Flow, Result
 from .run_view import RunView, StepView
-
-if TYPE_CHECKING:
-    from leadhand.core.document.report_task import ReportTask
 
 Fits = Callable[[Json], list[str]]
 """Return why a value does not fit what was asked for, one sentence each."""
@@ -130,7 +129,7 @@ class FlowPolicy:
             return self.flow.schema(self.view(state), step)
 
     def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[ToolResult] = ()
+        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
     ) -> list[str]:
         if (closing := self._closing_of(step)) is not None:
             return closing.problems(step, value)
@@ -140,7 +139,7 @@ class FlowPolicy:
             return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
 
     def code(self, state: RunState, step: StepState) -> Code | None:
-        role = state.role(step.step.role)
+        role = state.worker(step.step.worker)
         if role is None or role.loop != "code":
             return None
         if (closing := self._closing_of(step)) is not None:
@@ -154,7 +153,7 @@ class FlowPolicy:
         step: StepState,
         value: Json,
         text: str,
-        calls: Sequence[ToolResult] = (),
+        calls: Sequence[CallState] = (),
         brief: Mapping[str, Any] = MappingProxyType({}),
     ) -> Json:
         if (closing := self._closing_of(step)) is not None:
@@ -165,12 +164,9 @@ class FlowPolicy:
             result = Result(text, value, tuple(calls), brief)
             return plain_json(self.flow.accepted(self.view(state), StepView(step), result))
 
-    def task(self, state: RunState) -> ReportTask | None:
-        from leadhand.core.document.report_task import ReportTask  # only reports have one
-
+    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         with self._calling("task"):
-            task = self.flow.task(self.view(state))
-            return None if task is None else ReportTask.model_validate({**task, "events": ()})
+            return self.flow.task(self.view(state), entries)
 
     def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
         if self._closing_of(step) is not None:

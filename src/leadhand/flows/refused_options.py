@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import field_names, is_object, model_at
+from leadhand.core.value import is_object
 
 _NUMBERS = {
     **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), "number"),
@@ -68,3 +68,23 @@ def _named(given: object, path: Sequence[int | str]) -> str:
     name = given.get("name") if is_object(given) else None
     place = ".".join(map(str, path))
     return f"{name} (option {place})" if isinstance(name, str) else f"the option {place}"
+
+
+def field_names(kind: type[BaseModel], place: Iterable[str | int]) -> list[str]:
+    """Return the names of the fields at a place of a value, as people write them; see :func:`model_at`."""
+    fields = model_at(kind, place).model_fields
+    return [field.alias or name for name, field in fields.items() if not field.exclude]
+
+
+def model_at(kind: type[BaseModel], place: Iterable[str | int]) -> type[BaseModel]:
+    """Return the model at a place of a value: the keys that lead there. Where none is, that of what encloses it."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        kind = (_model_in(field.annotation) if field is not None else None) or kind
+    return kind
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each)) is not None), None)

@@ -31,8 +31,8 @@ class StepView:
         return self._of.key
 
     @property
-    def role(self) -> str:
-        return self._of.step.role
+    def worker(self) -> str:
+        return self._of.step.worker
 
     @property
     def title(self) -> str:
@@ -107,16 +107,16 @@ class _Steps(Mapping[str, StepView]):
         return StepView(self._state.steps[key])
 
     def __iter__(self) -> Iterator[str]:
-        closing = {role.name for role in self._state.definition.closing_roles}
+        closing = self._state.definition.closing
         return (key for key, each in self._state.steps.items() if not _closes(each, closing))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self) if self._state.definition.closing_roles else len(self._state.steps)
+        return sum(1 for _ in self) if self._state.definition.closing else len(self._state.steps)
 
 
 def _closes(step: StepState, closing: Collection[str]) -> bool:
     given = step.step
-    return bool(closing) and (given.role in closing or CORRECTS in given.input)
+    return bool(closing) and (given.worker in closing or CORRECTS in given.input)
 
 
 class RunView(Generic[OptionsT]):
@@ -156,7 +156,7 @@ class RunView(Generic[OptionsT]):
 
     def of(self, role: str) -> list[StepView]:
         """Return the steps of a role, in the order of creation."""
-        return [each for each in self.steps.values() if each.role == role]
+        return [each for each in self.steps.values() if each.worker == role]
 
     @property
     def open(self) -> list[StepView]:
@@ -164,7 +164,7 @@ class RunView(Generic[OptionsT]):
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)
-        closing = {role.name for role in state.definition.closing_roles}
+        closing = state.definition.closing
         found = (state.steps[key] for key in keys)
         return [StepView(each) for each in found if not _closes(each, closing)]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from leadhand.core.conversation import ModelProfile, ModelRequest, OutputSpec, ToolCall, input_bound
+from leadhand.core.conversation import ToolCall
 from leadhand.core.limits import Usage
 from leadhand.core.value import DEEPEST, is_list, is_object, list_of
+from leadhand.ports.models import ModelProfile, ModelRequest, OutputSpec, input_bound
 
 _MOST_STARTS = 20
 _MOST_TOKENS = 1_000_000_000

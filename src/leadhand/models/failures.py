@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.limits import Usage
+from leadhand.core.limits import LONGEST_WAIT_S, Usage
 from leadhand.core.value import list_of, object_of
-from leadhand.core.waits import LONGEST_WAIT_S
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelRequest
 
 from .answers import decode_json
 

@@ -9,15 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    ModelProfile,
-    ModelReply,
-    ModelRequest,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
@@ -31,6 +23,7 @@ from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 _WORD = re.compile(r"\s*\S+\s*")
 # The facts that can describe the task in words.
@@ -53,11 +46,11 @@ class OfflineModels:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        rules = [rules[seen.role] for rules in (RULES, *self._rules, {SHAPE: shape}) if seen.role in rules]
+        rules = [rules[seen.worker] for rules in (RULES, *self._rules, {SHAPE: shape}) if seen.worker in rules]
         found = (_ruled(rule, facts, seen) for rule in (*rules, _answer))
         said = next((reply for reply in found if reply is not None), None)
         if said is None:
-            message = f"the built-in rule-based model has no rule for the role {seen.role!r}"
+            message = f"the built-in rule-based model has no rule for the role {seen.worker!r}"
             raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, "choose a model with --model"))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
@@ -93,7 +86,7 @@ def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest)
         return fitting(Call if isinstance(said, Call) else str | dict[str, Any] | None, said)
     except (Exception, SystemExit) as error:
         name = getattr(rule, "__qualname__", type(rule).__qualname__)
-        message = fault_of(f"the flow's offline rule {name} for the role {request.role!r}", error)
+        message = fault_of(f"the flow's offline rule {name} for the role {request.worker!r}", error)
         advice = "correct the rule in the flow's offline attribute"
         raise ModelError(Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, advice)) from error
 
@@ -108,7 +101,7 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
     latest = request.messages[turns[-1] :] if turns else ()
     return facts, OfflineRequest(
-        role=request.role or asks_for,
+        worker=request.worker or asks_for,
         tools=request.tools,
         schema=request.output.schema_ if request.output is not None else None,
         results=tuple(message for message in latest if isinstance(message, ToolMessage)),

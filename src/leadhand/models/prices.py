@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 from typing import Any
 
-from leadhand.core.conversation import ModelProfile
 from leadhand.core.limits import Usage, nanousd
+from leadhand.ports.models import ModelProfile
 
 _PROVIDER_IDS = {"xai": "x-ai", "google-cloud": "google", "bedrock": "aws"}  # under other names than ours
 _NANO_PER_MILLION = 1_000  # dollars a million tokens, as nano-dollars a token

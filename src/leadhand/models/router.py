@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.errors import ConfigurationError
 from leadhand.ports import AnswerCache, Models
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .failures import UNSENT, failed
 from .offline import OfflineModels

@@ -1,8 +1,9 @@
 """Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
-from leadhand.core.errors import AllowanceRefused, StaleAttempt
+from leadhand.core.errors import BudgetRefused, StaleAttempt
 
 from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
+from .models import FormRefused, ModelError, ModelProfile, ModelReply, ModelRequest, Models, OutputSpec, input_bound
 from .stores import (
     AnswerCache,
     ArtifactStore,
@@ -23,10 +24,7 @@ from .work import (
     Clock,
     Dispatcher,
     Files,
-    FormRefused,
     Library,
-    ModelError,
-    Models,
     Page,
     PartialResults,
     Previewer,
@@ -43,10 +41,10 @@ __all__ = [
     "DRIVE",
     "LARGEST_MESSAGE",
     "VERSION",
-    "AllowanceRefused",
     "AnswerCache",
     "ArtifactStore",
     "BoundTool",
+    "BudgetRefused",
     "Caller",
     "Clock",
     "ClusterStore",
@@ -61,7 +59,11 @@ __all__ = [
     "KeyStore",
     "Library",
     "ModelError",
+    "ModelProfile",
+    "ModelReply",
+    "ModelRequest",
     "Models",
+    "OutputSpec",
     "Page",
     "PartialResults",
     "PlaceStore",
@@ -77,4 +79,5 @@ __all__ = [
     "WebhookStore",
     "Work",
     "Workshop",
+    "input_bound",
 ]

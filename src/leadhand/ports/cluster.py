@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from leadhand.core.hosts import Announcement, HostLine, QueueInfo
+from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 
 CARRY_OUT = "carry_out"
 DRIVE = "drive"

@@ -7,23 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from leadhand.core.asks import Ask
-from leadhand.core.conversation import Message, ModelReply, ToolMessage
+from leadhand.core.conversation import Message, ToolMessage
 from leadhand.core.errors import Failure
 from leadhand.core.tool import Effect, Source
 from leadhand.core.value import Json, compact_json
+from leadhand.ports.models import ModelReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What every hook sees: the run, its request, and the step and the role that the call is for.
+    """What every hook sees: the run, its request, and the step and the worker that the call is for.
 
-    ``step`` and ``role`` are "" for the answer of a run.
+    ``step`` and ``worker`` are "" for the answer of a run.
     """
 
     run_id: str
     request: str
     step: str = ""
-    role: str = ""
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

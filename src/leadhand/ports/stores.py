@@ -12,11 +12,11 @@ from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 
 if TYPE_CHECKING:
-    from leadhand.core.access import ApiKey
-    from leadhand.core.hosts import HostLine
-    from leadhand.core.listing import RunListing, StoreInfo
-    from leadhand.core.run_filter import RunFilter
-    from leadhand.core.webhooks import Delivery, Webhook
+    from leadhand.core.head import RunHead
+    from leadhand.ports.access import ApiKey
+    from leadhand.ports.hosts import HostLine
+    from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
+    from leadhand.ports.webhooks import Delivery, Webhook
 
 
 class AnswerCache(Protocol):
@@ -54,6 +54,7 @@ class ContextStore(AnswerCache, Protocol):
         epoch: int | None = None,
         current: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
+        head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none, and return their entries once they are committed.
 
@@ -61,7 +62,11 @@ class ContextStore(AnswerCache, Protocol):
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.core.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`AllowanceRefused` (see :mod:`leadhand.core.allowance`). ``blobs`` (by digest) are stored with them.
+        :class:`BudgetRefused` (see :mod:`leadhand.core.budget`). ``blobs`` (by digest) are stored with them.
+
+        ``head`` is the head of the run after the events, for its line in lists. It counts if ``epoch`` is given, or if
+        its ``seq`` is that of the last event: if the process that folded the run has seen everything. Without events,
+        only the head is written.
         """
         ...
 
@@ -173,8 +178,8 @@ class FileIndex(Protocol):
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[EarlierFile]:
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
-        newest first. Left out are those of runs that :func:`~leadhand.core.listing.may_share` excludes for a run with
-        ``offline`` and ``documents``.
+        newest first. Left out are those of runs that :func:`~leadhand.ports.earlier_files.may_share`
+        excludes for a run with ``offline`` and ``documents``.
         """
         ...
 

@@ -10,12 +10,10 @@ from typing import Any, Protocol
 
 from leadhand.core.approval import Preview
 from leadhand.core.asks import Todo
-from leadhand.core.commands import Policy, ProposedCall
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
-from leadhand.core.limits import Allowance, Usage
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.limits import Ceiling
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
     ArtifactVersion,
@@ -25,12 +23,14 @@ from leadhand.core.state import (
     RunState,
     StepState,
 )
-from leadhand.core.tool import ToolResult, ToolSpec
+from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
-from leadhand.core.worker import WorkerDefinition, WorkerLimits
+from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
+from leadhand.flows.flow import ProposedCall
+from leadhand.flows.policy import FlowPolicy
 
 from .cluster import Job
 
@@ -51,7 +51,7 @@ class Caller:
     reserved_names: frozenset[str] = frozenset()
     inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     nested_workers: bool = False
-    limits: WorkerLimits = field(default_factory=WorkerLimits)
+    limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Work:
     """An attempt with everything that its worker needs, built from the log by the controller.
 
     ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
-    narrower than the role's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
+    narrower than the worker's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
     lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by step.
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
     for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
@@ -71,18 +71,18 @@ class Work:
 
     run_id: str
     state: RunState = field(repr=False)
-    policy: Policy
+    policy: FlowPolicy
     definition: RunDefinition
-    role: Role
+    worker: Worker
     step: Step
     attempt: AttemptState
     brief: Mapping[str, Any]
     schema: Mapping[str, Any] | None = None
     tools: frozenset[str] = frozenset()
-    calls: tuple[ModelTurn | ToolResult, ...] = ()
+    calls: tuple[ModelTurn | CallState, ...] = ()
     compacted: Compacted = NOT_COMPACTED
     allowed: frozenset[str] = frozenset()
-    scopes: tuple[Allowance, ...] = ()
+    scopes: tuple[Ceiling, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     code: Code | None = None
     draft: Callable[[Json], bool] | None = None
@@ -91,11 +91,11 @@ class Work:
     artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
     caller: Callable[[], Caller] = lambda: Caller()
 
-    def problems(self, value: Json, text: str, calls: Sequence[ToolResult]) -> list[str]:
+    def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
         return self.policy.problems(self.state, self._given, value, text, calls)
 
-    def accepted(self, value: Json, text: str, calls: Sequence[ToolResult]) -> Json:
+    def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
         return self.policy.accepted(self.state, self._given, value, text, calls, self.brief)
 
@@ -113,18 +113,18 @@ class Work:
 
     def tries_of(self, call_id: str) -> int:
         """Return how often a call of the lineage has had a transient failure."""
-        made = (call for call in self.calls if isinstance(call, ToolResult) and call.call_id == call_id)
+        made = (call for call in self.calls if isinstance(call, CallState) and call.call_id == call_id)
         return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
 
     @property
     def instructions(self) -> str:
-        return self.step.instructions or self.role.instructions
+        return self.step.instructions or self.worker.instructions
 
     @property
     def shape(self) -> dict[str, Any] | None:
-        """The JSON schema that the answer has to match: of its task, else of its role. None: it is text."""
+        """The JSON schema that the answer has to match: of its task, else of its worker. None: it is text."""
         subtask = self.step.subtask
-        return (subtask.output_schema if subtask is not None else self.step.output) or self.role.output
+        return (subtask.output_schema if subtask is not None else self.step.output) or self.worker.output
 
     @property
     def output(self) -> Mapping[str, Any] | None:
@@ -134,11 +134,11 @@ class Work:
     @property
     def model(self) -> str:
         """The full name of the model that is called."""
-        return self.step.model or self.role.model or self.definition.models.of(self.role.name)
+        return self.step.model or self.definition.model_of(self.worker)
 
     @property
     def max_turns(self) -> int:
-        return self.role.max_turns or self.definition.limits.max_turns
+        return self.worker.max_turns or self.definition.limits.max_turns
 
 
 class Clock(Protocol):
@@ -276,11 +276,11 @@ class Files:
 class Workshop(Protocol):
     """Keeps the files of workers that are made during runs, and reads those of the project that are attached."""
 
-    def text(self, worker: WorkerDefinition, about: str) -> str:
+    def text(self, worker: Worker, about: str) -> str:
         """Return the whole file of a worker, with ``about`` in a comment. Raises ToolError."""
         ...
 
-    async def write(self, run_id: str, worker: WorkerDefinition, about: str) -> str:
+    async def write(self, run_id: str, worker: Worker, about: str) -> str:
         """Write a worker to its file, and return the path of the file. Raises ToolError."""
         ...
 
@@ -355,32 +355,3 @@ class Toolbox(Protocol):
     def find(self, name: str) -> BoundTool | None:
         """Return the tool with this name, or None if this process lacks it."""
         ...
-
-
-class ModelError(Exception):
-    """A model call failed; ``failure`` has a class, ``usage`` is what the call used anyway (None: unknown)."""
-
-    def __init__(self, failure: Failure, usage: Usage | None = None) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-        self.usage = usage
-
-
-class FormRefused(ModelError):
-    """The server does not support the form of the request; the same request is sent in another form the next time."""
-
-
-class Models(Protocol):
-    """Calls models. There is one adapter per protocol; a router over adapters is an adapter too."""
-
-    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Make at most one request. ``on_text`` receives the answer's text as it is written, if the adapter streams.
-
-        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else: a
-        :class:`FormRefused` to be asked once more, within a reservation of its own.
-        """
-        ...
-
-    def profile(self, model: str) -> ModelProfile: ...
-
-    async def aclose(self) -> None: ...

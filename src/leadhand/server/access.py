@@ -20,9 +20,9 @@ from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from leadhand.app.keys import find_key
-from leadhand.core.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.core.errors import no_such_run
 from leadhand.ports import ContextStore, KeyStore
+from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
 from leadhand.server.rates import Rates

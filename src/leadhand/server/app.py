@@ -21,7 +21,7 @@ from leadhand import __version__
 from leadhand.app.keys import key_store
 from leadhand.app.resumer import Resumer
 from leadhand.app.settings import user
-from leadhand.core.hosts import HostKind
+from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.compression import Compression

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from leadhand.core.events import Entry
+from leadhand.core.events import AttemptParked, AttemptReturned, Entry, StepSettled
 from leadhand.core.state import RunState
-from leadhand.core.view import AttemptHappened, happenings
 from leadhand.engine.drafts import Draft
 
 EVERY_S = 0.05
@@ -90,9 +89,8 @@ class Drafts:
 def _ended(entries: Sequence[Entry]) -> Iterator[str]:
     """Yield the attempts that have ended."""
     for entry in entries:
-        for happened in happenings(entry.event):
-            if isinstance(happened, AttemptHappened) and happened.outcome != "running":
-                yield happened.attempt
+        if isinstance(entry.event, AttemptReturned | AttemptParked | StepSettled):
+            yield entry.event.attempt
 
 
 class Reading:

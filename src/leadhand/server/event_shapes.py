@@ -8,7 +8,7 @@ from pydantic import ConfigDict, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from leadhand.core.document.shapes import Document
+from leadhand.app.document import Document
 from leadhand.core.events import Event
 
 _PLACE = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadhand.app.document.shapes import RunLimits
 from leadhand.core.approval import Approval
-from leadhand.core.document.shapes import RunLimits
 from leadhand.core.tool import Effect, ToolSpec
 
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"
@@ -177,7 +177,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "model": None,
         "tools": ["web_search"],
         "toolsets": [],
-        "limits": {"max_turns": 12, "max_requests": None, "max_tokens": None, "budget": None},
+        "limits": {"max_turns": 12},
         "input": None,
         "output": None,
         "instructions": "Judge the pitch deck.",

@@ -14,9 +14,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from leadhand.core.document.event_line import event_line
+from leadhand.app.document.event_line import event_line
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.events import Entry, RunFinished, RunReopened
+from leadhand.core.events import Entry, RunFinished, RunStatusSet
 from leadhand.core.run import ENDED
 from leadhand.ports import ContextStore
 from leadhand.server.drafts import Draft, Drafts
@@ -154,7 +154,7 @@ class Feed:
             self._lines.append(Line(entry))
             if isinstance(entry.event, RunFinished):
                 self.end = entry.event.status.value
-            elif isinstance(entry.event, RunReopened):
+            elif isinstance(entry.event, RunStatusSet) and entry.event.by:
                 self.end = None
         self._drafts.note(self.run_id, batch)
         if self._view is not None:

@@ -1,22 +1,21 @@
 """Metrics for Prometheus: the outcomes of the runs that this process drives, and its HTTP requests.
 
-Runs are counted from the steps that the projection reads from new log entries. Entries from before this process took
+Runs are counted from new entries of their logs. Entries from before this process took
 over a run are not counted again. Labels are limited to the configured tools, models, flows and routes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.events import Entry
-from leadhand.core.hosts import HostKind, HostLine, QueueInfo
+from leadhand.core.events import AnyEvent, Entry, ModelCallReturned, RunFinished, StepSettled, ToolCallReturned
 from leadhand.core.limits import NANO, Usage
 from leadhand.core.state import RunState
-from leadhand.core.view import CallHappened, Happening, RunEnded, StepSettled, happenings
+from leadhand.ports.hosts import HostKind, HostLine, QueueInfo
 
 OTHER = "other"
 """The label for a name that the run does not define."""
@@ -120,8 +119,7 @@ class Metrics:
             if state.epoch == 1:  # later owners begin with a claim, which raises the epoch
                 self._started.labels(state.definition.flow).inc()
         for entry in entries:
-            for happened in happenings(entry.event):
-                self._count(state, happened)
+            self._count(state, entry.event)
         pending = sum(approval.status is ApprovalStatus.PENDING for approval in state.approvals.values())
         if pending and state.finished is None:
             self._asking[state.run_id] = pending
@@ -132,23 +130,29 @@ class Metrics:
         """Record that this process no longer drives the run."""
         self._driven.discard(state.run_id)
 
-    def _count(self, state: RunState, happened: Happening) -> None:
-        match happened:
-            case RunEnded():
-                self._finished.labels(state.definition.flow, str(happened.status)).inc()
-            case StepSettled():
-                self._subtasks.labels(happened.outcome).inc()
-            case CallHappened(returned=True):
-                definition = state.definition
-                own = definition.models.names if happened.kind == "model" else [tool.name for tool in definition.tools]
-                name = happened.name if happened.name in own else OTHER
-                outcome = "ok" if happened.failure is None else str(happened.failure.class_)
-                self._calls[happened.kind].labels(name, outcome).inc()
-                self._call_seconds[happened.kind].labels(name).observe(happened.duration_ms / 1_000)
-                if happened.kind == "model":
-                    self._count_usage(name, happened.usage)
+    def _count(self, state: RunState, event: AnyEvent) -> None:
+        match event:
+            case RunFinished():
+                self._finished.labels(state.definition.flow, str(event.status)).inc()
+            case StepSettled(final=True) if state.steps[event.step].counts:
+                self._subtasks.labels(_outcome(event)).inc()
+            case ModelCallReturned():
+                name = self._count_call("model", event.model, state.definition.models.names, event)
+                self._count_usage(name, event.usage)
+            case ToolCallReturned(blocked_args=None):
+                self._count_call("tool", event.tool, state.tools, event)
             case _:
                 pass
+
+    def _count_call(
+        self, kind: str, name: str, known: Container[str], event: ModelCallReturned | ToolCallReturned
+    ) -> str:
+        """Count a call of a model or a tool, and return the name under which it is counted."""
+        name = name if name in known else OTHER
+        outcome = "ok" if event.failure is None else str(event.failure.class_)
+        self._calls[kind].labels(name, outcome).inc()
+        self._call_seconds[kind].labels(name).observe(event.duration_ms / 1_000)
+        return name
 
     def _count_usage(self, model: str, usage: Usage | None) -> None:
         if usage is not None:
@@ -171,3 +175,10 @@ class Metrics:
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus, of the type ``content_type``."""
         return generate_latest(self._registry)
+
+
+def _outcome(event: StepSettled) -> str:
+    """Return how a step was settled: by its attempt, by the failure of what it needs, or by a person."""
+    if event.by:
+        return "supplied" if event.ok else "skipped"
+    return "completed" if event.ok else "failed" if event.attempt else "blocked"

@@ -6,16 +6,17 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from leadhand.app.document import Document
+from leadhand.app.document.outcome import EvidencePart
+from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
 from leadhand.app.workers import WorkerDocument
-from leadhand.core.access import Scope
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.evidence import EvidencePart
-from leadhand.core.document.shapes import ApprovalCard, Document, RunDocument, RunLine, unset
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.hosts import HostLine, QueueInfo
+from leadhand.core.moment import Moment
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
-from leadhand.core.value import Json
+from leadhand.core.value import Json, unset
+from leadhand.ports.access import KeyCeilings, Scope
+from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.server.event_shapes import EventDocument
 
 
@@ -138,17 +139,6 @@ class PromotedWorker(Document):
     path: str = Field(description="Its file, relative to the project.")
 
 
-class KeyLimits(Document):
-    """The limits of a key, money in US dollars; null where only the server's limits apply."""
-
-    budget: float | None = Field(description="The most that one run may spend.")
-    budget_per_day: float | None = Field(description="The most that all its runs may spend on one day (UTC).")
-    budget_total: float | None = Field(description="The most that all its runs may spend.")
-    max_runs: int | None = Field(description="The most runs at once, including those that wait for approval.")
-    max_workers: int | None = Field(description="The most steps of one run at once.")
-    max_running_steps: int | None = Field(description="The most steps of all its runs at once, on all hosts.")
-
-
 class SessionDocument(Document):
     """The caller's name, scopes and limits. ``needed``: this server requires a key."""
 
@@ -156,7 +146,7 @@ class SessionDocument(Document):
     needed: bool
     name: str | None
     scopes: tuple[Scope, ...]
-    ceilings: KeyLimits
+    ceilings: KeyCeilings
     version: str
 
 

@@ -22,15 +22,13 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.app.upkeep import delete_runs
-from leadhand.core.decide.operator_requests import OperatorRequest
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
-from leadhand.core.events import CancelRequested, Entry, PauseRequested
-from leadhand.core.listing import RunListing
+from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, text_of
-from leadhand.core.view import CallHappened, happenings
 from leadhand.ports import ClusterStore, KeyStore
+from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
@@ -245,7 +243,7 @@ class Service:
         if listing.status is RunStatus.CANCELLED:
             return
         _check_goes_on(listing, "cancelled")
-        await operator.stop(self.runtime, listing, CancelRequested(by=principal.name), until=ENDED)
+        await operator.stop(self.runtime, listing, RunRequested(what="cancel", by=principal.name), until=ENDED)
 
     async def pause(self, run_id: str, principal: Principal, reason: str) -> None:
         """Pause a run. Raises NoSuchRun, and UsageError if it has ended."""
@@ -253,7 +251,7 @@ class Service:
         if listing.status is RunStatus.PAUSED:
             return
         _check_goes_on(listing, "parked")
-        request = PauseRequested(by=principal.name, reason=reason or f"requested by {principal.name}")
+        request = RunRequested(what="pause", by=principal.name, reason=reason or f"requested by {principal.name}")
         await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
     async def resume(self, run_id: str, principal: Principal, limits: operator.NewLimits | None = None) -> None:
@@ -262,7 +260,7 @@ class Service:
             _check_goes_on(await self.runtime.store.run(run_id), "resumed")
         await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **limits or {}))
 
-    async def want(self, run_id: str, request: OperatorRequest, limits: operator.NewLimits | None = None) -> None:
+    async def want(self, run_id: str, request: StepRequested, limits: operator.NewLimits | None = None) -> None:
         """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""
         state = await operator.want(self.runtime, run_id, request, limits)
         if state is not None:
@@ -328,9 +326,9 @@ class Service:
 
     def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
         for entry in entries:
-            for happened in happenings(entry.event):
-                if isinstance(happened, CallHappened) and happened.kind == "tool" and happened.failure is not None:
-                    self.note_error(happened.name, happened.failure, entry.at, state.run_id)
+            event = entry.event
+            if isinstance(event, ToolCallReturned) and event.failure is not None and event.blocked_args is None:
+                self.note_error(event.tool, event.failure, entry.at, state.run_id)
 
     def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
         """Store the failure of a tool."""

@@ -18,13 +18,13 @@ from leadhand.app.clock import IdempotentId
 from leadhand.app.follow_ups import options_of, output_of
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import A_KEY, Settings
-from leadhand.core.access import Scope, allows
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits, usd
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
+from leadhand.ports.access import Scope, allows
 from leadhand.server.access import Principal, require
 from leadhand.server.problems import Problem, invalid
 

@@ -107,7 +107,7 @@ class LiveView:
     def snapshot(self) -> bytes:
         """Return the whole view as JSON."""
         if self._snapshot[0] != self.seq:
-            self._snapshot = (self.seq, to_json(self._projection.view.document))
+            self._snapshot = (self.seq, to_json(self._projection.document))
         return self._snapshot[1]
 
     def after(self, seq: int) -> list[ViewLine]:

@@ -6,12 +6,10 @@ import asyncio
 import contextlib
 from collections import Counter
 
-from leadhand.core.events import RunFinished, RunPaused, RunWaiting
-from leadhand.core.listing import RunListing
+from leadhand.core.events import RunFinished, RunStatusSet
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import ContextStore
-
-_COMES_TO_REST = (RunFinished, RunPaused, RunWaiting)
+from leadhand.ports.runs import RunListing
 
 
 def rests(listing: RunListing) -> bool:
@@ -64,7 +62,7 @@ class Waits:
     async def _follow(self, run_id: str, after: int) -> None:
         async with contextlib.aclosing(self._store.follow(run_id, after)) as batches:
             async for batch in batches:
-                changed = any(isinstance(entry.event, _COMES_TO_REST) for entry in batch)
+                changed = any(isinstance(entry.event, RunFinished | RunStatusSet) for entry in batch)
                 if changed and rests(await self._store.run(run_id)):
                     return
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from functools import partial
 
 from leadhand.app.periodic import Periodic
-from leadhand.core.access import Scope, allows
 from leadhand.core.errors import ConfigurationError, ToolError
-from leadhand.core.webhooks import Delivery, Webhook, signed_headers
 from leadhand.ports import ContextStore, KeyStore, WebhookStore
+from leadhand.ports.access import Scope, allows
+from leadhand.ports.webhooks import Delivery, Webhook, signed_headers
 from leadhand.tools.web.fetching import PageFetcher, is_public
 
 LOGGER = logging.getLogger("leadhand.server")

@@ -11,7 +11,7 @@ from leadhand.app.promotion import Promotion, promotion_of
 from leadhand.app.runtime import Runtime
 from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
 from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.core.listing import RunListing
+from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.problems import no_such
 
@@ -98,7 +98,7 @@ class Workers:
             state = await self._runtime.load(listing.run_id)
         except (NoSuchRun, UnreadableRun):  # it must not hide the workers
             return uses
-        roles = {each.step.role for each in state.steps.values()}
+        roles = {each.step.worker for each in state.steps.values()}
         uses = frozenset(
             (name, listing.run_id if name in state.workers else None) for name in roles if state.is_worker(name)
         )

@@ -19,7 +19,6 @@ ALLOWANCES = Table(
     "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
-APPROVALS = Table("open_approvals", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at")
 BLOBS = Table("blobs", "digest, body")
 
 
@@ -38,13 +37,10 @@ SETTLE = _deleting("reservations", "run_id, attempt, call_id")
 RESERVE = Change(RESERVATIONS)
 WRITE_ALLOWANCES = _replacing(ALLOWANCES, "run_id, scope", ALLOWANCES.columns.split(", ")[2:])
 WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:], SHARED.columns.partition(", ")[2])
-CLOSE_APPROVALS = _deleting("open_approvals", "run_id, approval_id")
-OPEN_APPROVALS = Change(APPROVALS)
 ADD_BLOBS = Change(BLOBS, " ON CONFLICT (digest) DO NOTHING")
 ADD_DELIVERIES = Change(DELIVERIES)
 
 CHANGES = (
-    ADD_EVENTS, WRITE_RUNS, SETTLE, RESERVE, WRITE_ALLOWANCES, WRITE_SHARED, CLOSE_APPROVALS, OPEN_APPROVALS, ADD_BLOBS,
-    ADD_DELIVERIES,
+    ADD_EVENTS, WRITE_RUNS, SETTLE, RESERVE, WRITE_ALLOWANCES, WRITE_SHARED, ADD_BLOBS, ADD_DELIVERIES,
 )  # fmt: skip
 """All changes, in the order in which they are written."""

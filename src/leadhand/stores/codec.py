@@ -34,7 +34,6 @@ SURE = 4_000
 with too many digits."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TYPE = {"type"}
 FARTHEST = 2**62
 UNPACKED_AT_ONCE = 32
 """Entries whose large values are read by one statement."""
@@ -59,7 +58,7 @@ def encode(event: AnyEvent) -> Encoded:
     that is too large, or nested too deeply, to be read back.
     """
     try:
-        body = event.model_dump_json(exclude=TYPE, by_alias=True)
+        body = event.body
     except PydanticSerializationError as error:
         if "surrogates" not in str(error):
             raise StoreError(
@@ -67,7 +66,8 @@ def encode(event: AnyEvent) -> Encoded:
                 "return plain JSON from the tool: null, bool, number, string, list, object with string keys",
             ) from error
         event = type(event).model_validate(_well_formed(event.model_dump(by_alias=True)))
-        body = event.model_dump_json(exclude=TYPE, by_alias=True)
+        body = event.body
+    cast("dict[str, Any]", event.__dict__).pop("body", None)  # the row has it
     if problem := _unreadable(body):
         raise StoreError(
             f"a {event.type} event of {event.subject or 'the run'} cannot be stored: {problem}",
@@ -244,12 +244,9 @@ def _decoded(
         return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
         raise _misshapen(run_id, seq, type_, error) from error
-    except UNREADABLE as error:
+    except (ValueError, ArithmeticError) as error:
         raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
 
-
-# Upcasters and conversions raise these for a body that no release has written.
-UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
 

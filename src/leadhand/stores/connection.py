@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from leadhand.core.errors import StoreError, UsageError
-from leadhand.core.hosts import Announcement
+from leadhand.ports.hosts import Announcement
 
 Row = tuple[Any, ...]
 
@@ -64,20 +64,19 @@ class Dialect(NamedTuple):
 
     ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
     aggregate that joins the texts ``{0}`` with ``{1}`` in between, ``rows`` the aggregate that makes one JSON text of
-    rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time (empty:
-    beginning a transaction does). ``tables`` lists the tables, ``columns`` those of the table ``?``
+    rows of the columns ``{0}``. ``creation_lock`` keeps a second process from creating the tables at the same time
+    (empty: beginning a transaction does). ``tables`` lists the tables, ``columns`` those of the table ``?``
     with their places in its primary key (0: none), ``size`` returns the bytes of the database. ``alone`` is
     true if the database belongs to one program only. ``has_word`` is the condition that a row of ``run_texts`` has the
     word ``?``, or one that begins with it; ``word`` writes the word ``{0}`` for it.
     """
 
     kind: str
-    bytes_type: str
     now: str
     joined: str
     rows: str
     for_update: str
-    migration_lock: str
+    creation_lock: str
     tables: str
     columns: str
     size: str

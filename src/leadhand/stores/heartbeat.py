@@ -15,7 +15,7 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from leadhand.core.errors import StoreError
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
 
 from .connection import Connection, among
 from .ownership import new_host

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from leadhand.core.hosts import QueueInfo
 from leadhand.ports import DRIVE, Job
+from leadhand.ports.hosts import QueueInfo
 
 from .connection import Connection, TryAgain
 
@@ -15,7 +15,7 @@ DEFER = (
     "::procrastinate_job_to_defer_v1)) FROM json_to_recordset(CAST(? AS JSON))"
     " AS job(queue TEXT, task TEXT, priority INTEGER, queueing_lock TEXT, args JSONB)"
 )
-"""The schema of the queue is created by a migration, and its functions are found by the search path, as our tables."""
+"""The schema of the queue is created with our tables, and its functions are found by the search path, as our tables."""
 
 WAITING = (
     "SELECT jobs.task_name, jobs.args, CAST(extract(epoch FROM clock_timestamp() - events.at) AS DOUBLE PRECISION)"

@@ -17,8 +17,8 @@ from .threads import Readers
 from .writer import SideWrite, Writer
 
 if TYPE_CHECKING:
-    from leadhand.core.access import ApiKey
-    from leadhand.core.webhooks import Delivery, Webhook
+    from leadhand.ports.access import ApiKey
+    from leadhand.ports.webhooks import Delivery, Webhook
 
 KEY_COLUMNS = "key_id, name, prefix, digest, scopes, ceilings, created_at, revoked_at, last_used_at"
 
@@ -36,7 +36,7 @@ class KeptBeside:
         scopes, ceilings = ",".join(key.scopes), key.ceilings.model_dump_json()
         columns = (key.key_id, key.name, key.prefix, key.digest, scopes, ceilings, *times)
         if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
-            from leadhand.core.access import key_exists
+            from leadhand.ports.access import key_exists
 
             raise key_exists(key)
 
@@ -52,7 +52,7 @@ class KeptBeside:
         revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
         rows = await self._change(f"4 {key_id}", revoke, stored(self._now()), key_id)
         if not rows:
-            from leadhand.core.access import no_such_key
+            from leadhand.ports.access import no_such_key
 
             raise no_such_key(key_id)
         return _key_of_row(rows[0])
@@ -101,7 +101,7 @@ class KeptBeside:
 
 def _key_of_row(row: Row) -> ApiKey:
     """Return the key in a row of ``KEY_COLUMNS``. Raises StoreError if it is damaged."""
-    from leadhand.core.access import ApiKey, KeyCeilings, Scope  # few processes read keys
+    from leadhand.ports.access import ApiKey, KeyCeilings, Scope  # few processes read keys
 
     try:
         return ApiKey(

@@ -1,8 +1,9 @@
-"""Large values of events, stored once: in their place, the body of an event refers to a payload by digest.
+"""Large values of events, stored once: in their place, the body of an event refers to a blob by digest.
 
 Arguments, plans, summaries and answers go through many events of a run, and through its forks. A text, list or object
-of more than 4 kB is written as ``{"$stored":"sha256:…"}``, and a body with such references begins with ``@``, which no
-JSON does. Payloads are plain JSON without references of their own, so a body names all that it needs.
+of more than 4 kB is written as ``{"$blob":"sha256:…"}``, and a body with such references begins with ``@``, which no
+JSON does. See :mod:`leadhand.core.blob`: references with a size, which the engine makes, stay as they are. Blobs are
+plain JSON without references of their own, so a body names all that it needs.
 """
 
 from __future__ import annotations
@@ -13,19 +14,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from leadhand.core.artifact import digest_of
-from leadhand.core.work_result import BLOB_ABOVE
+from leadhand.core.blob import BLOB_ABOVE
 
 from .connection import Connection, among
 
 PACKED = "@"
-KEY = '"$stored"'
-REFERENCE = re.compile(r'\{"\$stored":"(sha256:[0-9a-f]{64})"\}')
+REFERENCE = re.compile(r'\{"\$blob":"(sha256:[0-9a-f]{64})"\}')
 DIGEST = '"sha256:'
 
 
 def pack(body: str) -> tuple[str, dict[str, bytes]]:
     """Return the body of an event with references for its large values, and these values by digest."""
-    if len(body) <= BLOB_ABOVE or KEY in body:
+    if len(body) <= BLOB_ABOVE:
         return body, {}
     values: dict[str, bytes] = {}
     event = {name: _packed(value, values)[0] for name, value in json.loads(body).items()}
@@ -38,6 +38,8 @@ def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, int]:
     match value:
         case str():
             most = 6 * len(value) + 2  # an escaped control character has six
+        case {"$blob": _, **others} if not others:
+            most = 0  # it looks like a reference
         case dict():
             parts = {name: _packed(each, values) for name, each in cast("dict[str, Any]", value).items()}
             most = 2 + sum(6 * len(name) + 4 + size for name, (_, size) in parts.items())
@@ -52,15 +54,15 @@ def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, int]:
             return value, len(str(value))
         case _:
             return value, 5
-    if most <= BLOB_ABOVE:
+    if 0 < most <= BLOB_ABOVE:
         return whole, most
     content = _json(whole).encode()
     # A list or object that names a digest stays in the body, where it is looked for.
-    if len(content) <= BLOB_ABOVE or (not isinstance(value, str) and DIGEST.encode() in content):
+    if most and (len(content) <= BLOB_ABOVE or (not isinstance(value, str) and DIGEST.encode() in content)):
         return whole, len(content)
     digest = digest_of(content)
     values[digest] = content
-    return {"$stored": digest}, 0
+    return {"$blob": digest}, 0
 
 
 def unpack(body: str, values: Mapping[str, bytes]) -> str:
@@ -84,7 +86,7 @@ def values_of(connection: Connection, bodies: Iterable[str]) -> dict[str, bytes]
 
 
 def bytes_of(body: object) -> bytes | None:
-    """Return the body of a payload; None if it is damaged and has another type."""
+    """Return the body of a blob; None if it is damaged and has another type."""
     return body if isinstance(body, bytes) else None
 
 

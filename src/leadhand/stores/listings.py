@@ -13,11 +13,18 @@ from typing import Any, NamedTuple
 
 from leadhand.core.errors import no_such_run
 from leadhand.core.events import ArtifactWritten
-from leadhand.core.hosts import Announcement, HostLine
-from leadhand.core.listing import DRIVEN, RunListing, StoreInfo, earlier_file, newest_files
-from leadhand.core.run import ENDED, EarlierFile, RunStatus
-from leadhand.core.run_filter import STATUS_ORDER, RunFilter, RunSort
+from leadhand.core.run import EarlierFile, RunStatus
 from leadhand.core.value import Json, is_object
+from leadhand.ports.earlier_files import earlier_file, newest_files
+from leadhand.ports.hosts import Announcement, HostLine
+from leadhand.ports.runs import (
+    DRIVEN,
+    STATUS_ORDER,
+    RunFilter,
+    RunListing,
+    RunSort,
+    StoreInfo,
+)
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
@@ -33,16 +40,11 @@ RUNS_READ = 100
 COLUMNS = (
     "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
     " name, tags, unpriced,"
-    " subtasks, completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
+    " subtasks, completed, failed, asking, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
 ANNOUNCED = "SELECT host, said, since, attempts, draining FROM hosts ORDER BY since, host"
-SELECT = f"SELECT {COLUMNS}, (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
-FIELDS = (*(column.rpartition(" ")[2] for column in COLUMNS.split(", ")), "asking")
-# A finished run keeps its open approvals, in case it is reopened, but they cannot be answered until then.
-ASKING = (
-    f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
-    " AND run_id IN (SELECT run_id FROM open_approvals)"
-)
+SELECT = f"SELECT {COLUMNS} FROM runs"
+FIELDS = tuple(column.rpartition(" ")[2] for column in COLUMNS.split(", "))
 
 LARGEST = 2**62
 PLACES = " ".join(f"WHEN {status.value!r} THEN {place}" for status, place in STATUS_ORDER.items())
@@ -116,7 +118,7 @@ def _conditions(filters: RunFilter, took: str) -> list[tuple[str, Sequence[objec
     }
     given = [(condition, (value,)) for condition, value in conditions.items() if value is not None]
     tagged = [(TAGGED, (stored_tags({key: value}),)) for key, value in filters.get("tags", {}).items()]
-    return [*given, *tagged, *([(ASKING, ())] if filters.get("asking") else [])]
+    return [*given, *tagged, *([("asking > 0", ())] if filters.get("asking") else [])]
 
 
 def _times(value: float | None, factor: int) -> int | None:
@@ -186,7 +188,6 @@ def _line(row: Row, living: set[str]) -> RunListing:
         fields |= {"status": status, "owner": owner, "orphan": owner is None and status in DRIVEN}
         fields |= {"created_at": moment(fields["created_at"]), "finished_at": read_moment(fields["finished_at"])}
         fields |= {"detached": bool(fields["detached"]), "unpriced": bool(fields["unpriced"])}
-        fields |= {"asking": 0 if status in ENDED else fields["asking"]}
         fields["tags"] = read_tags(fields["tags"])
         return RunListing(**fields)
     except (ValueError, ArithmeticError, TypeError):  # it must not hide other runs

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from leadhand.core.errors import ConfigurationError, StoreError
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Database
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now
@@ -36,7 +36,7 @@ async def open_store(
     reading: bool = False,
     heartbeat_limit_s: float = HEARTBEAT_LIMIT_S,
 ) -> SqlContextStore:
-    """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
+    """Open the store at ``url``, and create its tables if it is empty; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
     is the clock that dates entries. For ``patience_s`` seconds, the open store tries again what fails because the
@@ -44,7 +44,7 @@ async def open_store(
     every write raises what opening it raises otherwise, and no file is created. Others consider the process dead after
     ``heartbeat_limit_s`` seconds without a heartbeat. Raises ConfigurationError for an
     unknown kind of URL or a missing driver, and StoreError when the database cannot be opened, belongs to something
-    else or to a newer release, or is not there to be read.
+    else or to another release, or is not there to be read.
     """
     database = database_at(url, reading=reading, heartbeat_limit_s=heartbeat_limit_s)
     store = SqlContextStore(database, now=now, patience_s=patience_s)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
-from leadhand.core.hosts import Announcement
+from leadhand.ports.hosts import Announcement
 
 from .connection import Connection, close_in_forked_child
 

@@ -13,21 +13,20 @@ import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from leadhand.core.errors import StoreError
-from leadhand.core.hosts import HEARTBEAT_LIMIT_S
+from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
 from .heartbeat import HeartbeatHold
 
-MIGRATING = 0x6C6561646861  # an arbitrary number, the same in every release
+CREATING = 0x6C6561646861  # an arbitrary number, the same in every release
 
 DIALECT = Dialect(
     kind="postgresql",
-    bytes_type="BYTEA",
     now="CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
     joined="string_agg({0}, '{1}')",
     rows="CAST(json_agg(json_build_array({0})) AS TEXT)",
     for_update=" FOR UPDATE",
-    migration_lock=f"SELECT pg_advisory_xact_lock({MIGRATING})",
+    creation_lock=f"SELECT pg_advisory_xact_lock({CREATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
     columns="""
         SELECT attname, coalesce(array_position(CAST(indkey AS smallint[]), attnum) + 1, 0)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leadhand.core.allowance import Account, Budget, ceilings, counted
-from leadhand.core.events import AnyEvent, RunStarted
-from leadhand.core.listing import REQUEST_SHOWN, listing_change
-from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.core.budget import Account, Budget
+from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
+from leadhand.core.head import RunHead, status_after
+from leadhand.core.limits import ceiling_of, money
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.search import words_in
+from leadhand.ports.runs import REQUEST_SHOWN
 
-from .codec import moment, stored_tags
+from .codec import read_tags, stored_tags
 from .connection import Row, Table
+from .search_words import words_in
 
 RUNS = Table(
     "runs",
@@ -20,15 +21,16 @@ RUNS = Table(
     " searched, label_words, name, tags,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
-    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, unpriced,"
+    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, asking, unpriced,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
 FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
-VERSION = "created_at, head_seq, owner"
-"""The columns of which one changes whenever the run does: its row, its budget, its approvals or its log.
+VERSION = "created_at, head_seq, owner, asking"
+"""The columns of which one changes whenever the run does: its row, its budget or its log.
 
-Everything but a release is an event, and a run that was deleted and created again has another date.
+Everything but a release and a corrected head is an event, and a run that was deleted and created again has another
+date.
 """
 
 
@@ -45,16 +47,14 @@ def _storable(text: str) -> str:
 
 
 class RunRow:
-    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet, ``counts`` its
-    counts of subtasks, completed and failed ones.
+    """A run's row during the transaction. ``head`` are the columns that the process that folds the run gives.
 
-    ``read`` are the columns of :data:`VERSION` as they were read, None for a new run. ``loaded_approvals`` are the open
-    approvals of the database, loaded where events may change them; ``approvals`` are those that are open by now.
+    ``read`` are the columns of :data:`VERSION` as they were read, None for a new run.
     """
 
     __slots__ = (
-        "accepted", "approvals", "budget", "counts", "epoch", "finished_at", "fixed", "head_seq", "label_words",
-        "loaded_approvals", "name", "owner", "read", "searched", "status", "tags", "unpriced",
+        "budget", "epoch", "finished_at", "fixed", "head", "head_seq", "label_words", "name", "owner", "read",
+        "searched", "status", "tags", "unpriced",
     )  # fmt: skip
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
@@ -62,13 +62,12 @@ class RunRow:
         self.searched, self.label_words, self.name, self.tags = labels
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
         self.owner = row[10]
-        self.counts: tuple[int, int, int] = row[11], row[12], row[13]
-        self.read: Row = (self.fixed[4], self.head_seq, self.owner)
-        self.unpriced: int = row[14]
-        self.budget = Budget(Account(row[:3], row[15:18], row[18:21]), row[3:6], shared)
-        self.accepted: list[AnyEvent] = []
-        self.loaded_approvals: dict[str, OpenApproval] = {}
-        self.approvals: dict[str, OpenApproval] = {}
+        self.head: tuple[int, ...] = row[11:15]
+        self.read: Row = (self.fixed[4], self.head_seq, self.owner, self.head[-1])
+        self.unpriced: int = row[15]
+        self.budget = Budget(
+            Account(ceiling_of(row[:3]), money(*row[16:19]), money(*row[19:22])), money(*row[3:6]), shared
+        )
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
@@ -80,33 +79,41 @@ class RunRow:
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
                 *label_columns(shown, definition.name, definition.tags),
-                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
-                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
+                *definition.limits.ceiling.row, *definition.held_back.counted().row,
+                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0,
                 0, 0, 0, 0, 0, 0, 0,
             ),
             shared,
         )  # fmt: skip
-        row.read = (None, None, None)
+        row.read = (None,) * len(row.read)
         return row
 
-    def fold_listing(self, at: int) -> None:
-        """Update status, counts and open approvals."""
-        change = listing_change(self.accepted, self.counts)
-        if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
-            self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
-        self.accepted = []
-        self.counts, self.unpriced = change.counts, int(self.unpriced or change.unpriced)
-        if change.labels is not None:
-            labels = label_columns(self.fixed[2], change.labels.name, change.labels.tags)
-            self.searched, self.label_words, self.name, self.tags = labels
-        if change.status is not None:
-            self.status = change.status.value
-            self.finished_at = at if change.status in ENDED else None
+    def enter(self, event: AnyEvent, at: int) -> None:
+        """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""
+        match event:
+            case RunChanged():
+                if (event.name, event.tags) != (None, None):
+                    name = self.name if event.name is None else event.name
+                    tags = read_tags(self.tags) if event.tags is None else event.tags
+                    self.searched, self.label_words, self.name, self.tags = label_columns(self.fixed[2], name, tags)
+            case ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
+                self.unpriced = 1
+            case _:
+                status = status_after(event)
+                if status is not None:
+                    self.status = status.value
+                    self.finished_at = at if status in ENDED else None
+
+    def list_as(self, head: RunHead, *, decided: bool) -> None:
+        """Take over a head that the run's owner ``decided`` on, or that includes every event so far."""
+        if decided or head.seq == self.head_seq:
+            self.head = head[1:]
 
     def values(self) -> Row:
         """Return the row in the order of :data:`RUNS`."""
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
-            *self.budget.run.ceiling, *self.budget.held_back, self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, *self.counts, self.unpriced, *self.budget.run.spent, *self.budget.run.reserved,
+            *self.budget.run.ceiling.row, *self.budget.held_back.row,
+            self.status, self.finished_at, self.head_seq, self.epoch,
+            self.owner, *self.head, self.unpriced, *self.budget.run.spent.row, *self.budget.run.reserved.row,
         )  # fmt: skip

@@ -1,31 +1,135 @@
-"""Recognise a database of Leadhand, read its schema version, and migrate it to the current schema."""
+"""The tables of a database: create them, and recognise a database of Leadhand and its version."""
 
 from __future__ import annotations
 
-from leadhand.core.errors import StoreError
+from leadhand.core.errors import ConfigurationError, StoreError
 
 from .connection import Connection, Corrupt, Database
 
 VERSION = 1
-"""The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
+"""The version of these tables. A database of another version is refused."""
+TABLES = frozenset(
+    {
+        *("meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"),
+        *("api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places", "run_texts"),
+    }
+)
 
-FIRST = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
-"""Tables that a database of Leadhand has and that of another program has not."""
-TABLES = FIRST | {
-    *("open_approvals", "api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places"),
-    "run_texts",
-}
+
+def _amounts(*names: str, null: str = " NOT NULL") -> str:
+    return ", ".join(f"{name}_{unit} BIGINT{null}" for name in names for unit in ("requests", "tokens", "nanousd"))
 
 
-def version_of(connection: Connection, database: Database) -> int:
-    """Return the schema version of a database, 0 for an empty database. Writes nothing.
+# Times are whole microseconds since 1970, UTC; money is nano-dollars; truth is
+# 0 or 1; BYTES is the database's type for bytes.
+#
+# runs: a run's place in lists, its head and owner, and its budget: ceilings (NULL: none), what composing the answer may
+# always use, what was spent, what open calls may yet cost. ``searched`` is the name and request in small letters, since
+# databases do not agree on capitals beyond ASCII. Each tag is a line, [key, value] as JSON, with a line break before
+# and after it. ``label_words`` are the words of the name and the request, with a space before each.
+# events: only those that end an attempt are looked up by subject, so only they need an index.
+# reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
+# gates: ``used_at`` is when a gate was last used, which shows that the clock was put back since.
+# places: the queues of shared limits. The first tickets of a queue hold its places; see places.py.
+# api_keys: ``digest`` is the SHA-256 of a key, which itself is not stored; ``scopes`` are joined by commas.
+# shared_accounts: budgets that span runs. Their ceilings are in the calls, as each run was started with.
+# webhooks: secrets are stored as they are, since they sign.
+# run_texts: ``words`` are those of the events through ``seq``, each once, with a space in between.
+EVERYWHERE = f"""
+CREATE TABLE runs (
+    run_id TEXT NOT NULL PRIMARY KEY, flow TEXT NOT NULL, request TEXT NOT NULL, searched TEXT NOT NULL,
+    status TEXT NOT NULL, model TEXT NOT NULL, created_at BIGINT NOT NULL, finished_at BIGINT,
+    head_seq BIGINT NOT NULL, epoch BIGINT NOT NULL, owner TEXT, detached BIGINT NOT NULL,
+    subtasks BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL, asking BIGINT NOT NULL,
+    {_amounts("ceiling", null="")}, {_amounts("held_back", "spent")},
+    unpriced BIGINT NOT NULL, {_amounts("reserved")},
+    key_id TEXT NOT NULL, follows TEXT NOT NULL, name TEXT NOT NULL, tags TEXT NOT NULL, label_words TEXT NOT NULL
+);
+CREATE INDEX runs_newest ON runs (created_at, run_id);
+CREATE INDEX runs_asking ON runs (created_at, run_id) WHERE asking > 0;
+CREATE INDEX runs_owned ON runs (owner) WHERE owner IS NOT NULL;
+CREATE INDEX runs_of_key ON runs (key_id, created_at, run_id) WHERE key_id <> '';
+CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> '';
+CREATE TABLE events (
+    run_id TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, epoch BIGINT NOT NULL, kind TEXT NOT NULL,
+    type TEXT NOT NULL, version BIGINT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run_id, seq)
+);
+CREATE INDEX events_ending ON events (run_id, subject) WHERE type IN ('attempt_returned', 'step_settled');
+CREATE INDEX events_of_files ON events (at, run_id, seq) WHERE type = 'artifact_written';
+CREATE TABLE reservations (
+    run_id TEXT NOT NULL, attempt TEXT NOT NULL, call_id TEXT NOT NULL, requests BIGINT NOT NULL,
+    tokens BIGINT NOT NULL, nanousd BIGINT NOT NULL, scopes TEXT NOT NULL, shared TEXT NOT NULL,
+    PRIMARY KEY (run_id, attempt, call_id)
+);
+CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, body BYTES NOT NULL);
+CREATE TABLE snapshots (
+    run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL
+);
+CREATE TABLE gates (
+    name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
+    last_ticket BIGINT NOT NULL DEFAULT 0
+);
+CREATE TABLE places (name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, PRIMARY KEY (name, ticket));
+CREATE TABLE cache (cache_key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL, expires_at BIGINT NOT NULL);
+CREATE INDEX cache_expiry ON cache (expires_at);
+CREATE TABLE api_keys (
+    key_id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, prefix TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
+    scopes TEXT NOT NULL, created_at BIGINT NOT NULL, ceilings TEXT NOT NULL, revoked_at BIGINT, last_used_at BIGINT
+);
+CREATE UNIQUE INDEX api_keys_named ON api_keys (name) WHERE revoked_at IS NULL;
+CREATE TABLE allowances (
+    run_id TEXT NOT NULL, scope TEXT NOT NULL, {_amounts("ceiling", null="")}, {_amounts("spent", "reserved")},
+    PRIMARY KEY (run_id, scope)
+);
+CREATE TABLE shared_accounts (scope TEXT NOT NULL PRIMARY KEY, {_amounts("spent", "reserved")});
+CREATE TABLE webhooks (
+    webhook_id TEXT NOT NULL PRIMARY KEY, url TEXT NOT NULL, secret TEXT NOT NULL, events TEXT NOT NULL,
+    key_id TEXT NOT NULL, every BIGINT NOT NULL, by_whom TEXT NOT NULL, created_at BIGINT NOT NULL
+);
+CREATE TABLE deliveries (
+    delivery_id TEXT NOT NULL PRIMARY KEY, webhook_id TEXT NOT NULL, run_id TEXT NOT NULL, event TEXT NOT NULL,
+    body TEXT NOT NULL, created_at BIGINT NOT NULL, next_at BIGINT, attempts BIGINT NOT NULL,
+    delivered BIGINT NOT NULL, code BIGINT, error TEXT NOT NULL
+);
+CREATE INDEX deliveries_due ON deliveries (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_of_webhook ON deliveries (webhook_id, created_at);
+CREATE INDEX deliveries_of_run ON deliveries (run_id);
+CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, words TEXT);
+CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
+"""
 
-    Raises StoreError for a database that is damaged, of another program, or of a schema newer than this release knows.
+# ``commits``: their number; see commit_mark.py.
+IN_FILE = """
+CREATE TABLE meta (version BIGINT NOT NULL, commits BIGINT NOT NULL DEFAULT 0);
+CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', detail=none,
+    columnsize=0, tokenize='unicode61 remove_diacritics 0');
+CREATE TRIGGER run_texts_added AFTER INSERT ON run_texts BEGIN
+    INSERT INTO run_words (rowid, words) VALUES (new.id, new.words); END;
+CREATE TRIGGER run_texts_deleted AFTER DELETE ON run_texts BEGIN
+    INSERT INTO run_words (run_words, rowid, words) VALUES ('delete', old.id, old.words); END;
+"""
+
+# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
+# the host counts as dead.
+ON_SERVER = """
+CREATE TABLE meta (version BIGINT NOT NULL);
+CREATE INDEX run_words ON run_texts USING GIN (array_to_tsvector(string_to_array(words, ' ')));
+CREATE TABLE hosts (
+    host TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, said TEXT NOT NULL, since BIGINT NOT NULL,
+    attempts TEXT NOT NULL, draining BIGINT NOT NULL, limit_us BIGINT NOT NULL, seen_at BIGINT NOT NULL
+);
+CREATE INDEX events_starting ON events (run_id, subject) WHERE type = 'attempt_started';
+"""
+
+
+def is_created(connection: Connection, database: Database) -> bool:
+    """Whether a database has these tables; False for an empty one. Writes nothing.
+
+    Raises StoreError for a database that is damaged, of another program, or of another version.
     """
-    there = _tables(connection, database)
-    missing = FIRST - there
-    if missing:
-        if len(missing) * 2 < len(FIRST):  # another program does not have most of these tables by chance
+    there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
+    if missing := TABLES - there:
+        if len(missing) * 2 < len(TABLES):  # another program does not have most of these tables by chance
             raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
         if there & TABLES or (there and database.dialect.alone):
             raise StoreError(
@@ -33,65 +137,58 @@ def version_of(connection: Connection, database: Database) -> int:
                 "use a separate database for Leadhand"
                 + ("" if database.dialect.alone else ", or a schema: …?options=-csearch_path%3Dleadhand"),
             )
-        return 0
-    version = _recorded(connection, database)
-    if version > VERSION:
-        raise StoreError(
-            f"{database.name} was written by another release of Leadhand (schema {version}; this one knows {VERSION})",
-            "upgrade: pip install -U leadhand, or choose another with --database (this one was not touched)",
-        )
-    missing = TABLES - _tables(connection, database)
-    if _recorded(connection, database) != version:  # another process has migrated it between these statements
-        return version_of(connection, database)
-    if missing:
-        raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
-    return version
-
-
-def check_current(connection: Connection, database: Database) -> None:
-    """Raise StoreError unless a database that cannot be migrated has the current schema."""
-    version = version_of(connection, database)
-    if version != VERSION:
-        raise StoreError(
-            f"{database.name} is read-only and was written by an earlier release (schema {version}, not {VERSION})",
-            "make the file and its directory writable, so that it can be migrated",
-        )
-
-
-def _tables(connection: Connection, database: Database) -> set[str]:
-    return {str(name) for (name,) in connection.execute(database.dialect.tables)}
-
-
-def _recorded(connection: Connection, database: Database) -> int:
-    """Return the version in ``meta``. Raises StoreError unless it is 1 or more, so that no step is done twice."""
-    rows = connection.execute("SELECT version FROM meta")
-    if len(rows) != 1:
-        raise _damaged(database, f"its table meta has {len(rows)} versions instead of one")
-    version: object = rows[0][0]
-    if not isinstance(version, int) or version < 1:
+        return False
+    versions = [version for (version,) in connection.execute("SELECT version FROM meta")]
+    if len(versions) != 1 or not isinstance(versions[0], int):
         raise _damaged(database, "its table meta has no schema version")
-    return version
+    if versions[0] != VERSION:
+        other = "upgrade: pip install -U leadhand" if versions[0] > VERSION else "install that release"
+        raise StoreError(
+            f"{database.name} was written by another release of Leadhand (schema {versions[0]}, not {VERSION})",
+            f"{other}, or choose another database with --database (this one was not touched)",
+        )
+    return True
 
 
-def _damaged(database: Database, what: str) -> Corrupt:
-    return Corrupt(
-        f"{database.name} is damaged: {what}",
-        "restore it from a backup, or choose another with --database (this one was not touched)",
-    )
-
-
-def migrate(connection: Connection, database: Database) -> None:
-    """Migrate a database to the current schema, in one transaction; several processes may do so at once."""
-    from .migrations import MIGRATIONS, apply  # imported late, as it is rarely needed
-
+def create(connection: Connection, database: Database) -> None:
+    """Create the tables, in one transaction, unless another process has. Raises StoreError, ConfigurationError."""
+    dialect = database.dialect
     connection.begin()
     try:
-        if database.dialect.migration_lock:
-            connection.execute(database.dialect.migration_lock)
-        for step in MIGRATIONS[version_of(connection, database) :]:
-            apply(step, connection, database.dialect)
-        connection.execute("UPDATE meta SET version = ?", (len(MIGRATIONS),))
+        if dialect.creation_lock:
+            connection.execute(dialect.creation_lock)
+        if not is_created(connection, database):
+            create_tables(connection, alone=dialect.alone)
         connection.commit()
     except BaseException:
         connection.rollback()
         raise
+
+
+def create_tables(connection: Connection, *, alone: bool) -> None:
+    """Execute the statements, for a database that is ``alone`` or one that machines share."""
+    row_id = "INTEGER PRIMARY KEY" if alone else "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"
+    tables = EVERYWHERE.replace("BYTES", "BLOB" if alone else "BYTEA").replace("ROW_ID", row_id)
+    for statement in (tables + (IN_FILE if alone else ON_SERVER)).split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    if not alone:
+        _create_queue(connection)
+    connection.execute("INSERT INTO meta (version) VALUES (?)", (VERSION,))
+
+
+def _create_queue(connection: Connection) -> None:
+    """Create the tables and functions of Procrastinate 3.10, by its own script. Raises ConfigurationError."""
+    try:
+        from procrastinate.schema import SchemaManager
+    except ImportError as error:
+        raise ConfigurationError(
+            "a postgresql:// database needs the package procrastinate, which is not installed",
+            'run: pip install "leadhand[postgres]"',
+        ) from error
+    connection.execute(SchemaManager.get_schema())
+
+
+def _damaged(database: Database, what: str) -> Corrupt:
+    how = "restore it from a backup, or choose another with --database (this one was not touched)"
+    return Corrupt(f"{database.name} is damaged: {what}", how)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent
-from leadhand.core.listing import DRIVEN
-from leadhand.core.search import SEARCHED, query_words, searched_words
+from leadhand.ports.runs import DRIVEN
 
 from .codec import entries_of_run
 from .connection import Connection, Dialect, Table
+from .search_words import SEARCHED, query_words, searched_words
 
 TEXTS = Table("run_texts", "run_id, seq, words")
 WORDS_AT_ONCE = 4_000

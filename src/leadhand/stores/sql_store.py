@@ -14,15 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from leadhand.core.allowance import METERED
+from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError, no_such_run
-from leadhand.core.events import AnyEvent, Entry, LimitsChanged, RunStarted
-from leadhand.core.hosts import Announcement, HostLine, QueueInfo
-from leadhand.core.listing import RunListing, StoreInfo, may_share
+from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
+from leadhand.core.head import RunHead
 from leadhand.core.run import EarlierFile
-from leadhand.core.run_filter import RunFilter
 from leadhand.core.value import Json
 from leadhand.ports import ArtifactStore, Job, Places
+from leadhand.ports.earlier_files import may_share
+from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
+from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 
 from . import search_index, side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
@@ -35,7 +36,7 @@ from .large_values import bytes_of
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .messages import Hear, MessageBus
 from .places import Queues, places
-from .schema import check_current
+from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .upkeep import UNNAMED_S
@@ -108,7 +109,8 @@ class SqlContextStore(KeptBeside):
         except ReadOnly as error:
             if not reading:
                 raise
-            await self._query(check_current, self._database)
+            if not await self._query(is_created, self._database):
+                raise
             args = self._database, self._hold, self._now, self._followers.publish, error, self._patience_s
             self._writer = Writer(*args)
         close_in_forked_child(self)
@@ -131,6 +133,7 @@ class SqlContextStore(KeptBeside):
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         jobs: Sequence[Job] = (),
+        head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``ClusterStore``.
 
@@ -149,9 +152,10 @@ class SqlContextStore(KeptBeside):
                 current=current,
                 begins=begins,
                 jobs=jobs,
+                head=head,
                 blobs=blobs or {},
                 metered=metered,
-                attempts={event.attempt for event in metered if not isinstance(event, LimitsChanged)},
+                attempts={event.attempt for event in metered if not isinstance(event, RunChanged)},
             )
         )
 

@@ -28,12 +28,11 @@ WRITE_LOCK = 120
 
 DIALECT = Dialect(
     kind="sqlite",
-    bytes_type="BLOB",
     now="CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
     joined="group_concat({0}, '{1}')",
     rows="json_group_array(json_array({0}))",
     for_update="",  # a transaction that writes has the file to itself
-    migration_lock="",
+    creation_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
     columns="SELECT name, pk FROM pragma_table_info(?)",
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
@@ -82,7 +81,7 @@ BESIDE = ("", "-wal", "-shm")
 
 
 class SqliteDatabase:
-    """A database file, created by the first migration in a directory that exists."""
+    """A database file, created by the first process that writes to it, in a directory that exists."""
 
     dialect = DIALECT
 

@@ -13,22 +13,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from leadhand.core.allowance import UNLIMITED, ZERO, Account, Reservation
-from leadhand.core.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.core.budget import Account, Reservation
+from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.core.open_approvals import APPROVAL_EVENTS, OpenApproval
+from leadhand.core.head import RunHead
+from leadhand.core.limits import NOTHING, ceiling_of, money
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.webhooks import SENT
 from leadhand.ports import Job
+from leadhand.ports.webhooks import SENT
 
 from . import changes
-from .codec import Encoded, encode, microseconds, read_moment, stored
+from .codec import Encoded, encode, microseconds
 from .connection import Changed, Connection, Dialect, Hold, Row, Table
 from .job_queue import defer
 from .run_row import RUNS, RunRow
 from .webhooks import deliveries_of
 
-ENDING = frozenset({"attempt_settled", "attempt_lost"})
+ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
 
 
@@ -46,7 +47,8 @@ class Append:
     """Write events, all or none; the result is their entries.
 
     ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change. ``current`` is
-    an attempt that must not have ended, ``begins`` one that must not have begun either.
+    an attempt that must not have ended, ``begins`` one that must not have begun either. ``head`` is the head of the run
+    after them.
     """
 
     run_id: str
@@ -58,6 +60,7 @@ class Append:
     jobs: Sequence[Job] = ()
     metered: Sequence[AnyEvent] = ()
     attempts: Collection[str] = ()
+    head: RunHead | None = None
 
     @property
     def scopes(self) -> set[str]:
@@ -68,11 +71,6 @@ class Append:
     def shared(self) -> set[str]:
         """The accounts of many runs that the events reserve from."""
         return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.shared}
-
-    @property
-    def changes_approvals(self) -> bool:
-        """Whether some of the events may open or close an approval."""
-        return any(isinstance(each.event, APPROVAL_EVENTS) for each in self.events)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,7 +129,7 @@ class LogTransaction:
     def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
 
-        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it has no effect.
+        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, BudgetRefused or RunOwned; then it has no effect.
         """
         match operation:
             case Append():
@@ -148,20 +146,13 @@ class LogTransaction:
         settled: list[Row] = []
         reserved: list[Row] = []
         allowances: list[Row] = []
-        answered: list[Row] = []
-        requested: list[Row] = []
         for run_id, row in self._changed.items():
-            row.fold_listing(self._at)
             settled += [(run_id, *key) for key in row.budget.closed()]
             for attempt, call_id, (amount, *names) in row.budget.opened():
                 scopes = (json.dumps(each) if each else "" for each in names)
-                reserved.append((run_id, attempt, call_id, *amount, *scopes))
-            allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
-            before, after = row.loaded_approvals, row.approvals
-            answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
-            for name, approval in after.items():
-                if before.get(name) != approval:
-                    requested.append((run_id, name, *approval[:4], stored(approval.expires_at)))
+                reserved.append((run_id, attempt, call_id, *amount.row, *scopes))
+            for scope, account in row.budget.changed_scopes():
+                allowances.append((run_id, scope, *chain.from_iterable(each.row for each in account)))
         shared = sorted(self._shared.items() - self._loaded_shared.items())
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
         deliveries = deliveries_of(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
@@ -173,11 +164,9 @@ class LogTransaction:
             Changed(changes.WRITE_ALLOWANCES, allowances),
             Changed(
                 changes.WRITE_SHARED,
-                [(scope, *account.spent, *account.reserved) for scope, account in shared],
+                [(scope, *account.spent.row, *account.reserved.row) for scope, account in shared],
                 [self._shared_as_read(scope) for scope, _ in shared],
             ),
-            Changed(changes.CLOSE_APPROVALS, answered),
-            Changed(changes.OPEN_APPROVALS, requested),
             # Always in the same order, so that two transactions that write the same blobs never deadlock.
             Changed(changes.ADD_BLOBS, sorted(self._blobs.items())),
             Changed(changes.ADD_DELIVERIES, deliveries),
@@ -192,7 +181,7 @@ class LogTransaction:
 
     def _shared_as_read(self, scope: str) -> Row:
         account = self._loaded_shared.get(scope)
-        return (None,) * 6 if account is None else (*account.spent, *account.reserved)
+        return (None,) * 6 if account is None else (*account.spent.row, *account.reserved.row)
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
@@ -220,16 +209,18 @@ class LogTransaction:
         if append.metered:
             try:
                 row.budget.apply(append.metered)
-            except AllowanceRefused as refused:
+            except BudgetRefused as refused:
                 refused.elsewhere = refused.shared and self._is_reserved_elsewhere(refused.scope)
                 raise
         self._blobs.update(append.blobs)
         self._jobs += append.jobs
-        return self._enter(append.run_id, row, append.events)
+        entries = self._enter(append.run_id, row, append.events)
+        if append.head is not None:
+            row.list_as(append.head, decided=append.epoch is not None)
+        return entries
 
     def _begin(self, run_id: str, attempt: str, row: RunRow) -> None:
         """Raise StaleAttempt unless an attempt of a running run may begin: once, and before it has ended."""
-        row.fold_listing(self._at)
         begun = {(run_id, attempt)}
         if row.status != RunStatus.RUNNING or not begun.isdisjoint(self._over | self._begun):
             raise StaleAttempt(f"attempt {attempt} of run {run_id} must not begin: another has it, or it is over")
@@ -258,7 +249,6 @@ class LogTransaction:
 
     def _claim(self, claim: Claim) -> int:
         row = self._row(claim.run_id)
-        row.fold_listing(self._at)
         if row.status in ENDED and not claim.ended:
             raise UsageError(
                 f"run {claim.run_id} is finished ({row.status})",
@@ -291,7 +281,7 @@ class LogTransaction:
             self._blobs.update(values)
             entries.append(Entry(seq=seq, at=self._now, epoch=epoch, event=event))
             self._events.append((run_id, seq, self._at, epoch, *columns))
-            row.accepted.append(event)
+            row.enter(event, self._at)
             if columns[1] in ENDING:
                 self._over.add((run_id, columns[3]))
         row.head_seq = seq
@@ -307,7 +297,7 @@ class LogTransaction:
         return row
 
     def _load(self, operations: Sequence[Operation], dialect: Dialect, known: Mapping[str, Row]) -> None:
-        """Load the rows of runs, and the parts of their budgets, approvals and ended attempts that matter."""
+        """Load the rows of runs, and the parts of their budgets and ended attempts that matter."""
         connection, rows = self._connection, self._rows
         rows.update((run_id, RunRow(row, self._shared)) for run_id, row in known.items())
         run_ids = sorted({(operation.run_id,) for operation in operations if operation.run_id not in known})
@@ -325,21 +315,15 @@ class LogTransaction:
             of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
             scopes.update((run_id, scope) for scope in names)
             shared.update(of_many)
-            rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names, of_many))
+            rows[run_id].budget.load(attempt, call_id, Reservation(money(*amount), names, of_many))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
         for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
-            ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
-            rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
-
-        changing = sorted({(append.run_id,) for append in appends if append.changes_approvals})
-        for run_id, name, *fields, expires_at in changes.APPROVALS.find(connection, dialect, "run_id", changing):
-            kind, tool, attempt, args_hash = fields
-            approval = OpenApproval(kind, tool, attempt, args_hash, read_moment(expires_at))
-            rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval
+            account = Account(ceiling_of(amounts[:3]), money(*amounts[3:6]), money(*amounts[6:]))
+            rows[run_id].budget.load_scope(scope, account)
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
         fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]
-        ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
+        ended = " AND type IN ('attempt_returned', 'step_settled')"  # exactly the condition of the index
         over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
         self._over.update((run_id, attempt) for run_id, attempt in over)
         started = SUBJECTS.find(connection, dialect, "run_id, subject", begun, " AND type = 'attempt_started'")
@@ -348,10 +332,10 @@ class LogTransaction:
     def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
         if not dialect.alone:  # only a row that is there can be locked
-            nothing = (*ZERO, *ZERO)
+            nothing = (*NOTHING.row, *NOTHING.row)
             rows = [(*scope, *nothing) for scope in scopes]
             changes.SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
         for scope, *amounts in changes.SHARED.find(self._connection, dialect, "scope", scopes, locked):
-            self._shared[scope] = Account(UNLIMITED, tuple(amounts[:3]), tuple(amounts[3:]))
+            self._shared[scope] = Account(spent=money(*amounts[:3]), reserved=money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

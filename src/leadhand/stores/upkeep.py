@@ -25,7 +25,7 @@ from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, am
 Result = TypeVar("Result")
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "reservations", "allowances", "open_approvals", "snapshots", "deliveries", "run_texts", "runs")
+OF_RUNS = ("events", "reservations", "allowances", "snapshots", "deliveries", "run_texts", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""
@@ -35,7 +35,7 @@ SPEND = f"""
 """
 BLOBS = Table("blobs", "digest")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-REFERENCE = re.compile(r'"\$(?:blob|stored)":"(sha256:[0-9a-f]{64})"')
+REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
 AT_ONCE = 100
 """Runs deleted in one transaction, so that other processes never wait long."""
 UNNAMED_S = 3600.0

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import Entry
-from leadhand.core.webhooks import Delivery, Webhook, message_body, messages
+from leadhand.ports.webhooks import Delivery, Webhook, message_body, messages
 
 from .codec import moment, read_moment, stored
 from .connection import Connection, Row, Table

@@ -22,7 +22,7 @@ from leadhand.core.errors import LeadhandError, StoreError
 from leadhand.core.events import Entry
 
 from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, wait_to_repeat
-from .schema import VERSION, migrate, version_of
+from .schema import create, is_created
 from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
 
@@ -80,7 +80,7 @@ class Writer:
         self._known: dict[str, Row] = {}
 
     async def open(self) -> None:
-        """Open and migrate the database, and take the hold. Raises StoreError, ConfigurationError."""
+        """Open the database, create it if it is empty, and take the hold. Raises StoreError, ConfigurationError."""
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._thread = Service("store-writer", self._work)
         await self._opened
@@ -144,10 +144,10 @@ class Writer:
             patience = Patience(OPENING_S, self._is_closed)
             while True:
                 try:
-                    version = version_of(connection, self._database)  # before anything is written to it
+                    created = is_created(connection, self._database)  # before anything is written to it
                     connection.prepare()
-                    if version != VERSION:
-                        migrate(connection, self._database)
+                    if not created:
+                        create(connection, self._database)
                     break
                 except Unavailable as error:
                     if connection.broken:

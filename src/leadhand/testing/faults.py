@@ -15,21 +15,13 @@ from email.utils import format_datetime
 from enum import StrEnum
 from typing import Any
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    Message,
-    ModelRequest,
-    OutputSpec,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
 from leadhand.ports import ModelError, Models
+from leadhand.ports.models import ModelRequest, OutputSpec
 
 from .steps import Answer, Step, says, step_of
 

@@ -23,13 +23,14 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.rights import tools_of_role
-from leadhand.core.run import ModelChoice, Role, RunDefinition, RunStatus
+from leadhand.core.rights import tools_of_worker
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ToolResult, ToolReturn, ToolSpec
+from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import objects_of
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy
@@ -49,11 +50,11 @@ class FlowContract:
     options: ClassVar[Mapping[str, Any]] = {}
     tools: ClassVar[Sequence[ToolSpec]] = ()
 
-    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
         """Return what the worker of a step answers: text, or a value where the role has an ``output``."""
         return {} if role.output is not None else f"{step.id} is done"
 
-    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
@@ -82,17 +83,19 @@ class FlowContract:
     def definition(self) -> RunDefinition:
         """Return what a run of the flow is pinned to."""
         checked = self.flow.checked_options(self.options)
-        roles = tuple(self.flow.roles(checked))
+        own = tuple(self.flow.roles(checked))
+        judging = judging_roles("judge", own, verifier=False)
         return RunDefinition(
             request=self.request,
             flow=self.flow.name,
             flow_version=self.flow.version,
-            roles=roles,
+            workers=(*own, *judging),
+            subtask_worker=self.flow.subtask_worker,
             models=ModelChoice(default="scripted"),
             tools=tuple(self.tools),
             options=checked.model_dump(mode="json"),
             check="judge",
-            judging=judging_roles("judge", roles, verifier=False),
+            judging=tuple(each.name for each in judging),
         )
 
     def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
@@ -111,14 +114,14 @@ class FlowContract:
             return []
         key = next(iter(state.live))
         step = state.steps[key]
-        role = state.role(step.step.role)
+        role = state.worker(step.step.worker)
         assert role is not None
         assert step.attempt is not None
         attempt = step.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
         view, brief = StepView(step), policy.brief(state, step)
-        if role in state.definition.judging:
+        if role.name in state.definition.judging:
             reply, found = _judged(brief), None
         else:
             reply, found = self.reply(view, role), self.returned(view, role)
@@ -131,10 +134,10 @@ class FlowContract:
             value=value,
         )
         calls: list[ev.AnyEvent] = []
-        used: list[ToolResult] = list(step.evidence)
+        used: list[CallState] = list(step.evidence)
         if found is not None and not used:
-            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_role(state, role)))
-            given = ToolResult(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
+            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, role)))
+            given = CallState(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
             calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
             calls.append(
                 ev.ToolCallReturned(
@@ -167,10 +170,10 @@ class FlowContract:
     def test_it_has_a_name_a_version_and_roles_that_can_be_recorded(self) -> None:
         assert self.flow.name
         assert self.flow.version >= 1
-        roles = self.definition().roles
+        roles = self.definition().workers
         assert roles, "a flow without roles can have nothing done"
         assert len({role.name for role in roles}) == len(roles), "two roles have one name"
-        assert tuple(Role.model_validate_json(role.model_dump_json()) for role in roles) == roles
+        assert tuple(Worker.model_validate_json(role.model_dump_json()) for role in roles) == roles
 
     def test_it_refuses_options_that_it_does_not_have(self) -> None:
         with pytest.raises(UsageError):

@@ -5,21 +5,149 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Unpack
+from typing import Any, Unpack
 
-from leadhand.core.access import ApiKey, key_exists, no_such_key
-from leadhand.core.allowance import Account
 from leadhand.core.artifact import digest_of
-from leadhand.core.errors import UsageError, no_such_run
-from leadhand.core.events import AnyEvent, ArtifactWritten, Entry, RunStarted
-from leadhand.core.hosts import HostLine
-from leadhand.core.listing import RunListing, RunRecord, StoreInfo, earlier_file, may_share, newest_files
-from leadhand.core.run import EarlierFile
-from leadhand.core.run_filter import RunFilter, listed
+from leadhand.core.budget import METERED, Account, Budget
+from leadhand.core.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.core.events import (
+    AnyEvent,
+    ArtifactWritten,
+    AttemptReturned,
+    Entry,
+    ModelCallReturned,
+    RunChanged,
+    RunClaimed,
+    RunStarted,
+    StepSettled,
+)
+from leadhand.core.head import RunHead, status_after
+from leadhand.core.run import ENDED, EarlierFile
 from leadhand.core.value import Json
 from leadhand.ports import Clock
+from leadhand.ports.access import ApiKey, key_exists, no_such_key
+from leadhand.ports.earlier_files import earlier_file, may_share, newest_files
+from leadhand.ports.hosts import HostLine
+from leadhand.ports.runs import (
+    DRIVEN,
+    REQUEST_SHOWN,
+    STATUS_ORDER,
+    RunFilter,
+    RunListing,
+    RunSort,
+    StoreInfo,
+    duration_s,
+)
+
+
+class RunRecord:
+    """A run's entries, its line in lists, its budget, and which of its attempts are over."""
+
+    def __init__(
+        self, run_id: str, started: RunStarted, at: datetime, owner: str | None, shared: dict[str, Account]
+    ) -> None:
+        """``shared`` are the accounts that the store's runs share."""
+        definition = started.definition
+        self.place = (definition.offline, definition.documents)
+        self.run_id = run_id
+        self.entries: list[Entry] = []
+        self.head = RunHead(0)
+        self._budget = Budget.of(definition, shared)
+        self._over: set[str] = set()
+        self._line: dict[str, Any] = {
+            "run_id": run_id,
+            "flow": definition.flow,
+            "request": definition.request[:REQUEST_SHOWN],
+            "model": definition.models.default,
+            "created_at": at,
+            "epoch": 1,
+            "owner": owner,
+            "detached": definition.detached,
+            "key_id": definition.key_id,
+            "follows": definition.follows.run_id if definition.follows is not None else "",
+            "name": definition.name,
+            "tags": definition.tags,
+        }
+
+    @property
+    def owner(self) -> str | None:
+        """The host that drives the run."""
+        return self._line["owner"]
+
+    @property
+    def listing(self) -> RunListing:
+        """The run's line in lists."""
+        spent = self._budget.run.spent.model_dump()
+        orphan = self.owner is None and self._line["status"] in DRIVEN
+        head = {name: value for name, value in self.head._asdict().items() if name != "seq"}
+        return RunListing(head_seq=len(self.entries), orphan=orphan, **head, **spent, **self._line)
+
+    def append(
+        self,
+        events: Sequence[AnyEvent],
+        at: datetime,
+        *,
+        epoch: int | None = None,
+        current: str | None = None,
+        head: RunHead | None = None,
+    ) -> list[Entry]:
+        """Accept all events or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
+
+        Raises Fenced, StaleAttempt or BudgetRefused; then nothing has changed.
+        """
+        run_id, owned = self.run_id, self._line["epoch"]
+        if epoch not in (None, owned):
+            raise Fenced(f"run {run_id} has another owner", "watch the run, or wait until that process ends")
+        if current is not None and current in self._over:
+            raise StaleAttempt(f"attempt {current} of run {run_id} has ended, so it must not start another call")
+        last = len(self.entries) + len(events)
+        entries = [
+            Entry(seq=seq, at=at, epoch=owned, event=event)
+            for seq, event in enumerate(events, start=len(self.entries) + 1)
+        ]
+        self.add(entries, head if head is not None and (epoch is not None or head.seq == last) else None)
+        return entries
+
+    def add(self, entries: Sequence[Entry], head: RunHead | None = None) -> None:
+        """Add entries that may be added, and the head after them. Raises BudgetRefused; then nothing has changed."""
+        self._budget.apply([entry.event for entry in entries if isinstance(entry.event, METERED)])
+        self.entries += entries
+        for entry in entries:
+            self._line["epoch"] = entry.epoch
+            match entry.event:
+                case StepSettled() | AttemptReturned():
+                    self._over.add(entry.event.subject)
+                case RunChanged():
+                    labels = {"name": entry.event.name, "tags": entry.event.tags}
+                    self._line |= {name: label for name, label in labels.items() if label is not None}
+                case ModelCallReturned() if entry.event.usage is not None and entry.event.usage.nanousd is None:
+                    self._line["unpriced"] = True
+                case _:
+                    status = status_after(entry.event)
+                    if status is not None:
+                        self._line |= {"status": status, "finished_at": entry.at if status in ENDED else None}
+        if head is not None:
+            self.head = head
+
+    def claim(self, host: str, at: datetime, *, ended: bool = False) -> Entry:
+        """Make ``host`` the owner under a new epoch and return the entry that records it.
+
+        Raises RunOwned if the run has an owner, and UsageError if it is finished and ``ended`` is false.
+        """
+        run_id = self.run_id
+        if self._line["status"] in ENDED and not ended:
+            raise UsageError(f"run {run_id} is finished", f"see its answer: leadhand runs show {run_id}")
+        if self.owner is not None:
+            raise RunOwned(f"run {run_id} is driven by {self.owner}", f"follow it: leadhand runs watch {run_id}")
+        self._line |= {"epoch": self._line["epoch"] + 1, "owner": host}
+        return self.append([RunClaimed(owner=host)], at)[0]
+
+    def release(self, epoch: int | None = None) -> None:
+        """Remove the owner; with ``epoch``, only the owner of that epoch."""
+        if epoch in (None, self._line["epoch"]):
+            self._line["owner"] = None
 
 
 class MemoryArtifacts:
@@ -41,58 +169,68 @@ class MemoryArtifacts:
 
 
 class MemoryStore:
-    """Everything in dictionaries, for one process; nothing survives it. ``clock`` dates the entries."""
+    """Everything in dictionaries, for one process; nothing survives it. ``clock`` dates the entries.
+
+    It does not search in the words of runs.
+    """
 
     def __init__(self, clock: Clock, host: str = "memory") -> None:
         self.host = host
         self.artifacts = MemoryArtifacts()
+        self.records: dict[str, RunRecord] = {}
+        self.shared: dict[str, Account] = {}
+        self.blobs: dict[str, bytes] = {}
         self._clock = clock
-        self._records: dict[str, RunRecord] = {}
-        self._shared: dict[str, Account] = {}
         self._keys: dict[str, ApiKey] = {}
-        self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, tuple[datetime, datetime]] = {}
         self._cache: dict[str, tuple[float, str]] = {}
         self._changed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
-        if run_id in self._records:
+        if run_id in self.records:
             raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         now = self._clock.now()
-        self._records[run_id] = record = RunRecord(run_id, started, now, self.host, self._shared)
-        return record.append([started], now)[0]
+        record = RunRecord(run_id, started, now, self.host, self.shared)
+        (entry,) = self.keep(record, record.append([started], now))
+        self.records[run_id] = record
+        return entry
 
     def append(
         self,
         run_id: str,
         events: Sequence[AnyEvent],
         *,
-        epoch: int | None = None,
-        current: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
+        **fences: Any,
     ) -> asyncio.Future[list[Entry]]:
         written: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
         try:
-            entries = self._record(run_id).append(events, self._clock.now(), epoch=epoch, current=current)
+            record = self.record(run_id)
+            entries = record.append(events, self._clock.now(), **fences)
+            written.set_result(self.keep(record, entries, blobs))
         except Exception as error:
             written.set_exception(error)
-            return written
-        self._blobs.update(blobs or {})
-        self._changed[run_id].set()
-        written.set_result(entries)
+            written.exception()  # a caller that does not wait must not be warned about
         return written
 
-    def _record(self, run_id: str) -> RunRecord:
-        if run_id not in self._records:
+    def keep(self, record: RunRecord, entries: list[Entry], blobs: Mapping[str, bytes] | None = None) -> list[Entry]:
+        """Store what a run accepted, wake who follows the run, and return the entries."""
+        self.blobs.update(blobs or {})
+        self._changed[record.run_id].set()
+        return entries
+
+    def record(self, run_id: str) -> RunRecord:
+        """Return the record of a run. Raises NoSuchRun."""
+        if run_id not in self.records:
             raise no_such_run(run_id)
-        return self._records[run_id]
+        return self.records[run_id]
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        return self._record(run_id).entries[after:][:limit]
+        return self.record(run_id).entries[after:][:limit]
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        record, changed = self._record(run_id), self._changed[run_id]
+        record, changed = self.record(run_id), self._changed[run_id]
         while True:
             changed.clear()
             entries = record.entries[after:]
@@ -103,28 +241,32 @@ class MemoryStore:
                 await changed.wait()
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
-        entry = self._record(run_id).claim(self.host, self._clock.now(), ended=ended)
-        self._changed[run_id].set()
-        return entry.epoch
+        record = self.record(run_id)
+        return self.keep(record, [record.claim(self.host, self._clock.now(), ended=ended)])[0].epoch
 
     async def release(self, run_id: str, epoch: int) -> None:
-        self._record(run_id).release(epoch)
+        self.record(run_id).release(epoch)
 
     async def run(self, run_id: str) -> RunListing:
-        return self._record(run_id).listing
+        return self.record(run_id).listing
 
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        last = None if before is None else self._record(before).listing
-        return listed(self._records.values(), self._clock.now(), last, **filters)[:limit]
+        last, now = None if before is None else self.record(before).listing, self._clock.now()
+        runs = sorted((record.listing for record in self.records.values()), key=_sort_key(filters, now))
+        if not filters.get("ascending"):
+            runs.reverse()
+        if last is not None:
+            runs = runs[runs.index(last) + 1 :]
+        return [run for run in runs if _matches(run, filters, now)][:limit]
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[EarlierFile]:
         written = [
             earlier_file(entry.event.path, entry.event, run_id, entry.at)
-            for run_id, record in self._records.items()
+            for run_id, record in self.records.items()
             if (record.listing.flow, record.listing.key_id) == (flow, key_id)
             and may_share(record.place, offline, documents)
             for entry in record.entries
@@ -133,11 +275,11 @@ class MemoryStore:
         return newest_files(sorted(written, key=lambda file: file.at)[::-1], limit)
 
     async def hosts(self) -> list[HostLine]:
-        driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self.host)
+        driven = tuple(run_id for run_id, record in self.records.items() if record.owner == self.host)
         return [HostLine(host=self.host, here=True, runs=driven)]
 
     async def about(self) -> StoreInfo:
-        counts = Counter(record.listing.status for record in self._records.values())
+        counts = Counter(record.listing.status for record in self.records.values())
         return StoreInfo(kind="memory", name="memory", version=0, runs=dict(counts))
 
     async def add_key(self, key: ApiKey) -> None:
@@ -171,16 +313,16 @@ class MemoryStore:
             self._keys[key_id] = key.evolve(last_used_at=at)
 
     async def blob(self, digest: str) -> bytes:
-        return self._blobs[digest]
+        return self.blobs[digest]
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        self._record(run_id)
+        self.record(run_id)
         kept = self._snapshots.get((run_id, schema))
         if kept is None or kept[0] <= seq:
             self._snapshots[run_id, schema] = (seq, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        self._record(run_id)
+        self.record(run_id)
         return self._snapshots.get((run_id, schema))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
@@ -212,5 +354,41 @@ class MemoryStore:
         return not there
 
     async def aclose(self) -> None:
-        for record in self._records.values():
+        for record in self.records.values():
             record.release()
+
+
+def _sort_key(filters: RunFilter, now: datetime) -> Callable[[RunListing], Any]:
+    match RunSort(filters.get("sort", RunSort.CREATED)):
+        case RunSort.CREATED:
+            return lambda run: run.created_at
+        case RunSort.COST:
+            return lambda run: run.nanousd
+        case RunSort.DURATION:
+            return lambda run: duration_s(run, now)
+        case RunSort.STATUS:
+            return lambda run: STATUS_ORDER[run.status]
+        case RunSort.FLOW:
+            return lambda run: run.flow
+
+
+def _matches(run: RunListing, filters: RunFilter, now: datetime) -> bool:
+    """Whether a run meets every filter but ``search``."""
+    since, until = filters.get("since"), filters.get("until")
+    return (
+        all(filters.get(name) in (None, getattr(run, name)) for name in _EQUAL)
+        and filters.get("text", "").lower() in f"{run.name}\n{run.request}".lower()
+        and (since is None or run.created_at >= since)
+        and (until is None or run.created_at < until)
+        and _within(run.nanousd / 1e9, filters.get("min_cost_usd"), filters.get("max_cost_usd"))
+        and _within(duration_s(run, now), filters.get("min_duration_s"), filters.get("max_duration_s"))
+        and (run.asking > 0 or not filters.get("asking"))
+        and filters.get("tags", {}).items() <= run.tags.items()
+    )
+
+
+_EQUAL = ("status", "flow", "detached", "key_id", "follows")
+
+
+def _within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)

@@ -30,20 +30,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    Message,
-    ModelReply,
-    ModelRequest,
-    OutputSpec,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from leadhand.core.errors import NEXT_ACTION, FailureClass
 from leadhand.core.tool import ToolSpec
-from leadhand.core.work_order import Plan
+from leadhand.flows.work_order.plans import Plan
 from leadhand.ports import ModelError, Models
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 from .faults import FAULTS, Fault, fault
 from .steps import Step, calls, plans, says, subtask

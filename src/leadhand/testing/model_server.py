@@ -41,7 +41,7 @@ class Seen:
     headers: Mapping[str, str]
 
     @property
-    def role(self) -> str:
+    def worker(self) -> str:
         """Its purpose: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
         return role_of(request_of(self.body, "scripted"))
 
@@ -55,12 +55,12 @@ class _Injected:
     every: int
     times: int
     needle: str
-    role: str
+    worker: str
     fitting: int = 0
     met: int = 0
 
     def meets(self, seen: Seen, text: str) -> bool:
-        if (self.needle and self.needle not in text) or (self.role and seen.role != self.role):
+        if (self.needle and self.needle not in text) or (self.worker and seen.worker != self.worker):
             return False
         self.fitting += 1
         if self.met == self.times or self.fitting < self.nth or (self.fitting - self.nth) % self.every:
@@ -133,16 +133,16 @@ class ScriptedServer:
         every: int = 1,
         times: int = 1,
         needle: str = "",
-        role: str = "",
+        worker: str = "",
     ) -> Self:
         """Answer some requests with ``fault``, a fault or the name of one of ``leadhand.testing.faults``.
 
-        Of the requests that contain ``needle`` and are for ``role`` (by default, all requests), it affects the ``nth``
-        and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so a retry
-        gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
+        Of the requests that contain ``needle`` and are for ``worker`` (by default, all requests), it affects the
+        ``nth`` and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so
+        a retry gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
         """
         served = fault if isinstance(fault, Served) else served_fault(str(fault))
-        self._injected.append(_Injected(served, nth, every, times, needle, role))
+        self._injected.append(_Injected(served, nth, every, times, needle, worker))
         return self
 
     async def arrived(self, count: int, *, within_s: float = 10.0) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.value import object_of, objects_of, text_of
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step

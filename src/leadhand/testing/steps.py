@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
+from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
@@ -16,6 +16,7 @@ from leadhand.flows.work_order.briefs import chosen_results
 from leadhand.models.answers import decode_object
 from leadhand.models.failures import unfinished
 from leadhand.ports import ModelError
+from leadhand.ports.models import ModelReply, ModelRequest
 
 _FREE = Usage(requests=1, nanousd=0)
 
@@ -239,6 +240,6 @@ def role_of(request: ModelRequest) -> str:
     if request.output is not None:
         return request.output.name
     brief = brief_of(request)
-    if request.role == "work" or "subtask" in brief or brief.keys() == {"goal"}:
+    if request.worker == "work" or "subtask" in brief or brief.keys() == {"goal"}:
         return "work"
     return text_of(brief.get("task")) or ("correct" if brief.keys() >= {"answer", "problems"} else "other")

@@ -15,7 +15,9 @@ from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.frozen import thawed
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.tool_limits import (
+from leadhand.core.value import Json, JsonSchemaWriter, is_number, shown
+from leadhand.ports import Previewer, ToolContext
+from leadhand.ports.tool_limits import (
     HOW_AT_ONCE,
     HOW_CACHE,
     HOW_RATE,
@@ -24,8 +26,6 @@ from leadhand.core.tool_limits import (
     lifetime_s,
     seconds_between,
 )
-from leadhand.core.value import Json, JsonSchemaWriter, is_number, shown
-from leadhand.ports import Previewer, ToolContext
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -6,6 +6,7 @@ A worker that is made has at most the rights of its maker, for this run only. It
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,8 @@ from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean, is_blank
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolReturn
-from leadhand.core.value import Json, compact_json, one_line
-from leadhand.core.worker import WorkerDefinition
+from leadhand.core.value import Json, compact_json, one_line, shown
+from leadhand.core.worker import WORKER_NAME, Worker
 from leadhand.engine.gate import input_of
 from leadhand.ports import Caller, ToolContext, Workshop
 from leadhand.tools.decorator import Tool, tool
@@ -86,7 +87,7 @@ def _made(
     description: str,
     model: str | None = None,
     tools: Sequence[str] | None = None,
-) -> WorkerDefinition:
+) -> Worker:
     """Return the worker that a caller makes. Raises ToolError for one that it may not make."""
     mine = [each.name for each in caller.tools]
     allowed = [each.name for each in caller.tools if caller.nested_workers or each.toolset != DYNAMIC_WORKERS]
@@ -98,17 +99,18 @@ def _made(
             raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
     if name in caller.reserved_names:
         raise _bad(f"the name {name!r} is taken by a role or a worker of the project", "choose another name")
+    if not re.fullmatch(WORKER_NAME, name):
+        raise _bad(f"{shown(name)} is not a name for a worker", "begin with a letter; use letters, digits, - and _")
     if is_blank(instructions):
         raise _bad("instructions is empty", "say what the worker has to do")
     try:
-        return WorkerDefinition(
+        return Worker(
             name=name,
             description=description,
             instructions=instructions.replace("\r\n", "\n").replace("\r", "\n").strip(),
             model=model,
             tools=tuple(dict.fromkeys(allowed if tools is None else tools)),
-            limits=caller.limits,
-        )
+        ).evolve(**caller.limits)
     except ValidationError as error:
         raise _bad(one_line(error), "correct this argument") from error
 
@@ -140,7 +142,7 @@ async def worker_call(
     given: dict[str, Json] = {"input": task}
     if paths:
         given["attachments"] = [{"path": path, "text": await _text(path, context)} for path in dict.fromkeys(paths)]
-    return ToolReturn(asks=(Delegate(role=worker, title=worker, input=given),))
+    return ToolReturn(asks=(Delegate(worker=worker, title=worker, input=given),))
 
 
 class DynamicWorkersToolset:

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, object_of
-from leadhand.core.waits import header, retry_after
 from leadhand.ports import WebReply
+from leadhand.ports.retry_after import header, retry_after
 
 from .services import SERVICES
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from leadhand.core.errors import UsageError
-from leadhand.core.run import WILDCARDS
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
-from leadhand.core.tool_limits import ToolSettings, applied
+from leadhand.core.worker import WILDCARDS
 from leadhand.ports import BoundTool
+from leadhand.ports.tool_limits import ToolSettings, applied
 from leadhand.tools.decorator import Tool
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from leadhand.core.citations import citations_in
 from leadhand.core.judgement import Claim
 from leadhand.core.value import Json, compact_json, is_list, is_object
+from leadhand.verify.citations import citations_in
 
 _CLOSING = re.compile(r"[^\s\w\[(【<]*(?:[ \t]*<?https?://[^\s<>]+>?)?")
 """What follows a citation belongs to its claim: a full stop, a bracket, the end of emphasis, an address."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evidence import approval_note
+from leadhand.core.blob import blob_of
 from leadhand.core.judgement import Claim
-from leadhand.core.outcome import may_be_used, own_sources, source_numbers, sources_of
-from leadhand.core.passages import Passage
+from leadhand.core.outcome import may_be_used, source_numbers, sources_of
 from leadhand.core.rights import call_of
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import Effect
+from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object
-from leadhand.core.work_result import blob_reference
+from leadhand.core.work_order import Subtask
+from leadhand.verify.passages import Passage
 
 from .exact import text_of_evidence
 
@@ -57,7 +57,7 @@ class Material:
 def _refers(value: Json) -> bool:
     """Whether a value is, or has, a reference to data outside of the log."""
     if is_object(value):
-        return blob_reference(value) is not None or any(map(_refers, value.values()))
+        return blob_of(value) is not None or any(map(_refers, value.values()))
     return is_list(value) and any(map(_refers, value))
 
 
@@ -71,7 +71,7 @@ def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Ma
     numbers = source_numbers(sources_of(results))
     keys: dict[str, tuple[str, ...]] = {}
     for each in results:
-        for source in own_sources([each]):
+        for source in source_numbers(sources_of([each])):
             at = str(numbers[source])
             keys[at] = (*keys.get(at, ()), *([each.key] if each.key in evidence else []))
     addresses = frozenset(url for _, url in numbers)
@@ -112,16 +112,15 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     data, given = result.data, result.step
     if data is None:
         return {}
-    args = given.subtask.args if given.subtask is not None else {}
     delegates = {tool.name for tool in state.definition.tools if tool.delegate}
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
-    is_code = (role := state.role(given.role)) is not None and role.loop == "code"
+    is_code = (role := state.worker(given.worker)) is not None and role.loop == "code"
     was_asked = bool(calls or given.subtask or given.parent) and not result.by and not is_code
     written = data.summary if result.value is None else result.value
     facts: dict[str, Json] = {
         "name": given.name,
-        "called": [{"tool": call.tool, "args": args if call.args is None else call.args} for call in calls],
+        "called": [{"tool": call.tool, "args": call.args} for call in calls],
         "said": said,
         "given": given.input if given.parent is not None else None,
         "written": written if was_asked and data.summary not in (*said, answer) else None,
@@ -136,7 +135,7 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
 def _returned(state: RunState, result: StepState) -> Json:
     """Return what the calls of a result returned, without the texts of other workers: these have their own entries."""
     raw: Json = result.data.raw if result.data is not None else None
-    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_reference(raw):
+    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_of(raw):
         return raw
     asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
     return {call_id: returned for call_id, returned in raw.items() if call_id not in asked}
@@ -150,8 +149,7 @@ def calls_of(state: RunState) -> Iterator[Json]:
         for call in step.made:
             facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
             if not call.ok or call.effect is not Effect.PURE:
-                args = call.args if call.args is not None else given.args if given is not None else {}
-                facts = {**facts, "args": args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
+                facts = {**facts, "args": call.args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
                 facts |= {"approval": note} if (note := approval_note(state, call, given)) else {}
             yield facts
     for each in state.approvals.values():
@@ -171,3 +169,14 @@ def calls_shown(calls: Iterable[Json], most: int, size: Callable[[Json], int]) -
         else:
             times[call["tool"], call["effect"], call["ok"]] += 1
     return [*shown, *({"tool": t, "effect": e, "ok": ok, "times": n} for (t, e, ok), n in times.items())]
+
+
+def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:
+    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
+    asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
+    approval = next((each for each in asked if each.tool == call.tool and each.args == call.args), None)
+    changed = subtask is not None and call.args != subtask.args
+    if approval is None or not (changed or approval.reason):
+        return ""
+    said = " with these arguments in place of the ordered ones" if changed else ""
+    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.run import Role
+from leadhand.core.worker import Worker
 
 JUDGE, CONFIRM = "judge", "confirm"
 """The role that judges an answer, and the one that confirms what a judge says is missing."""
@@ -27,7 +27,7 @@ CONFIRMATION: dict[str, Any] = {"type": "object", "properties": {"missing": _MIS
 """What the lead replies about missing parts: the numbers of those that are missing, with the reasons."""
 
 
-def judging_roles(check: Check, others: Iterable[Role], *, verifier: bool) -> tuple[Role, ...]:
+def judging_roles(check: Check, others: Iterable[Worker], *, verifier: bool) -> tuple[Worker, ...]:
     """Return the roles that judge the answer of a run; with a ``verifier``, its code does.
 
     Raises UsageError if one of the ``others`` has the same name.
@@ -40,9 +40,12 @@ def judging_roles(check: Check, others: Iterable[Role], *, verifier: bool) -> tu
             f"a role of this run is named {name}, which is the name of a role that checks answers",
             "Rename that role, or use another check than judge.",
         )
+    judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
     return (
-        Role(name=JUDGE, instructions=instructions("judge"), output=REPLY, loop="code" if verifier else "reply"),
-        Role(name=CONFIRM, instructions=instructions("confirm"), output=CONFIRMATION, loop="reply"),
+        judge.evolve(
+            output=REPLY, model_role="review", loop="code" if verifier else "reply", doing="Judging the answer"
+        ),
+        confirm.evolve(output=CONFIRMATION, model_role="plan", doing="Checking what is missing"),
     )
 
 

@@ -52,7 +52,7 @@ async def live() -> None:
 
     async def noted(request: Any, on_text: Any = None) -> Any:
         name = step_of(request)
-        name = "-".join(name.split("-")[:2]) if request.role == "judge" else name  # without the digest of the draft
+        name = "-".join(name.split("-")[:2]) if request.worker == "judge" else name  # without the digest of the draft
         note(name)
         seen[name] += 1
         if CONFIG["hold"] == (name if seen[name] == 1 else f"{name}#{seen[name]}"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.judges import Wrong, step_of
 from leadhand import Answer, Leadhand, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, calls, fails
 
 TOPIC = "Heat pumps in old houses"
@@ -75,7 +75,7 @@ def answering(**answers: Any) -> Callable[[ModelRequest], Any]:
     given = {**ANSWERS, **answers}
 
     def answer(request: ModelRequest) -> Any:
-        said = given.get(step_of(request).replace("-", "_"), given.get(request.role))
+        said = given.get(step_of(request).replace("-", "_"), given.get(request.worker))
         while callable(said):
             said = said(request)
         return said

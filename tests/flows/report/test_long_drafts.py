@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus
-from leadhand.core.conversation import ModelRequest
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.faults import request_of
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import Step, brief_of
@@ -20,7 +20,7 @@ COSTS = f"## Costs{END}"
 
 
 def writing(scripted: Any) -> list[ModelRequest]:
-    return [each for each in scripted.requests if each.role == "writer"]
+    return [each for each in scripted.requests if each.worker == "writer"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ async def test_a_draft_is_continued_over_http(home: Path, monkeypatch: pytest.Mo
     async def said(body: dict[str, Any]) -> Any:
         asked = request_of(body, "m")
         role = next(roles[fact] for fact in roles if fact in brief_of(asked))
-        reply = await scripted.ask(asked.evolve(role=role, key="run/x/t1", partial=True))
+        reply = await scripted.ask(asked.evolve(worker=role, key="run/x/t1", partial=True))
         calls = tuple((call.name, call.arguments or {}) for call in reply.message.tool_calls)
         return Step(text=reply.message.text, calls=calls, finish_reason=reply.finish_reason)
 

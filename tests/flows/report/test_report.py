@@ -334,7 +334,7 @@ def test_each_role_receives_only_what_it_uses(home: Path) -> None:
     scripted = model(review_1=REVISE, judge=judge())
     report(home, scripted, check="judge")
 
-    names = ((each.role if each.role == "judge" else step_of(each), each) for each in scripted.requests)
+    names = ((each.worker if each.worker == "judge" else step_of(each), each) for each in scripted.requests)
     given = {name: set(brief_of(each)) for name, each in names}
     assert given == {
         "plan": {"topic", "today", "most"},

@@ -34,7 +34,7 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
         ("research_1", {}, "--worker-model"),
         ("review_1", {}, "--review-model"),
         ("plan", {}, "--lead-model"),
-        ("research_1", {"name": "researcher", "model": "strict"}, "the role researcher uses strict"),
+        ("research_1", {"name": "researcher", "model": "strict"}, "the worker researcher uses strict"),
     ],
 )
 def test_the_advice_names_what_chooses_the_model_of_the_role_that_failed(
@@ -51,7 +51,7 @@ def test_the_models_for_planning_working_and_reviewing_are_those_of_a_report(hom
     models = {"lead_model": "large", "worker_model": "small", "review_model": "other"}
     lead(home, scripted, check="judge", **models).run_sync(TOPIC, flow="report")
 
-    used = {request.role: request.model for request in scripted.requests}
+    used = {request.worker: request.model for request in scripted.requests}
     assert used == {
         "planner": "large",
         "researcher": "small",

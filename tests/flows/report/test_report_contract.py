@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.judges import contradicting, judging
+from flows.judges import contradicting
 from leadhand import ToolReturn
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.worker import Worker
 from leadhand.flows import StepView
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract
@@ -22,15 +22,12 @@ class TestReport(FlowContract):
     request = TOPIC
     tools = (web_search.spec, web_fetch.spec)
 
-    def definition(self) -> RunDefinition:
-        return judging(super().definition())
-
-    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         if role.name != "researcher":
             return None
         return ToolReturn(raw={"results": [source("aaaaaaaa" if step.title == "Size" else "bbbbbbbb")]})
 
-    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
         match role.name:
             case "planner":
                 return {"title": TOPIC, "sections": SECTIONS}

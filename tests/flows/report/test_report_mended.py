@@ -10,8 +10,8 @@ import pytest
 
 from flows.judges import briefs
 from leadhand import Leadhand, RunStatus
-from leadhand.core.conversation import ModelProfile
 from leadhand.flows.report.offline import NOTHING_ELSE, SECTIONS
+from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel
 
 from .reports import BROKEN, PASSAGES, TOPIC, answering, in_turn, lead, model, report, research

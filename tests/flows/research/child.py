@@ -25,8 +25,8 @@ CONFIG: dict[str, Any] = json.loads(sys.argv[1])
 
 def name_of(request: Any) -> str:
     turn = sum(message.role == "assistant" for message in request.messages) + 1
-    task = f"-{brief_of(request)['task']['task_name']}" if request.role == "subagent" else ""
-    return f"{request.role}{task}-{turn}"
+    task = f"-{brief_of(request)['task']['task_name']}" if request.worker == "subagent" else ""
+    return f"{request.worker}{task}-{turn}"
 
 
 async def live() -> None:

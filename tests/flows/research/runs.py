@@ -9,7 +9,8 @@ from typing import Any
 
 from flows.judges import Wrong
 from leadhand import Answer, Leadhand, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest, ToolMessage
+from leadhand.core.conversation import ToolMessage
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 
 QUESTION = "What does a heat pump in an old house cost?"
@@ -81,8 +82,8 @@ def model(**answers: Any) -> ScriptedModel:
     given = {"lead": lead(both, SOUND), "subagent": subagent, **answers}
 
     def answer(request: ModelRequest) -> Any:
-        name = brief_of(request)["task"]["task_name"] if request.role == "subagent" else ""
-        said = given.get(name, given[request.role])
+        name = brief_of(request)["task"]["task_name"] if request.worker == "subagent" else ""
+        said = given.get(name, given[request.worker])
         while callable(said):
             said = said(request)
         return said
@@ -99,5 +100,5 @@ def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> 
 
 def told(scripted: ScriptedModel, role: str = "lead") -> list[Any]:
     """What the tools said to a role in its last request, as JSON."""
-    request = next(each for each in reversed(scripted.requests) if each.role == role)
+    request = next(each for each in reversed(scripted.requests) if each.worker == role)
     return [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]

@@ -10,8 +10,9 @@ import pytest
 
 from flows.judges import briefs, judge
 from leadhand import RunStatus
-from leadhand.core.conversation import ModelRequest, ToolMessage, UserMessage
+from leadhand.core.conversation import ToolMessage, UserMessage
 from leadhand.engine.conversation import Conversation
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
 from .runs import PASSAGES, SOUND, both, lead, model, research
@@ -87,7 +88,7 @@ def test_old_turns_leave_a_small_window_and_the_lead_goes_on(home: Path) -> None
     answer = research(home, scripted, max_turns=70)
 
     assert answer.status is RunStatus.SUCCEEDED, answer.document
-    requests = [each for each in scripted.requests if each.role == "lead" and size(each) <= WINDOW]
+    requests = [each for each in scripted.requests if each.worker == "lead" and size(each) <= WINDOW]
     assert len(requests) == 61
     first, last = requests[0].messages, requests[-1].messages
     assert last[:2] == first

@@ -12,10 +12,10 @@ from refusals import refused
 
 from flows.judges import briefs, judge
 from leadhand import Leadhand, RunStatus, ToolError, ToolReturn, tool
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.flows.research.flow import ResearchFlow
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
 from .runs import (
@@ -70,7 +70,7 @@ def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) ->
         role: {tool.name for tool in each.tools}
         for role in ("lead", "subagent")
         for each in scripted.requests
-        if each.role == role
+        if each.worker == role
     }
     assert offered["lead"] == {
         *("todo_list_read", "todo_list_write", "filesystem_read", "filesystem_tree", "subagent_run"),
@@ -155,7 +155,7 @@ def test_the_same_task_is_not_researched_twice(home: Path) -> None:
     answer = research(home, scripted)
 
     assert answer.status is RunStatus.SUCCEEDED
-    assert len([each for each in scripted.requests if each.role == "subagent"]) == 3
+    assert len([each for each in scripted.requests if each.worker == "subagent"]) == 3
     _, second = told(scripted)
     assert second["isError"] is True
     assert "(size)" in second["message"]
@@ -214,7 +214,7 @@ def test_a_subagent_that_names_what_does_not_exist_is_asked_again(
     steps = lead(claimed, {"summary": "nothing"})
     scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
     research(home, scripted)
-    last = next(each for each in reversed(scripted.requests) if each.role == "subagent").messages[-1]
+    last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
     assert named in getattr(last, "text", "")
 
 
@@ -325,7 +325,7 @@ def test_a_passage_that_does_not_exist_is_a_doubt_beside_the_answer(
     assert answer.status is status
     assert answer.text == f"{SHOWN} It lasts 20 years [deadbeef.1]."
     assert [(each.verdict, each.n) for each in answer.doubts] == [(ClaimVerdict.UNCONFIRMED, 3)]
-    assert {each.role for each in scripted.requests} == {"lead", "subagent"}
+    assert {each.worker for each in scripted.requests} == {"lead", "subagent"}
 
 
 def test_a_lead_whose_turns_bring_nothing_new_is_ended(home: Path) -> None:
@@ -351,7 +351,7 @@ async def test_a_paused_lead_continues_at_its_turn_and_no_subagent_runs_again(ho
     async with Leadhand(home=home, models=second, tools=[search]) as other:
         answer = await (await other.resume(run.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
-    assert [each.role for each in second.requests] == ["lead"]
+    assert [each.worker for each in second.requests] == ["lead"]
 
 
 def test_a_tool_budget_ends_the_calls_of_a_subagent(home: Path) -> None:

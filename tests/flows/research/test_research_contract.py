@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.judges import contradicting, judging
+from flows.judges import contradicting
 from leadhand import ToolReturn
-from leadhand.core.run import Role, RunDefinition
+from leadhand.core.worker import Worker
 from leadhand.flows import StepView
 from leadhand.flows.research.flow import ResearchFlow
 from leadhand.flows.research.shapes import Task
@@ -25,10 +25,7 @@ class TestResearch(FlowContract):
     request = QUESTION
     tools = (web_search.spec, *TOOLS)
 
-    def definition(self) -> RunDefinition:
-        return judging(super().definition())
-
-    def returned(self, step: StepView, role: Role) -> ToolReturn | None:
+    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
         match role.name:
             case "lead":
                 return subagent_run(Task.model_validate(task("size")["task"]))
@@ -37,7 +34,7 @@ class TestResearch(FlowContract):
             case _:
                 return None
 
-    def reply(self, step: StepView, role: Role) -> str | dict[str, Any]:
+    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
         match role.name:
             case "lead":
                 return WRONG

@@ -12,8 +12,8 @@ import pytest
 from flows.judges import judge
 from leadhand import RunStatus
 from leadhand.app.clock import SystemClock
-from leadhand.core.conversation import ModelProfile, ModelRequest
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails
 
 from .runs import PASSAGES, SHOWN, SOUND, WRITTEN, both, lead, model, research, subagent, task
@@ -58,7 +58,7 @@ def test_what_is_held_back_pays_for_the_answer_and_its_judgement_whatever_the_le
     assert (answer.status, answer.text) == (RunStatus.PARTIAL, SHOWN)
     usage = answer.document["usage"]
     assert {**usage, "tokens": usage["input_tokens"] + usage["output_tokens"]}[kind] <= most
-    assert [each.role for each in scripted.requests][-2:] == ["writer", "judge"]
+    assert [each.worker for each in scripted.requests][-2:] == ["writer", "judge"]
     assert answer.evidence.confirmed == 2
     assert {each.class_ for each in answer.gaps} == {"exhausted"}
     assert any(flag in each.next_action for each in answer.gaps)
@@ -109,7 +109,7 @@ def test_when_the_time_is_used_up_the_rest_of_it_is_for_the_answer_and_its_judge
 
     assert (answer.status, answer.text) == (RunStatus.PARTIAL, SHOWN)
     ended(answer)
-    made = [each.role for each in scripted.requests]
+    made = [each.worker for each in scripted.requests]
     assert (made.count("subagent"), made[-3:]) == (6, ["lead", "writer", "judge"]), "a task began too late"
 
 
@@ -126,7 +126,7 @@ def test_a_subagent_that_hangs_ends_with_the_time_for_the_work(home: Path, clock
     assert (answer.status, answer.text) == (RunStatus.PARTIAL, SHOWN)
     assert {each.name for each in answer.gaps} > {"hanging", "owner"}
     ended(answer)
-    made = [each.role for each in scripted.requests]
+    made = [each.worker for each in scripted.requests]
     assert (made.count("lead"), made[-1]) == (2, "writer"), "the lead was asked after its time"
     assert scripted.abandoned == 1
 

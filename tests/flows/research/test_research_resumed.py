@@ -12,9 +12,9 @@ from refusals import refused
 
 from flows.judges import briefs, judge
 from leadhand import Answer, Leadhand, RunStatus
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.errors import UsageError
-from leadhand.core.events import LimitsChanged, RunFinished
+from leadhand.core.events import RunChanged, RunFinished
+from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
 
 from .runs import (
@@ -47,8 +47,8 @@ def made(scripted: ScriptedModel) -> list[str]:
     names: list[str] = []
     for each in scripted.requests:
         turn = sum(message.role == "assistant" for message in each.messages) + 1
-        name = f"-{brief_of(each)['task']['task_name']}" if each.role == "subagent" else ""
-        names.append(f"{each.role}{name}-{turn}")
+        name = f"-{brief_of(each)['task']['task_name']}" if each.worker == "subagent" else ""
+        names.append(f"{each.worker}{name}-{turn}")
     return names
 
 
@@ -82,7 +82,7 @@ def test_more_turns_continue_the_lead_and_replace_the_answer_that_stood_in_for_i
 
     assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, SHOWN, ())
     assert again == ["lead-3", "lead-4"]
-    third = next(each for each in scripted.requests if each.role == "lead" and len(each.messages) == 6)
+    third = next(each for each in scripted.requests if each.worker == "lead" and len(each.messages) == 6)
     assert [message.role for message in third.messages] == ["system", "user", *["assistant", "tool"] * 2]
     assert answer.document["todos"] == first.document["todos"]
     assert answer.document["artifacts"] == first.document["artifacts"]
@@ -286,6 +286,6 @@ async def test_the_log_of_a_resumed_run_says_what_was_raised(home: Path) -> None
         first = await world.research(QUESTION, max_turns=2)
         await (await world.resume(first.run_id, max_turns=4)).answer()
         events = [each.event for each in await (await world.runtime()).store.read(first.run_id)]
-    (changed,) = (each for each in events if isinstance(each, LimitsChanged))
+    (changed,) = (each for each in events if isinstance(each, RunChanged))
     assert changed.turns == {"lead": 4}
     assert sum(isinstance(each, RunFinished) for each in events) == 2

@@ -99,7 +99,7 @@ def test_no_more_subagents_are_run_than_allowed(tmp_path: Path, documents: Path,
     answer = research(tmp_path, question, documents, max_subagents=most)
 
     assert answer.status is status
-    assert len([each for each in answer.document["steps"] if each["role"] == "subagent"]) == most
+    assert len([each for each in answer.document["steps"] if each["worker"] == "subagent"]) == most
     assert "exhausted" in {gap.class_ for gap in answer.gaps}
 
 

@@ -20,8 +20,8 @@ from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
 from leadhand.core.errors import UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import ENDED, RunStatus
+from leadhand.ports.runs import RunListing
 
 SETTLED_WITHIN_S = 2.0
 POLL_S = 0.05

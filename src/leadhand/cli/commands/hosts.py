@@ -10,7 +10,7 @@ from leadhand.app.membership import queue_of
 from leadhand.cli.options import Flag, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_json
-from leadhand.core.hosts import HostLine, QueueInfo
+from leadhand.ports.hosts import HostLine, QueueInfo
 
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
 QUEUED = ("POSITION", "RUN", "PRIORITY", "WAITS")

@@ -7,13 +7,12 @@ from typing import Annotated
 
 from leadhand.app.arguments import money
 from leadhand.app.formatting import age, count
-from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
+from leadhand.app.keys import USUAL_SCOPES, key_store, make_key, named_key
 from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.core.access import ApiKey, KeyCeilings, Scope
-from leadhand.core.limits import usd
+from leadhand.ports.access import ApiKey, KeyCeilings, Scope
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
 
@@ -51,10 +50,12 @@ async def keys_create(
     check_range("max_runs", max_runs)
     check_range("max_workers", max_workers)
     check_range("max_running_steps", max_running_steps)
+    for flag, amount in (("--budget", budget), ("--budget-per-day", budget_per_day), ("--budget-total", budget_total)):
+        money(amount, flag)
     ceilings = KeyCeilings(
-        budget_nanousd=money(budget, "--budget"),
-        daily_nanousd=money(budget_per_day, "--budget-per-day"),
-        total_nanousd=money(budget_total, "--budget-total"),
+        budget=budget,
+        budget_per_day=budget_per_day,
+        budget_total=budget_total,
         max_runs=max_runs,
         max_workers=max_workers,
         max_running_steps=max_running_steps,
@@ -63,7 +64,7 @@ async def keys_create(
     async with open_reader(store, creates=True) as runtime:
         key, secret = await make_key(key_store(runtime.store), name, scopes, ceilings)
     if json:
-        write_json({**key_document(key), "key": secret})
+        write_json({**key.shown.model_dump(mode="json"), "key": secret})
     else:
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
@@ -77,7 +78,7 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
     async with open_reader(store) as runtime:
         keys = await key_store(runtime.store).keys()
     if json:
-        write_json([key_document(key) for key in keys])
+        write_json([key.shown.model_dump(mode="json") for key in keys])
     elif keys:
         now = datetime.now(UTC)
         write_table(HEADINGS, [_row(key, now) for key in keys])
@@ -88,8 +89,8 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
 def _limits(key: ApiKey) -> str:
     """Return the limits of a key in words: ``$1 a run, 3 runs at once``; "" if it has none."""
     ceilings = key.ceilings
-    money = {"a run": ceilings.budget_nanousd, "a day": ceilings.daily_nanousd, "in total": ceilings.total_nanousd}
-    words = [f"${usd(each):g} {when}" for when, each in money.items() if each is not None]
+    money = {"a run": ceilings.budget, "a day": ceilings.budget_per_day, "in total": ceilings.budget_total}
+    words = [f"${each:g} {when}" for when, each in money.items() if each is not None]
     words += [] if ceilings.max_runs is None else [f"{count(ceilings.max_runs, 'run')} at once"]
     words += [] if ceilings.max_workers is None else [f"{count(ceilings.max_workers, 'worker')} a run"]
     words += [] if ceilings.max_running_steps is None else [f"{count(ceilings.max_running_steps, 'step')} at once"]
@@ -115,6 +116,6 @@ async def keys_revoke(
         before = await named_key(keys, key_id)
         key = await keys.revoke_key(before.key_id)
     if json:
-        write_json(key_document(key))
+        write_json(key.shown.model_dump(mode="json"))
     already = "was already revoked" if before.revoked_at is not None else "is revoked"
     say(f"The API key {key.key_id} of {key.name} {already}.")

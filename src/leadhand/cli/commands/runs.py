@@ -10,6 +10,7 @@ from typing import Annotated
 
 from leadhand.app.arguments import check_filters, parse_tags
 from leadhand.app.config_files import unwritten
+from leadhand.app.document.run_document import run_line
 from leadhand.app.export import Format, export
 from leadhand.app.formatting import (
     age,
@@ -38,12 +39,10 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
-from leadhand.core.document.run_document import run_line
 from leadhand.core.errors import UsageError
-from leadhand.core.listing import RunListing
 from leadhand.core.run import RunStatus
-from leadhand.core.run_filter import RunFilter, RunSort
 from leadhand.ports import ContextStore
+from leadhand.ports.runs import RunFilter, RunListing, RunSort
 from leadhand.runs import Run
 
 POLL_S = 0.2

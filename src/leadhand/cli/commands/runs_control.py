@@ -33,9 +33,8 @@ from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
-from leadhand.core.decide.operator_requests import OperatorRequest
 from leadhand.core.errors import UnreadableRun, UsageError
-from leadhand.core.events import CancelRequested, PauseRequested
+from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
@@ -48,16 +47,16 @@ Take = Callable[[Leadhand], Awaitable[Run | None]]
 
 async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Pause a run: finished subtasks are kept, running ones start again when it is resumed."""
-    request = PauseRequested(by=user(), reason=f"requested by {user()}")
+    request = RunRequested(what="pause", by=user(), reason=f"requested by {user()}")
     return await _stop(run_id, request, RunStatus.PAUSED, store)
 
 
 async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Cancel a run: nothing new starts, running requests are closed, finished subtasks stay in the log."""
-    return await _stop(run_id, CancelRequested(by=user()), RunStatus.CANCELLED, store)
+    return await _stop(run_id, RunRequested(what="cancel", by=user()), RunStatus.CANCELLED, store)
 
 
-async def _stop(given: str, request: PauseRequested | CancelRequested, target: RunStatus, store: StoreFlags) -> int:
+async def _stop(given: str, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
     """Have a run stop with this status. Raises UsageError if it has ended in another way."""
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, given)
@@ -259,7 +258,7 @@ class Driver:
             )
 
     async def steer(
-        self, given: str, request: OperatorRequest, done: str, limits: operator.NewLimits | None = None
+        self, given: str, request: StepRequested, done: str, limits: operator.NewLimits | None = None
     ) -> int:
         """Pass an operator's request to the process that drives the run; if no process does, drive it here.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from leadhand.app.document.event_line import event_line
 from leadhand.app.formatting import (
     GLYPHS,
     LONGEST_LINE,
@@ -49,18 +50,27 @@ from leadhand.cli.terminal.streams import (
     write_line,
     write_paged,
 )
-from leadhand.core.document.event_line import event_line
-from leadhand.core.document.work_states import work_order, work_state
-from leadhand.core.errors import UsageError
-from leadhand.core.hosts import HostWait
-from leadhand.core.lifecycle import StepStatus
-from leadhand.core.listing import RunListing
+from leadhand.core.errors import Failure, UsageError
+from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
 from leadhand.core.questions import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
-from leadhand.core.view import cause_word, status_word
 from leadhand.core.work_result import VerdictKind
+from leadhand.ports.hosts import HostWait
+from leadhand.ports.runs import RunListing
+from leadhand.ports.work_state import WorkState
 
+FAILURE_WORDS = {
+    "transient": "temporary error",
+    "rate_limited": "rate limit",
+    "unavailable": "not available",
+    "rejected": "refused",
+    "too_large": "too large",
+    "insufficient": "not enough",
+    "exhausted": "limit reached",
+}
+"""What the classes of failures mean; the others are words themselves."""
+_CAUSES = {"not_found": "not found", "timeout": "timeout", "gave_up": "given up", "needs_failed": "blocked"}
 MOST_LISTED = 12
 """Steps of an order that ``runs show`` lists, at most, unless all are asked for."""
 LEAST_ANSWER = 10
@@ -100,9 +110,10 @@ async def runs_show(
             return
         state = await runtime.load(listing.run_id)
         if order and json:
-            orders = state.orders.values()
-            pairs = [(work_order(each).as_json(), work_state(state, each).as_json()) for each in orders]
-            write_json([{"work_order": ordered, "work_state": reached} for ordered, reached in pairs])
+            pairs = [
+                {"work_order": each.order, "work_state": WorkState.of(state, each)} for each in state.orders.values()
+            ]
+            write_json([{name: part.model_dump(mode="json") for name, part in pair.items()} for pair in pairs])
         elif json:
             write_json((await runtime.document(state.run_id)).as_json())
         elif failed:
@@ -152,7 +163,7 @@ def _page(
     yield from lines if full or not out_is_terminal() or len(lines) <= room else lines[:room]
     if not full and out_is_terminal() and len(lines) > room:
         yield f"… {count(len(lines) - room, 'more line')}: {store.command('runs', 'show', state.run_id, '--full')}"
-    if state.definition.shape is not None and finished.value is not None:
+    if state.definition.shape and finished.value is not None:
         yield from ["Value:", *as_json(finished.value, indent=2).splitlines()]
     yield from ["", *beside_lines(state), ""]
 
@@ -282,7 +293,7 @@ class _Work:
 
     def _step(self, each: StepState, wide: int) -> str:
         given, subtask, status = each.step, each.step.subtask, _status(each)
-        words = [given.name, given.role] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
+        words = [given.name, given.worker] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
         if each.status is not StepStatus.COMPLETED:
             interrupted = each.status is StepStatus.RUNNING and not self._driven
             words.append("interrupted" if interrupted else status)
@@ -296,7 +307,7 @@ class _Work:
         if each.superseded_by is not None:
             words.append(f"replaced by {each.superseded_by}")
         if each.failure is not None:
-            cause = cause_word(each.failure.class_, each.failure.type)
+            cause = _cause(each.failure)
             named = one_line(each.failure.message)[:LONGEST_LINE] in self._before
             words.append(cause if named else f"{shortened(each.failure.message, LONGEST_LINE)} ({cause})")
         glyph = GLYPHS["failed"] if status == "failed" else GLYPHS[each.status]
@@ -304,7 +315,20 @@ class _Work:
 
 
 def _status(each: StepState) -> str:
-    return status_word(each.status, each.failure, each.by)
+    """Return the status of a step in one word: what failed by itself has failed, even if a review dropped it."""
+    if each.status not in UNSUCCESSFUL:
+        return each.status
+    if each.failure is not None and each.failure.type == "cancelled":
+        return "cancelled"
+    failed = each.status is StepStatus.FAILED or (each.failure is not None and not each.by)
+    return "failed" if failed else "skipped"
+
+
+def _cause(failure: Failure) -> str:
+    """Return why a step failed, in two words or fewer: ``HTTP 503``, ``timeout``, ``not available``."""
+    if failure.type.startswith("http_"):
+        return f"HTTP {failure.type.removeprefix('http_')}"
+    return _CAUSES.get(failure.type) or FAILURE_WORDS.get(failure.class_, failure.class_)
 
 
 async def runs_open(

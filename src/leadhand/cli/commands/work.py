@@ -10,7 +10,7 @@ from leadhand.cli.options import Documents, DriverFlags, Flag, ModelFlags, Tools
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.hosts import HostKind
+from leadhand.ports.hosts import HostKind
 
 GRACE_S = 30.0
 LONGEST_GRACE_S = 86_400.0

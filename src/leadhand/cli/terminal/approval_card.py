@@ -14,7 +14,6 @@ from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.core.approval import Approval, Preview
 from leadhand.core.ids import step_of
-from leadhand.core.listing import is_subtask
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 
@@ -44,7 +43,7 @@ async def requester(runtime: Runtime, pending: OpenApproval) -> str:
     """Return who requests the approval if that is a worker started by another worker, else ""."""
     approval = pending.approval
     key = step_of(approval.attempt)
-    if is_subtask(key) or approval.asked_for not in ("", key):
+    if (key.startswith("wo-") and "/" not in key) or approval.asked_for not in ("", key):
         return ""
     return _named(await runtime.load(pending.run_id), key)
 
@@ -88,8 +87,8 @@ def _previewed(preview: Preview) -> Iterator[str]:
 
 
 def _rights(preview: Preview) -> Iterator[str]:
-    yield _fact("tools", ", ".join((*preview.tools, *preview.toolsets)) or "none")
-    limits = [f"{name} {value:g}" for name, value in preview.limits.model_dump(exclude_none=True).items()]
+    yield _fact("tools", ", ".join(preview.tools) or "none")
+    limits = [f"{name} {value:g}" for name, value in preview.limits.items()]
     yield _fact("limits", ", ".join(limits) or "those of the run and of the worker that calls it")
 
 

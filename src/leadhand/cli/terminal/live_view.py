@@ -22,8 +22,8 @@ from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, 
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
-from leadhand.core.view import Tone
 from leadhand.core.view.shapes import StepPart
+from leadhand.core.words import Tone
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12
@@ -198,7 +198,7 @@ class LiveView(View):
 
     def _draft_lines(self) -> list[RenderableType]:
         phase = self._progress.view["run"].get("phase")
-        if not self._draft or phase is None or phase["role"] not in ("compose", "writer"):
+        if not self._draft or phase is None or phase["worker"] not in ("compose", "writer"):
             return []
         written = clean("".join(self._draft)[-DRAFT_LENGTH:])
         last = Text(written, style="dim italic").wrap(self._console, max(20, self._console.width - 2))[-DRAFT_LINES:]

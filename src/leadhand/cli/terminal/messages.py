@@ -7,6 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from leadhand.app.beside import MOST_CAUSES, beside, cause_lines
+from leadhand.app.document.outcome import (
+    calls_made,
+    causes_of,
+    done_calls,
+    evidence_part,
+    failure_part,
+    outcome_part,
+)
 from leadhand.app.flows import DEFAULT
 from leadhand.app.formatting import (
     clean,
@@ -27,22 +35,13 @@ from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.document.evidence import (
-    calls_made,
-    causes_of,
-    done_calls,
-    evidence_part,
-    failure_part,
-    outcome_part,
-)
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
-from leadhand.core.listing import RunListing
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
-from leadhand.core.run_filter import duration_s
 from leadhand.core.state import RunState
 from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
+from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 
 LEAST_LAST = 12
@@ -223,7 +222,7 @@ def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[s
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
-    code = [_from_here(role.code) for role in definition.roles if role.code]
+    code = [_from_here(role.code) for role in definition.workers if role.code]
     given += [("--agent", path) for path in store.agent or code]
     known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
     given += [("--hooks", name) for name in store.hooks if name not in known]

@@ -6,24 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from leadhand.app.document.model_call import ModelCallDocument, WrittenCall
 from leadhand.app.formatting import count, duration, money
-from leadhand.core.document.model_call import ModelCallDocument, WrittenCall
 
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:
     """What the model was sent, what it answered, and what that used."""
-    yield f"{call.call_id}  {call.role}, {call.model}"
+    yield f"{call.call_id}  {call.worker}, {call.model}"
     yield ", ".join(_used(call))
-    if call.prompt is None:
-        yield from ["", f"The prompt cannot be shown: {call.prompt_missing}."]
-    else:
-        for message in call.prompt.messages:
-            named = f" {message.name}" if message.name else ""
-            yield from _part(f"{message.role}{named}", message.text, message.tool_calls)
-        if call.prompt.tools:
-            yield from _part("tools", ", ".join(tool.name for tool in call.prompt.tools))
-        if call.prompt.output is not None:
-            yield from _part("schema of the answer", _json(call.prompt.output))
+    for message in call.prompt.messages:
+        named = f" {message.name}" if message.name else ""
+        yield from _part(f"{message.role}{named}", message.text, message.tool_calls)
+    if call.prompt.tools:
+        yield from _part("tools", ", ".join(tool.name for tool in call.prompt.tools))
+    if call.prompt.output is not None:
+        yield from _part("schema of the answer", _json(call.prompt.output))
     if call.reply is not None:
         value = "" if call.reply.value is None else _json(call.reply.value)
         yield from _part("reply", call.reply.text or value, call.reply.tool_calls)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadhand.core.ids import split_key
-from leadhand.core.ordered_calls import written_call
 from leadhand.core.value import compact_json, list_of, object_of, objects_of, text_of
+from leadhand.core.words_of_outcome import written_call
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:

@@ -12,8 +12,9 @@ from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.view import Change, Level, Projection, Tone, ViewDocument
+from leadhand.core.view import Change, Projection, ViewDocument
 from leadhand.core.view.shapes import AttemptPart, StepPart
+from leadhand.core.words import Level, Tone
 from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
@@ -56,7 +57,7 @@ class Progress:
     @property
     def view(self) -> ViewDocument:
         """The view of the run."""
-        return self._projection.view.document
+        return self._projection.document
 
     @property
     def crowded(self) -> bool:
@@ -73,7 +74,7 @@ class Progress:
             return None
         for key in change.patch.get("steps", {}):
             self._sort_in(key)
-        if change.type == "work_order_issued":
+        if change.type == "order_issued":
             self.recent.clear()
         if (
             isinstance(entry.event, NoteEmitted)
@@ -97,7 +98,7 @@ class Progress:
 
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
         words = change.words
-        phase = change.patch.get("run", {}).get("phase")
+        phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
         if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
             said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
             return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
@@ -109,7 +110,7 @@ class Progress:
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]
-        if change.type == "run_waiting" and approvals:
+        if change.type == "run_status_set" and approvals and self.view["run"]["status"] == "waiting":
             text = count(approvals, "open request")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
@@ -126,7 +127,7 @@ class Progress:
         if "parent" not in part:
             return f"{key} {part['label']}" if _is_work(part) else part["label"]
         asked_by = self.view["steps"].get(part["parent"])
-        above = "" if asked_by is None or asked_by["role"] == "lead" else f" (for {asked_by['name']})"
+        above = "" if asked_by is None or asked_by["worker"] == "lead" else f" (for {asked_by['name']})"
         return f"{part['name']}{above}"
 
 
@@ -155,7 +156,7 @@ def _details(kind: str, text: str, part: StepPart, at: datetime) -> str:
     if kind == "attempt_started":
         number = next(reversed(part["attempts"]), "1")
         return "  before the plan is complete" if "order" not in part and "tool" in part and number == "1" else ""
-    if kind == "attempt_settled" and not text:
+    if kind == "step_settled" and not text:
         return f"  {duration(took(part, at))}"
     return attempt_words(part) if kind == "attempt_scheduled" else text
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import assert_never
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus
+from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import fold
@@ -19,10 +20,11 @@ from leadhand.core.questions import open_question
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words_of_outcome import needs_failed
 
-from . import asks, attempts, beginning, orders
+from . import asks, attempts, orders
 from .attempts import failure_of, under_way
-from .operator_requests import decide_request
+from .requests import decide_request
 
 
 def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
@@ -37,66 +39,52 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.by)
         case do.Begin():
-            return beginning.begin(state, command, now)
-        case do.Reuse():
-            return beginning.reuse(state, command.subtask)
-        case do.DecideRequest():
-            return decide_request(state)
-        case do.DeclineRetry():
-            return [ev.RequestDeclined(request="retry_granted", reason=command.reason)]
+            return orders.begin(state, command, now)
         case do.NoteGaps():
             return [ev.GapsNoted(parts=command.parts)]
-        case do.Assign():
-            return attempts.assign(state, command)
+        case do.IssueStep():
+            return attempts.issue_step(state, command)
         case do.Start():
-            return attempts.start(state, command.step)
-        case do.Block():
-            if state.blocked.get(command.step) != command.cause:
-                raise do.Refused(f"{command.step} is not blocked by {command.cause}")
-            return [ev.SubtaskBlocked(subtask=command.step, cause=command.cause)]
+            return attempts.start(state, command.step, now)
         case do.Settle():
             return attempts.settle(state, command.step, now, policy)
-        case do.TryAgain():
-            return attempts.try_again(state, command.step, now)
-        case do.Continue():
-            return attempts.continue_parked(state, command.step)
-        case do.DecideAsks():
-            return asks.decide_asks(state, command.step, command.call_id)
-        case do.AnswerCall():
-            return [asks.answer_of(state, command.call_id)]
-        case do.GiveUpAttempt():
-            attempts.current(state, command.attempt)
-            return [ev.AttemptLost(attempt=command.attempt, failure=command.failure)]
-        case do.RunOut():
-            return attempts.run_out(state, command.step)
-        case do.NoteSleep():
-            return [ev.ProcessSlept(seconds=command.seconds)]
+        case do.GiveUp():
+            return attempts.give_up(state, command.step, command.failure)
+        case do.Lose():
+            return attempts.lost(state, command.attempt, command.failure)
+        case do.Answer():
+            return asks.answer(state, command.call_id)
         case do.Judge():
             return orders.judge(state, command.work_order_id, command.review)
-        case do.AskApproval():
-            asked = state.approvals.get(command.approval.approval_id)
-            if asked is not None and asked.attempt == command.approval.attempt:
-                raise do.Refused(f"{command.approval.approval_id} was already requested")
-            return [ev.ApprovalRequested(approval=asks.with_deadline(state, command.approval, now))]
-        case do.AskQuestion():
-            if command.question.id in state.questions:
-                raise do.Refused(f"{command.question.id} was already asked")
-            return [ev.QuestionAsked(question=command.question)]
-        case do.ExpireApproval():
-            asked = state.approvals.get(command.approval_id)
-            if asked is None or asked.status is not ApprovalStatus.PENDING:
+        case do.Ask():
+            return _ask(state, command, now)
+        case do.Expire():
+            if command.approval_id not in state.asking:
                 raise do.Refused(f"{command.approval_id} is not open")
-            return [ev.ApprovalExpired(approval_id=command.approval_id)]
-        case do.Pause():
-            return [ev.RunPaused(reason=command.reason)] if may_become(state, RunStatus.PAUSED) else []
-        case do.Wait():
-            return [ev.RunWaiting(reason=command.reason)] if may_become(state, RunStatus.WAITING) else []
-        case do.Resume():
-            return [ev.RunResumed()] if may_become(state, RunStatus.RUNNING) else []
+            return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
+        case do.DecideRequest():
+            return decide_request(state, command.declined)
+        case do.SetStatus():
+            if command.slept_s:
+                return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]
+            allowed = may_become(state, command.status)
+            return [ev.RunStatusSet(status=command.status, reason=command.reason)] if allowed else []
         case do.Finish():
             return finish(state, command, now, policy)
         case _:
             assert_never(command)
+
+
+def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
+    asked = command.asked
+    if not isinstance(asked, Approval):
+        if asked.id in state.questions:
+            raise do.Refused(f"{asked.id} was already asked")
+        return [ev.QuestionAsked(question=asked)]
+    before = state.approvals.get(asked.approval_id)
+    if before is not None and before.attempt == asked.attempt:
+        raise do.Refused(f"{asked.approval_id} was already requested")
+    return [ev.ApprovalRequested(approval=asks.with_deadline(state, asked, now))]
 
 
 def due(state: RunState) -> list[do.Command]:
@@ -108,36 +96,35 @@ def due(state: RunState) -> list[do.Command]:
         cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED)
         return [*requested, do.Finish(failure=cancelled, cancelled=True)]
     wanted: list[do.Command] = [*requested]
-    wanted += [do.Settle(step=key) for key in state.unsettled]
-    wanted += [do.TryAgain(step=key) for key in state.retrying]
+    wanted += [do.Settle(key) for key in state.unsettled]
+    wanted += [do.Start(key) for key in state.retrying]
     if state.status is RunStatus.PAUSED:
-        return wanted + ([do.Resume()] if state.resume_wanted else [])
+        return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if state.pause_reason is not None:
-        return [*wanted, do.Pause(reason=state.pause_reason)]
-    wanted += asks.due_asks(state)
-    wanted += [do.Reuse(subtask=key) for key in state.reusable]
-    wanted += [do.Block(step=key, cause=cause) for key, cause in state.blocked.items()]
-    answered = [do.Continue(step=key) for key in state.parked if attempts.under_way(state, key).answered]
+        return [*wanted, do.SetStatus(RunStatus.PAUSED, state.pause_reason)]
+    wanted += asks.due_answers(state)
+    wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
+    answered: list[do.Command] = [do.Start(key) for key in state.parked if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
         answered or not (state.parked or open_plan(state) or open_question(state))
     ):
-        wanted.append(do.Resume())
+        wanted.append(do.SetStatus(RunStatus.RUNNING))
     return [*wanted, *answered, *_starts(state)]
 
 
-def _starts(state: RunState) -> list[do.Command]:
+def _starts(state: RunState) -> Iterator[do.Command]:
     """Return every step that may start; with a batch size, the next group once the previous one is settled."""
     size = state.definition.limits.batch_size
-    if state.status is not RunStatus.RUNNING or (size is not None and state.busy):
-        return []
-    return [do.Start(step=key) for key in islice(state.ready, size)]
+    if state.status is RunStatus.RUNNING and (size is None or not state.busy):
+        yield from (do.Start(key) for key in islice(state.ready, size))
 
 
-def run_out(state: RunState) -> list[do.RunOut]:
+def run_out(state: RunState) -> list[do.Command]:
     """What ends when only the time for reviews and the answer is left. What waits for people or children does not."""
     idle = (key for key in state.parked if not asks.waits(state, under_way(state, key)))
     keys = dict.fromkeys((*state.live, *state.retrying, *state.ready, *idle))
-    return [do.RunOut(step=key) for key in keys if is_work(state, state.steps[key])]
+    found = (state.steps[key] for key in keys)
+    return [do.GiveUp(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
 
 
 def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
@@ -148,11 +135,11 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
     if state.status is not RunStatus.RUNNING or state.live or state.unsettled or state.retrying:
         return []
     if state.parked:
-        return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
+        return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked)} waiting for an answer")]
     if open_plan(state) is not None:
-        return [do.Wait(reason="the plan waits for approval")]
+        return [do.SetStatus(RunStatus.WAITING, "the plan waits for approval")]
     if open_question(state) is not None:
-        return [do.Wait(reason="a question waits for an answer")]
+        return [do.SetStatus(RunStatus.WAITING, "a question waits for an answer")]
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"
@@ -160,7 +147,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
-    """Raise Refused unless a run may change from its status to this one."""
+    """Whether a run may change from its status to this one."""
     return status in RUN[state.status]
 
 
@@ -184,7 +171,7 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
     for key in state.unsettled:
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
-            ended.append(attempts.settled(step, attempt, failure_of(state, step, attempt.result, policy)))
+            ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
     for key in (*state.live, *state.parked, *state.retrying):
         ended += attempts.end_attempt(state, key, cause)
     return ended

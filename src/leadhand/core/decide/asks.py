@@ -13,33 +13,29 @@ from leadhand.core.approval import Approval
 from leadhand.core.artifact import MEDIA_TYPE, confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
-from leadhand.core.evolve.attempts import artifacts_of, child_id, children_of, parent_of
 from leadhand.core.limits import Ceiling, nanousd
+from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import (
     MAX_DEPTH,
-    ancestors,
-    call_of,
     depth_of,
     is_another_worker,
     may_delegate,
     tools_of,
-    tools_of_role,
+    tools_of_worker,
 )
-from leadhand.core.run import Role
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
 from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
-from leadhand.core.worker import WorkerLimits
+from leadhand.core.worker import Worker
 
-"""The kinds of open calls that ask something of the controller."""
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
 """Why a delegation beyond ``max_children`` of a role is refused."""
 
 
-def due_asks(state: RunState) -> Iterator[do.Command]:
+def due_answers(state: RunState) -> Iterator[do.Command]:
     """Return commands for the undecided asks of parked attempts, and for the results of settled children.
 
     Commands are decided together, so of asks that may exclude each other, one is left for later.
@@ -62,10 +58,10 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
                         continue  # it is decided once the others have begun
                     left -= started
                 if all(taken.isdisjoint(others) for _, others in claims):
-                    yield do.DecideAsks(step=key, call_id=call.call_id)
+                    yield do.Answer(call.call_id)
                 taken = taken.union(*(own for own, _ in claims))
             elif all(child.closed for child in children):
-                yield do.AnswerCall(call_id=call.call_id)
+                yield do.Answer(call.call_id)
 
 
 def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
@@ -97,16 +93,18 @@ def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
             return set(), set()
 
 
-def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
-    """Grant everything that a call asks for, or answer the call with the reason why not.
+def answer(state: RunState, call_id: str) -> list[ev.AnyEvent]:
+    """Answer an open call: grant everything that it asks for, say why not, or give it the results of its children.
 
-    Raises Refused if the call is not open or is already decided.
+    Raises Refused if the call is not open, or its children are not settled.
     """
-    step = state.steps.get(key)
+    step = state.steps.get(call_id.rpartition("/t")[0])
     attempt = step.attempt if step is not None else None
     call = step.open_call(call_id) if step is not None else None
-    if step is None or attempt is None or call is None or call_id in attempt.answers or children_of(state, call_id):
+    if step is None or attempt is None or call is None or call_id in attempt.answers:
         raise do.Refused(f"{call_id} is not open")
+    if given := children_of(state, call_id):
+        return [_results_of(call_id, given)]
     wanted = _asks_of(state, step, call)
     beside = _Beside(state, wanted)
     problem = next((found for ask in wanted if (found := _problem(state, step, ask, beside))), "")
@@ -122,7 +120,7 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
                 children += 1
             case DefineWorker():
                 role = _worker(state, step, ask)
-                granted.append(ev.WorkerDefined(attempt=attempt.attempt, role=role, description=ask.description))
+                granted.append(ev.WorkerDefined(attempt=attempt.attempt, worker=role, description=ask.description))
             case WriteArtifact():
                 written = ask.model_dump(include={"digest", "size", "media_type"})
                 granted.append(ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written))
@@ -182,19 +180,18 @@ def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str
             left = _children_left(state, step)
             if left is not None and left < beside.keys.total():
                 return NO_MORE_CHILDREN
-            name = ask.role or step.step.role
-            if state.role(name) is None and name not in beside.defined:
+            name = ask.worker or step.step.worker
+            if state.worker(name) is None and name not in beside.defined:
                 return f"this run has no role or worker {name!r}"
-            if ask.role is not None and state.is_worker(name) and name in _roles_above(state, step):
+            if ask.worker is not None and state.is_worker(name) and name in _roles_above(state, step):
                 return f"{name} is already at work on this: a worker cannot call itself, also not through others"
             if ask.key and beside.keys[ask.key] > 1:
                 return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, step, ask.key)
         case DefineWorker():
-            if any(role.name == ask.name for role in state.definition.own_roles):
-                return f"{ask.name!r} is a role of the flow: choose another name"
-            if any(role.name == ask.name for role in state.definition.workers):
-                return f"the project declares a worker {ask.name!r}: choose another name"
+            if (known := state.definition.worker(ask.name)) is not None:
+                owner = "the project" if known.declared else "the flow"
+                return f"{owner} has a worker {ask.name!r}: choose another name"
             if state.makers.get(ask.name, step.key) != step.key:
                 return f"another worker of this run defined {ask.name!r}: choose another name"
             if making := sorted(_making_workers(state).intersection(ask.tools or ())):
@@ -223,7 +220,7 @@ def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str
 
 def _children_left(state: RunState, parent: StepState) -> int | None:
     """Return how many more children a step may have; None if its role sets no limit."""
-    role = state.role(parent.step.role)
+    role = state.worker(parent.step.worker)
     if role is None or role.max_children is None:
         return None
     return role.max_children - state.children.get(parent.key, 0)
@@ -259,7 +256,7 @@ def _making_workers(state: RunState) -> set[str]:
 
 def _roles_above(state: RunState, step: StepState) -> set[str]:
     """Return the roles of a step and of those above it."""
-    return {each.step.role for each in (step, *ancestors(state, step.step))}
+    return {each.step.worker for each in (step, *ancestors(state, step.step))}
 
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
@@ -267,30 +264,29 @@ def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
     return f"the caller may not use {', '.join(wider)}, so it cannot grant it to a worker" if wider else ""
 
 
-def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Role:
+def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Worker:
     mine = tools_of(state, step.step) - _making_workers(state)
-    return Role(
+    return Worker(
         name=ask.name,
         instructions=ask.instructions,
         description=ask.description,
         model=ask.model,
         tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
-        **(WorkerLimits.of(maker).model_dump() if (maker := state.role(step.step.role)) else {}),
-    )
+    ).evolve(**(maker.limits if (maker := state.worker(step.step.worker)) else {}))
 
 
 def _child(
     state: RunState, parent: StepState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
 ) -> Step:
-    name = ask.role or parent.step.role
-    role = state.role(name)
+    name = ask.worker or parent.step.worker
+    role = state.worker(name)
     mine = tools_of(state, parent.step)
     if not is_another_worker(state, parent, name):
         mine -= {call.tool}  # it would delegate for ever
     if role is not None and may_delegate(state, parent.key, role.name):
-        mine = tools_of_role(state, role)
+        mine = tools_of_worker(state, role)
     tools = None
-    if role is None or ask.tools is not None or not tools_of_role(state, role) <= mine:
+    if role is None or ask.tools is not None or not tools_of_worker(state, role) <= mine:
         tools = tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools)))
     ceiling = None
     if ask.max_requests is not None or ask.budget is not None:
@@ -298,7 +294,7 @@ def _child(
         ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
     return Step(
         step_id=child_id,
-        role=name,
+        worker=name,
         title=ask.title,
         input=ask.input,
         parent=attempt.attempt,
@@ -312,10 +308,9 @@ def _child(
     )
 
 
-def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
+def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:
     """Answer a call with the results of its children. Raises Refused until all of them are settled."""
-    children = children_of(state, call_id)
-    if not children or not all(child.closed for child in children):
+    if not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
     causes = {child.step.name: _cause(child) for child in children if not child.ok}
     if causes:

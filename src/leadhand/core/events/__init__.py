@@ -1,234 +1,144 @@
-"""The union of all events that can happen in a run: the entries of its log.
+"""The events that can happen in a run: the entries of its log, in log format 1.
 
 *Decisions* come from the run's owner alone, fenced by its epoch. *Observations* are appended by a host for an attempt,
 in any order, and are never refused. *Requests* come from people, through any process.
 """
 
+# ruff: noqa: F403, F405 - this module exports every event
+
 import operator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainValidator
 
-from leadhand.core.asks import Ask
-from leadhand.core.conversation import AssistantMessage
+from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure
-from leadhand.core.limits import NOTHING, Allowance, Amount, Limits, Usage
-from leadhand.core.tool import CachedFrom, Effect, Source
+from leadhand.core.judgement import Judgement
+from leadhand.core.limits import NOTHING, Limits, Money
+from leadhand.core.question import Question
+from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.core.value import Json, Value, is_object, unset
-from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import WorkResult
 
-from .decisions import ApprovalExpired as ApprovalExpired
-from .decisions import ApprovalRequested as ApprovalRequested
-from .decisions import ArtifactWritten as ArtifactWritten
-from .decisions import AttemptLost as AttemptLost
-from .decisions import AttemptScheduled as AttemptScheduled
-from .decisions import AttemptSettled as AttemptSettled
-from .decisions import CallAnswered as CallAnswered
-from .decisions import EffectQuestioned as EffectQuestioned
-from .decisions import EventBase as EventBase
-from .decisions import GapsNoted as GapsNoted
-from .decisions import Kind as Kind
-from .decisions import Observation as Observation
-from .decisions import ProcessSlept as ProcessSlept
-from .decisions import QuestionAsked as QuestionAsked
-from .decisions import Request as Request
-from .decisions import RequestDeclined as RequestDeclined
-from .decisions import ResultsJudged as ResultsJudged
-from .decisions import RetryGranted as RetryGranted
-from .decisions import RunClaimed as RunClaimed
-from .decisions import RunFinished as RunFinished
-from .decisions import RunPaused as RunPaused
-from .decisions import RunReopened as RunReopened
-from .decisions import RunResumed as RunResumed
-from .decisions import RunStarted as RunStarted
-from .decisions import RunWaiting as RunWaiting
-from .decisions import StepIssued as StepIssued
-from .decisions import SubtaskBlocked as SubtaskBlocked
-from .decisions import SubtaskCounts as SubtaskCounts
-from .decisions import SubtaskResolved as SubtaskResolved
-from .decisions import SubtaskReused as SubtaskReused
-from .decisions import TodosSet as TodosSet
-from .decisions import WorkerDefined as WorkerDefined
-from .decisions import WorkOrderIssued as WorkOrderIssued
+from .base import EventBase as EventBase
+from .base import Kind as Kind
+from .base import Observation as Observation
+from .base import Request as Request
+from .base import absent
+from .work import *
+
+# --- the run ---------------------------------------------------------------------------------------------------------
 
 
-class AttemptStarted(Observation):
-    """A host started to carry out an attempt."""
+class RunStarted(EventBase):
+    """The run was created, with its definition."""
 
-    type: Literal["attempt_started"] = "attempt_started"
-    host: str
+    type: Literal["run_started"] = "run_started"
+    definition: RunDefinition
 
 
-class ModelCallBegan(Observation):
-    """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
+class RunClaimed(EventBase):
+    """A process took over the run; the entry has the new epoch."""
 
-    What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
-    its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
-    allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
+    type: Literal["run_claimed"] = "run_claimed"
+    owner: str
+
+
+class RunStatusSet(EventBase):
+    """The run is ``paused`` or ``waiting`` (nothing new starts), or ``running`` (again).
+
+    ``by`` reopened a run that had ended: it continues, and will have another answer. The process that drives the run
+    was not running for ``slept_s`` seconds (stopped, or the machine was suspended), which are not time of the run.
     """
 
-    type: Literal["model_call_began"] = "model_call_began"
-    call_id: str
-    model: str
-    reserved: Amount = NOTHING
-    stages: int = Field(default=2, ge=2)
-    after: int = Field(default=2, ge=0)
-    within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
-    shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    type: Literal["run_status_set"] = "run_status_set"
+    status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING]
+    reason: str = ""
+    by: str = ""
+    slept_s: float = Field(default=0.0, ge=0, exclude_if=operator.not_)
 
 
-class ModelCallReturned(Observation):
-    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full.
+class RunFinished(EventBase):
+    """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …
 
-    ``asked`` is what the code of a flow asked; the prompts of other calls follow from the log.
+    ``judgement`` says what the claims of the answer rest on (None: nobody judged them), ``sample`` that made-up data
+    was used. ``left_out`` are the steps that the flow no longer asked for.
     """
 
-    type: Literal["model_call_returned"] = "model_call_returned"
-    call_id: str
-    model: str
-    message: AssistantMessage | None = None
-    value: Json = None
+    type: Literal["run_finished"] = "run_finished"
+    number: int = 1
+    status: RunStatus
+    answer: str
+    value: Json = Field(default=None, exclude_if=unset)
+    sources: tuple[CitedSource, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     failure: Failure | None = None
-    usage: Usage | None = None
-    finish_reason: str = ""
-    duration_ms: int = 0
-    asked: Json = Field(default=None, exclude_if=lambda asked: asked is None)
+    judgement: Judgement | None = Field(default=None, exclude_if=unset)
+    sample: bool = Field(default=False, exclude_if=operator.not_)
+    left_out: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
 
 
-class ElementWritten(Observation):
-    """A model has written an element of the list that ``Role.elements`` names. It passed the checks that need nothing
-    else; the whole answer is still being written, and can turn out invalid."""
+class RunRequested(Request):
+    """A person asks to cancel, pause or resume the run."""
 
-    type: Literal["element_written"] = "element_written"
-    index: int = Field(ge=0)
-    value: Json
-
-
-class AnswerRefused(Observation):
-    """The answer of a model was not accepted, for the ``reason``, and the model is asked again in the same attempt."""
-
-    type: Literal["answer_refused"] = "answer_refused"
-    reason: str
-
-
-class ConversationCompacted(Observation):
-    """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters,
-    and the model is not shown turns 1 to ``left_out`` (0: none)."""
-
-    type: Literal["conversation_compacted"] = "conversation_compacted"
-    through: int
-    keep: int
-    left_out: int = Field(default=0, ge=0, exclude_if=operator.not_)
-
-
-class ToolCallBegan(Observation):
-    """A tool is about to be called. For effect ``once``, this entry is committed first and is fenced on the attempt.
-
-    ``changed_by`` is the hook that changed the arguments; ``args`` are those that the tool receives.
-    """
-
-    type: Literal["tool_call_began"] = "tool_call_began"
-    call_id: str
-    tool: str
-    args: dict[str, Any]
-    effect: Effect = Effect.PURE
-    changed_by: str = Field(default="", exclude_if=operator.not_)
-
-
-class ToolCallBlocked(Observation):
-    """A hook did not let a tool call pass, or failed: the call was not made."""
-
-    type: Literal["tool_call_blocked"] = "tool_call_blocked"
-    call_id: str
-    tool: str
-    args: dict[str, Any]
-    effect: Effect = Effect.PURE
-    failure: Failure
-
-
-class ToolCallReturned(Observation):
-    """A tool returned, failed, or ``asks`` something of the controller. ``raw`` above 4 kB is a blob reference.
-
-    With ``cached``, the tool was not called: this is the result of that earlier call.
-    """
-
-    type: Literal["tool_call_returned"] = "tool_call_returned"
-    call_id: str
-    tool: str
-    ok: bool
-    summary: str | None = None
-    raw: Json = None
-    sources: tuple[Source, ...] = ()
-    sample: bool = False
-    asks: tuple[Ask, ...] = ()
-    failure: Failure | None = None
-    duration_ms: int = 0
-    cached: CachedFrom | None = Field(default=None, exclude_if=unset)
-
-
-class AttemptReturned(Observation):
-    """An attempt ended with a result that is not judged yet.
-
-    The event contains no copies: the data of calls is in their events, a structured answer is in the last reply.
-    """
-
-    type: Literal["attempt_returned"] = "attempt_returned"
-    result: WorkResult
-
-
-class AttemptParked(Observation):
-    """An attempt waits for answers. Its conversation is in the log; it holds no slot and no reservation."""
-
-    type: Literal["attempt_parked"] = "attempt_parked"
-    open_calls: tuple[OpenCall, ...]
-
-
-class NoteEmitted(Observation):
-    """A tool or a stage reports what it is doing, for information only.
-
-    ``waits_for``: the attempt begins to wait for this, at most ``waits_s`` seconds; None: it no longer waits for it.
-    """
-
-    type: Literal["note_emitted"] = "note_emitted"
-    message: str
-    waits_for: str = Field(default="", exclude_if=operator.not_)
-    waits_s: float | None = Field(default=None, exclude_if=lambda value: value is None)
-
-
-class CancelRequested(Request):
-    """A person asks to cancel the run."""
-
-    type: Literal["cancel_requested"] = "cancel_requested"
-
-
-class PauseRequested(Request):
-    """A person asks to pause the run."""
-
-    type: Literal["pause_requested"] = "pause_requested"
+    type: Literal["run_requested"] = "run_requested"
+    what: Literal["cancel", "pause", "resume"]
     reason: str = ""
 
 
-class ResumeRequested(Request):
-    """A person asks to resume a paused run."""
+class RunChanged(Request):
+    """A person gives the run other limits, or a name and tags in place of all that it had.
 
-    type: Literal["resume_requested"] = "resume_requested"
+    ``held_back`` and ``held_back_s`` are kept for reviews and the answer. ``turns``: the maximum model calls of one
+    attempt, by worker; ``needs_prices``: refuse models of unknown price.
+    """
+
+    type: Literal["run_changed"] = "run_changed"
+    limits: Limits | None = Field(default=None, exclude_if=unset)
+    held_back: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
+    held_back_s: float = Field(default=0.0, exclude_if=operator.not_)
+    turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
+    needs_prices: bool = Field(default=False, exclude_if=operator.not_)
+    name: str | None = Field(default=None, exclude_if=absent)
+    tags: dict[str, str] | None = Field(default=None, exclude_if=absent)
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+class ApprovalRequested(EventBase):
+    """A person is asked to approve one call or a plan, or to say whether a call happened."""
+
+    about: ClassVar[str] = "approval.attempt"
+    type: Literal["approval_requested"] = "approval_requested"
+    approval: Approval
 
 
 class ApprovalAnswered(Request):
-    """A person's answer to an approval. ``args_hash`` is the hash of the arguments shown; ``args`` replaces them.
+    """A person's answer to an approval; ``expired``: nobody answered in time, so it is denied.
 
-    ``always`` approves every call of this tool in this run.
+    ``args_hash`` is the hash of the arguments shown; ``args`` replaces them. ``always`` approves every call of this
+    tool in this run. If the question is whether a call happened, ``approve`` says that it did: it counts as made, with
+    ``reason`` and ``raw`` as its result; otherwise it can be made again.
     """
 
     type: Literal["approval_answered"] = "approval_answered"
     approval_id: str
     approve: bool
-    args_hash: str
-    args: dict[str, Any] | None = None
+    args_hash: str = ""
+    args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     reason: str = ""
-    always: bool = False
+    always: bool = Field(default=False, exclude_if=operator.not_)
+    raw: Json = Field(default=None, exclude_if=unset)
+    expired: bool = Field(default=False, exclude_if=operator.not_)
+
+
+class QuestionAsked(EventBase):
+    """A person is asked what the run cannot find out. It waits for the answer if it has nothing else to do."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question: Question
 
 
 class QuestionAnswered(Request):
@@ -239,127 +149,13 @@ class QuestionAnswered(Request):
     text: str
 
 
-class EffectAnswered(Request):
-    """A person's answer whether a call happened whose end was not recorded.
-
-    If it ``happened``, it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it can be made again.
-    """
-
-    type: Literal["effect_answered"] = "effect_answered"
-    approval_id: str
-    happened: bool
-    summary: str = ""
-    raw: Json = None
-
-
-class LimitsChanged(Request):
-    """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer.
-
-    ``turns``: the maximum model calls of one attempt, by role; ``needs_prices``: refuse models of unknown price.
-    """
-
-    type: Literal["limits_changed"] = "limits_changed"
-    limits: Limits
-    held_back: Amount = NOTHING
-    held_back_s: float = 0.0
-    turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
-    needs_prices: bool = Field(default=False, exclude_if=operator.not_)
-
-
-class RunLabelled(Request):
-    """A person gives the run a name and tags, in place of all that it had."""
-
-    type: Literal["run_labelled"] = "run_labelled"
-    name: str = ""
-    tags: dict[str, str] = {}
-
-
-class RetryRequested(Request):
-    """A person asks to retry subtasks (every failed one if none is named); ``args`` replaces the arguments of one.
-
-    A finished run reopens. ``confirmed`` includes subtasks that made, or may have made, an irreversible call.
-    """
-
-    type: Literal["retry_requested"] = "retry_requested"
-    subtasks: tuple[str, ...] = ()
-    confirmed: bool = False
-    args: dict[str, Any] | None = None
-
-
-class SkipRequested(Request):
-    """A person asks to skip a subtask."""
-
-    type: Literal["skip_requested"] = "skip_requested"
-    subtask: str
-    reason: str = ""
-
-
-class ResultSupplied(Request):
-    """A person supplies the result of a subtask. The evidence is the person's word, not a call.
-
-    Without ``may_approve``, that person cannot settle an open approval request in this way.
-    """
-
-    type: Literal["result_supplied"] = "result_supplied"
-    subtask: str
-    summary: str
-    raw: Json = None
-    may_approve: bool = True
-
-
 AnyEvent = (
-    RunStarted
-    | RunClaimed
-    | WorkOrderIssued
-    | GapsNoted
-    | StepIssued
-    | AttemptScheduled
-    | AttemptSettled
-    | AttemptLost
-    | SubtaskBlocked
-    | ResultsJudged
-    | ApprovalRequested
-    | ApprovalExpired
-    | EffectQuestioned
-    | QuestionAsked
-    | RunPaused
-    | RunWaiting
-    | RunResumed
-    | ProcessSlept
-    | RunReopened
-    | RetryGranted
-    | SubtaskResolved
-    | SubtaskReused
-    | RequestDeclined
-    | RunFinished
-    | AttemptStarted
-    | ModelCallBegan
-    | ModelCallReturned
-    | ElementWritten
-    | AnswerRefused
-    | ConversationCompacted
-    | ToolCallBegan
-    | ToolCallBlocked
-    | ToolCallReturned
-    | AttemptReturned
-    | AttemptParked
-    | CancelRequested
-    | PauseRequested
-    | ResumeRequested
-    | LimitsChanged
-    | RunLabelled
-    | ApprovalAnswered
-    | EffectAnswered
-    | QuestionAnswered
-    | RetryRequested
-    | SkipRequested
-    | ResultSupplied
-    | CallAnswered
-    | WorkerDefined
-    | ArtifactWritten
-    | TodosSet
-    | NoteEmitted
-)
+    RunStarted | RunClaimed | RunStatusSet | RunFinished | RunRequested | RunChanged | OrderIssued | GapsNoted
+    | ResultsJudged | StepIssued | StepSettled | StepRequested | RequestDecided | AttemptScheduled | AttemptStarted
+    | AttemptReturned | AttemptParked | ModelCallBegan | ModelCallReturned | ElementWritten | ConversationCompacted
+    | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted
+    | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered
+)  # fmt: skip
 Event = Annotated[AnyEvent, Field(discriminator="type")]
 
 EVENT_TYPES: dict[str, type[EventBase]] = {

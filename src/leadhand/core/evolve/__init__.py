@@ -17,7 +17,7 @@ from leadhand.core.frozen import FrozenDict
 from leadhand.core.run import RunStatus, with_turns
 from leadhand.core.state import RunState
 
-from . import attempts, begun, calls, orders
+from . import calls, people, steps
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
@@ -110,29 +110,29 @@ def _claimed(state: RunState, entry: ev.Entry, event: ev.RunClaimed) -> None:
         state.rested += entry.at - state.last_at
 
 
-def _paused(state: RunState, entry: ev.Entry, _event: ev.RunPaused) -> None:
-    state.status = RunStatus.PAUSED
-    state.rest_since = state.rest_since or entry.at
-    state.pause_reason = None
-    state.resume_wanted = False
-
-
-def _waiting(state: RunState, entry: ev.Entry, _event: ev.RunWaiting) -> None:
-    state.status = RunStatus.WAITING
-    state.rest_since = state.rest_since or entry.at
-
-
-def _resumed(state: RunState, entry: ev.Entry, _event: ev.RunResumed | ev.RunReopened) -> None:
-    if state.rest_since is not None:
-        state.rested += entry.at - state.rest_since
-        state.rest_since = None
-    state.status = RunStatus.RUNNING
-    state.resume_wanted = False
-
-
-def _slept(state: RunState, _entry: ev.Entry, event: ev.ProcessSlept) -> None:
-    if state.rest_since is None:
-        state.rested += timedelta(seconds=event.seconds)
+def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> None:
+    if event.slept_s:
+        if state.rest_since is None:
+            state.rested += timedelta(seconds=event.slept_s)
+        return
+    if event.by:  # it had ended
+        if state.finished is not None:
+            state.answers = (*state.answers, state.finished)
+        state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
+        state.reopened = entry.seq
+    state.status = event.status
+    match event.status:
+        case RunStatus.RUNNING:
+            if state.rest_since is not None:
+                state.rested += entry.at - state.rest_since
+                state.rest_since = None
+            state.resume_wanted = False
+        case RunStatus.PAUSED:
+            state.rest_since = state.rest_since or entry.at
+            state.pause_reason = None
+            state.resume_wanted = False
+        case RunStatus.WAITING:
+            state.rest_since = state.rest_since or entry.at
 
 
 def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
@@ -143,54 +143,38 @@ def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.rest_since = state.rest_since or entry.at
 
 
-def _reopened(state: RunState, entry: ev.Entry, event: ev.RunReopened) -> None:
-    if state.finished is not None:
-        state.answers = (*state.answers, state.finished)
-    state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
-    state.reopened = entry.seq
-    _resumed(state, entry, event)
+def _run_requested(state: RunState, _entry: ev.Entry, event: ev.RunRequested) -> None:
+    match event.what:
+        case "cancel":
+            state.cancel_by = event.by or "somebody"
+        case "pause":
+            state.pause_reason = event.reason or "asked for"
+        case "resume":
+            state.resume_wanted = True
+            state.pause_reason = None
 
 
-def _requested(
-    state: RunState, _entry: ev.Entry, event: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
-) -> None:
+def _settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
+    (people.settled_by_person if event.by else steps.settled)(state, entry, event)
+
+
+def _step_requested(state: RunState, _entry: ev.Entry, event: ev.StepRequested) -> None:
     state.pending_requests = (*state.pending_requests, event)
 
 
-def _declined(state: RunState, _entry: ev.Entry, event: ev.RequestDeclined) -> None:
-    if event.request == "retry_granted":
-        state.retries_wanted.clear()
-    else:
-        state.pending_requests = state.pending_requests[1:]
-
-
-def _cancel_requested(state: RunState, _entry: ev.Entry, event: ev.CancelRequested) -> None:
-    state.cancel_by = event.by or "somebody"
-
-
-def _pause_requested(state: RunState, _entry: ev.Entry, event: ev.PauseRequested) -> None:
-    state.pause_reason = event.reason or "asked for"
-
-
-def _resume_requested(state: RunState, _entry: ev.Entry, _event: ev.ResumeRequested) -> None:
-    state.resume_wanted = True
-    state.pause_reason = None
-
-
-def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) -> None:
-    state.definition = state.definition.evolve(
-        limits=event.limits,
-        held_back=event.held_back,
-        held_back_s=event.held_back_s,
-        needs_prices=state.definition.needs_prices or event.needs_prices,
-    )
-    if event.turns:
-        state.definition = with_turns(state.definition, event.turns)
-    state.relimited = True
-
-
-def _labelled(state: RunState, _entry: ev.Entry, event: ev.RunLabelled) -> None:
-    state.definition = state.definition.evolve(name=event.name, tags=event.tags)
+def _run_changed(state: RunState, _entry: ev.Entry, event: ev.RunChanged) -> None:
+    if event.limits is not None:
+        definition = state.definition.evolve(
+            limits=event.limits,
+            held_back=event.held_back,
+            held_back_s=event.held_back_s,
+            needs_prices=state.definition.needs_prices or event.needs_prices,
+        )
+        state.definition = with_turns(definition, event.turns) if event.turns else definition
+        state.relimited = True
+    labels = {"name": event.name, "tags": event.tags}
+    if given := {name: label for name, label in labels.items() if label is not None}:
+        state.definition = state.definition.evolve(**given)
 
 
 def _asked(state: RunState, _entry: ev.Entry, event: ev.QuestionAsked) -> None:
@@ -207,60 +191,41 @@ def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
     state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
 
-def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.AnswerRefused | ev.NoteEmitted) -> None:
-    """Ignore the event: the state already includes the start, and the others are only displayed."""
+def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
+    """Ignore the event: the state already includes the start, and a note is only displayed."""
 
 
 _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunStarted: _nothing,
     ev.RunClaimed: _claimed,
-    ev.WorkOrderIssued: orders.order_issued,
-    ev.GapsNoted: _gaps_noted,
-    ev.StepIssued: attempts.assigned,
-    ev.AttemptScheduled: attempts.scheduled,
-    ev.AttemptSettled: attempts.settled,
-    ev.AttemptLost: attempts.lost,
-    ev.SubtaskBlocked: orders.blocked,
-    ev.ResultsJudged: orders.judged,
-    ev.ApprovalRequested: calls.approval_requested,
-    ev.ApprovalExpired: calls.approval_expired,
-    ev.EffectQuestioned: attempts.effect_questioned,
-    ev.RunPaused: _paused,
-    ev.RunWaiting: _waiting,
-    ev.RunResumed: _resumed,
-    ev.ProcessSlept: _slept,
-    ev.RunReopened: _reopened,
-    ev.RetryGranted: orders.retry_granted,
-    ev.SubtaskResolved: orders.resolved,
-    ev.SubtaskReused: begun.reused,
-    ev.RequestDeclined: _declined,
+    ev.RunStatusSet: _status_set,
     ev.RunFinished: _finished,
-    ev.AttemptStarted: attempts.attempt_started,
+    ev.RunRequested: _run_requested,
+    ev.RunChanged: _run_changed,
+    ev.OrderIssued: steps.order_issued,
+    ev.GapsNoted: _gaps_noted,
+    ev.ResultsJudged: steps.judged,
+    ev.StepIssued: steps.issued,
+    ev.StepRequested: _step_requested,
+    ev.StepSettled: _settled,
+    ev.RequestDecided: people.request_decided,
+    ev.AttemptScheduled: steps.scheduled,
+    ev.AttemptStarted: steps.started,
+    ev.AttemptReturned: steps.returned,
+    ev.AttemptParked: steps.parked,
     ev.ModelCallBegan: calls.model_began,
     ev.ModelCallReturned: calls.model_returned,
     ev.ElementWritten: calls.element_written,
-    ev.AnswerRefused: _nothing,
     ev.ConversationCompacted: calls.compacted,
     ev.ToolCallBegan: calls.tool_began,
-    ev.ToolCallBlocked: calls.tool_blocked,
     ev.ToolCallReturned: calls.tool_returned,
-    ev.AttemptReturned: attempts.attempt_returned,
-    ev.AttemptParked: attempts.parked,
-    ev.CancelRequested: _cancel_requested,
-    ev.PauseRequested: _pause_requested,
-    ev.ResumeRequested: _resume_requested,
-    ev.LimitsChanged: _limits_changed,
-    ev.RunLabelled: _labelled,
-    ev.ApprovalAnswered: calls.approval_answered,
-    ev.EffectAnswered: calls.effect_answered,
-    ev.QuestionAsked: _asked,
-    ev.QuestionAnswered: _answered,
-    ev.RetryRequested: _requested,
-    ev.SkipRequested: _requested,
-    ev.ResultSupplied: _requested,
     ev.CallAnswered: calls.call_answered,
     ev.WorkerDefined: calls.worker_defined,
     ev.ArtifactWritten: calls.artifact_written,
     ev.TodosSet: calls.todos_set,
     ev.NoteEmitted: _nothing,
+    ev.ApprovalRequested: calls.approval_requested,
+    ev.ApprovalAnswered: calls.approval_answered,
+    ev.QuestionAsked: _asked,
+    ev.QuestionAnswered: _answered,
 }

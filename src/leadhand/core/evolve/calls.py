@@ -1,4 +1,4 @@
-"""Apply events of calls to the state: conversation, evidence, spending, and open calls of an attempt."""
+"""Apply events of calls to the state: conversation, evidence, spending, approvals, and open calls of an attempt."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from collections.abc import Sequence
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import CHILD_FAILED, EXPIRED, Failure, FailureClass
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import step_of
-from leadhand.core.state import (
-    ArtifactVersion,
-    BegunCall,
-    CallAnswer,
-    Compacted,
-    ModelTurn,
-    RunState,
-    StepState,
-)
-from leadhand.core.tool import ToolResult
+from leadhand.core.relations import artifacts_of, children_of
+from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTurn, RunState, StepState
+from leadhand.core.tool import CallState
 
-from .attempts import artifacts_of, children_of, current
+from .steps import current, put
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -50,62 +43,53 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
     step = current(state, event.attempt)
     if step is not None and event.message is not None:
         turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason, event.asked)
-        state.steps[step.key] = step._replace(calls=(*step.calls, turn))
+        put(state, step._replace(calls=(*step.calls, turn)))
 
 
 def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten) -> None:
-    """Record an element. If the answer is written again, an element replaces those from its place on."""
+    """Record an element. If the answer is written again, an element replaces those from its index on."""
     step = current(state, event.attempt)
     if step is not None and step.attempt is not None:
         before = step.attempt.written
         if before and before[-1][0] >= event.index:
             before = tuple(each for each in before if each[0] < event.index)
         attempt = step.attempt._replace(written=(*before, (event.index, event.value)))
-        state.steps[step.key] = step._replace(attempt=attempt)
+        put(state, step._replace(attempt=attempt))
 
 
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
     step = current(state, event.attempt)
     if step is not None:
-        now = Compacted(event.through, event.keep, event.left_out)
-        state.steps[step.key] = step._replace(compacted=now)
+        put(state, step._replace(compacted=Compacted(event.through, event.keep, event.left_out)))
 
 
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     step = current(state, event.attempt)
     if step is not None:
-        begun = BegunCall(event.call_id, event.tool, event.args, event.effect, event.changed_by)
-        state.steps[step.key] = step._replace(begun=(*step.begun, begun))
+        call = CallState(event.call_id, event.tool, event.args, event.effect, over=False, changed_by=event.changed_by)
+        put(state, step._replace(running=(*step.running, call)))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
         state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
 
 
-def tool_blocked(state: RunState, _entry: ev.Entry, event: ev.ToolCallBlocked) -> None:
-    """Record a call that a hook blocked as a failed one that was not made."""
-    step = current(state, event.attempt)
-    if step is not None:
-        made = ToolResult(event.call_id, event.tool, event.args, event.effect, failure=event.failure)
-        state.steps[step.key] = step._replace(calls=(*step.calls, made))
-
-
 def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
+    """Record the result of a call; one that a hook blocked is a failed call that was not made."""
     step = current(state, event.attempt)
     if step is None:
         return
-    begun = next((call for call in step.begun if call.call_id == event.call_id), None)
-    if begun is None:
-        return
-    state.steps[step.key] = step._replace(
-        calls=(*step.calls, result_of(begun, event)),
-        begun=tuple(call for call in step.begun if call.call_id != event.call_id),
-    )
+    call = next((call for call in step.running if call.call_id == event.call_id), None)
+    if event.blocked_args is not None:
+        call = CallState(event.call_id, event.tool, event.blocked_args, event.effect)
+    if call is not None:
+        running = tuple(each for each in step.running if each.call_id != event.call_id)
+        put(state, step._replace(calls=(*step.calls, result_of(call, event)), running=running))
 
 
-def result_of(call: BegunCall, event: ev.ToolCallReturned) -> ToolResult:
-    """Return the result of a call, as its return is logged."""
-    return ToolResult(
-        **call._asdict(),
+def result_of(call: CallState, event: ev.ToolCallReturned) -> CallState:
+    """Return a call with its result, as its return is logged."""
+    return call._replace(
+        over=True,
         summary=event.summary,
         raw=event.raw,
         sources=event.sources,
@@ -115,26 +99,32 @@ def result_of(call: BegunCall, event: ev.ToolCallReturned) -> ToolResult:
     )
 
 
-def approval_requested(state: RunState, entry: ev.Entry, event: ev.ApprovalRequested) -> None:
-    approval = event.approval if event.approval.asked_at is not None else event.approval.evolve(asked_at=entry.at)
-    state.approvals[approval.approval_id] = approval  # 0.1 did not record the time of the request
+# --- approvals and open calls ----------------------------------------------------------------------------------------
+
+
+def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
+    state.approvals[event.approval.approval_id] = event.approval
+    state.asking[event.approval.approval_id] = None
 
 
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
-    approval = state.approvals.get(event.approval_id)
-    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind == "effect":
+    """Record an answer, unless the approval is not open any more, or was shown with other arguments."""
+    if event.approval_id not in state.asking:
         return
-    if approval.expires_at is not None and entry.at >= approval.expires_at:
-        return  # the request had already expired
-    if event.args_hash != args_hash(approval.args):
-        return  # an answer for other arguments than those shown
-    _decide(state, approval, event)
-    if event.always and event.approve and approval.kind == "call":
-        state.allowed[approval.tool] = event.by
-        for other in list(state.approvals.values()):
-            planned = other.kind == "call" and not other.by_hand
-            if other.tool == approval.tool and planned and other.status is ApprovalStatus.PENDING:
-                _decide(state, other, event.evolve(args=None))
+    approval = state.approvals[event.approval_id]
+    if event.expired:
+        _close(state, approval.evolve(status=ApprovalStatus.EXPIRED, reason=EXPIRED), CallAnswer(False, EXPIRED))
+    elif approval.kind == "effect":
+        _effect_answered(state, approval, event)
+    elif event.args_hash == args_hash(approval.args) and (
+        approval.expires_at is None or entry.at < approval.expires_at
+    ):
+        _decide(state, approval, event)
+        if event.always and event.approve and approval.kind == "call":
+            state.allowed[approval.tool] = event.by
+            for other in [state.approvals[each] for each in state.asking]:
+                if other.tool == approval.tool and other.kind == "call" and not other.by_hand:
+                    _decide(state, other, event.evolve(args=None))
 
 
 def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
@@ -142,44 +132,44 @@ def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> 
     args = approval.args if event.args is None else event.args
     preview = approval.preview if event.args is None else None  # it shows what other arguments would make
     answered = approval.evolve(status=status, args=args, preview=preview, by=event.by, reason=event.reason)
-    state.approvals[approval.approval_id] = answered
-    _answer(state, approval.approval_id, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
+    _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 
-def approval_expired(state: RunState, _entry: ev.Entry, event: ev.ApprovalExpired) -> None:
-    approval = state.approvals[event.approval_id]
-    state.approvals[event.approval_id] = approval.evolve(status=ApprovalStatus.EXPIRED, reason=EXPIRED)
-    _answer(state, event.approval_id, CallAnswer(ok=False, content=EXPIRED))
-
-
-EXPIRED = "nobody answered in time"
-
-
-def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered) -> None:
+def _effect_answered(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     """Settle an interrupted call with a person's answer."""
-    approval = state.approvals.get(event.approval_id)
-    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "effect":
-        return
-    status = ApprovalStatus.APPROVED if event.happened else ApprovalStatus.DENIED
-    state.approvals[event.approval_id] = approval.evolve(status=status, by=event.by, reason=event.summary)
-    key = step_of(approval.attempt)
-    step = state.steps[key]
+    step = state.steps[step_of(approval.attempt)]
     call_id = event.approval_id.removesuffix(EFFECT)
     doubted = next((call for call in step.indeterminate_calls if call.call_id == call_id), None)
     if doubted is not None:
-        kept = tuple(call for call in step.calls if not (isinstance(call, ToolResult) and call.call_id == call_id))
-        if event.happened:
+        calls = tuple(call for call in step.calls if not (isinstance(call, CallState) and call.call_id == call_id))
+        if event.approve:
             called = ", ".join(f"{name}={value!r}" for name, value in doubted.args.items())
-            said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} confirms that it happened"
-            person = ToolResult(**doubted._asdict(), summary=said, raw=event.raw, by=event.by or "a person")
-            kept = (*kept, person)
-        begun = tuple(call for call in step.begun if call.call_id != call_id)
-        state.steps[key] = step._replace(calls=kept, begun=begun)
-    _answer(state, event.approval_id, CallAnswer(ok=event.happened, content=event.summary))
+            said = event.reason or f"{doubted.tool}({called}): {event.by or 'a person'} confirms that it happened"
+            confirmed = doubted._replace(over=True, failure=None, summary=said, raw=event.raw)
+            calls = (*calls, confirmed._replace(by=event.by or "a person"))
+        running = tuple(call for call in step.running if call.call_id != call_id)
+        put(state, step._replace(calls=calls, running=running))
+    status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
+    answered = approval.evolve(status=status, by=event.by, reason=event.reason)
+    _close(state, answered, CallAnswer(ok=event.approve, content=event.reason))
 
 
-CHILD_FAILED = "child_failed"
-"""The type of failure of a call whose task another worker could not carry out, or that asked for too much."""
+def _close(state: RunState, approval: Approval, answer: CallAnswer) -> None:
+    """Record an approval that was answered, and give the answer to the call that waits for it."""
+    state.approvals[approval.approval_id] = approval
+    del state.asking[approval.approval_id]
+    _answer(state, step_of(approval.attempt), approval.approval_id, answer)
+
+
+def _answer(state: RunState, key: str, call_id: str, answer: CallAnswer) -> None:
+    step = state.steps.get(key)
+    call = step.open_call(call_id) if step is not None and key in state.parked else None
+    if step is None or step.attempt is None or call is None:
+        return
+    if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
+        answer = answer._replace(args=call.args, hook=call.hook)
+    answers = FrozenDict({**step.attempt.answers, call_id: answer})
+    put(state, step._replace(attempt=step.attempt._replace(answers=answers)))
 
 
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
@@ -189,18 +179,18 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
     call = step.open_call(event.call_id) if step is not None else None
     if step is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
         returned = step.returned(event.call_id)
-        kept = tuple(each for each in step.calls if each is not returned)
-        evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
+        calls = tuple(each for each in step.calls if each is not returned)
+        evidence = returned or CallState(call_id=call.call_id, tool=call.tool, args=call.args)
         if not event.ok:
             failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID)
             evidence = evidence._replace(failure=failure)
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))
-        state.steps[key] = step._replace(calls=(*kept, evidence))
-    _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
+        put(state, step._replace(calls=(*calls, evidence)))
+    _answer(state, key, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 
 
-def _with_results(state: RunState, evidence: ToolResult, children: Sequence[StepState]) -> ToolResult:
+def _with_results(state: RunState, evidence: CallState, children: Sequence[StepState]) -> CallState:
     """Return a call with the results of its children: the data of one child, or of several by their ids.
 
     Texts of children are its summary; a structured answer is data, and is not repeated there.
@@ -212,19 +202,21 @@ def _with_results(state: RunState, evidence: ToolResult, children: Sequence[Step
     raws = {key: data.raw if value is None else value for key, (data, value) in found.items()}
     results = [data for data, _ in found.values()]
     texts = [data.summary for data, value in found.values() if value is None]
-    artifacts = tuple(dict.fromkeys(path for key in found for path in artifacts_of(state, key)))
     return evidence._replace(
         summary="\n\n".join(texts) if texts else None,
         raw=raws if len(raws) > 1 else next(iter(raws.values())),
         sources=tuple(dict.fromkeys(source for data in results for source in data.sources)),
         sample=any(data.sample for data in results),
-        artifacts=artifacts,
+        artifacts=tuple(dict.fromkeys(path for key in found for path in artifacts_of(state, key))),
     )
 
 
+# --- what calls ask for ----------------------------------------------------------------------------------------------
+
+
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
-    state.workers[event.role.name] = event.role
-    state.makers[event.role.name] = step_of(event.attempt)
+    state.workers[event.worker.name] = event.worker
+    state.makers[event.worker.name] = step_of(event.attempt)
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
@@ -234,16 +226,3 @@ def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten
 
 def todos_set(state: RunState, _entry: ev.Entry, event: ev.TodosSet) -> None:
     state.todos = event.todos
-
-
-def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
-    for key in state.parked:
-        step = state.steps[key]
-        attempt = step.attempt
-        call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt else None
-        if attempt is not None and call is not None:
-            if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
-                answer = answer._replace(args=call.args, hook=call.hook)
-            answers = FrozenDict({**attempt.answers, call_id: answer})
-            state.steps[key] = step._replace(attempt=attempt._replace(answers=answers))
-            return

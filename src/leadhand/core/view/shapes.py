@@ -6,9 +6,9 @@ removes a field. Times are ISO 8601 in UTC, money is whole nano-dollars.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, cast, get_args
+from typing import Any, Literal, NotRequired, get_origin, get_type_hints
 
-from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
+from typing_extensions import TypedDict, is_typeddict  # pydantic supports typing.TypedDict only from Python 3.12
 
 from leadhand.core.approval import ApprovalKind
 from leadhand.core.run import RunStatus
@@ -25,14 +25,14 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running steps of this role.
+    """What the lead is doing; ``running`` counts its running steps of this worker.
 
     ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
     why the answer of the model was not accepted. ``text`` has all of it in words.
     """
 
     step: str
-    role: str
+    worker: str
     text: str
     written: NotRequired[int]
     begun: NotRequired[int]
@@ -232,7 +232,7 @@ class StepPart(TypedDict):
 
     name: str
     label: str
-    role: str
+    worker: str
     order: NotRequired[str]
     position: int
     counts: bool
@@ -310,26 +310,14 @@ class ViewDocument(TypedDict):
 
 def empty(run_id: str) -> ViewDocument:
     """Return the view of a run before its first event."""
-    spent = ("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd")
-    counts = {**dict.fromkeys(get_args(LaneStatus), 0), "approvals": 0, "attempts_running": 0}
-    document: dict[str, Any] = {
-        "run_id": run_id,
-        "last_seq": 0,
-        "last_at": "",
-        "run": {
-            "request": "",
-            "flow": "",
-            "model": "",
-            "status": RunStatus.QUEUED,
-            "reason": "",
-            "created_at": "",
-            "waits": {},
-            "answers": {},
-            "unsupported": [],
-            "idle": {},
-        },
-        "spend": {**dict.fromkeys(spent, 0), "unpriced": False},
-        "counts": {**counts, "current": dict.fromkeys(CurrentCounts.__annotations__, 0)},
-        **{part: {} for part in ("orders", "steps", "approvals", "todos", "artifacts")},
-    }
-    return cast("ViewDocument", document)
+    document: ViewDocument = _nothing(ViewDocument)
+    document["run_id"] = run_id
+    return document
+
+
+def _nothing(kind: Any) -> Any:
+    """Return a value of a shape with nothing in it: its fields that are always there are empty, or 0."""
+    if is_typeddict(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        return {name: _nothing(hint) for name, hint in hints.items() if get_origin(hint) is not NotRequired}
+    return RunStatus.QUEUED if kind is RunStatus else (get_origin(kind) or kind)()

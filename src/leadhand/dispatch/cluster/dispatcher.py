@@ -11,15 +11,13 @@ from typing import Any
 from leadhand.core.errors import LeadhandError, StaleAttempt, StoreError
 from leadhand.core.events import (
     AnyEvent,
-    AttemptLost,
     AttemptParked,
     AttemptReturned,
     AttemptScheduled,
-    AttemptSettled,
     AttemptStarted,
     Entry,
+    StepSettled,
 )
-from leadhand.core.hosts import HostLine
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import RunStatus
@@ -27,6 +25,7 @@ from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host
 from leadhand.ports import Clock, ClusterStore, Job, Work
+from leadhand.ports.hosts import HostLine
 
 from .sharing import DrivenRun, jobs_of
 
@@ -37,7 +36,7 @@ HOSTS_EVERY = 4
 """Looks after which the hosts are listed again."""
 TAKE_BACK_S = 1.5
 """Seconds after which an attempt that nobody has taken starts here, if there is a free slot."""
-ENDED = (AttemptReturned, AttemptParked, AttemptLost, AttemptSettled)
+ENDED = (AttemptReturned, AttemptParked, StepSettled)
 
 
 class ClusterDispatcher(LocalDispatcher):
@@ -152,6 +151,7 @@ class ClusterDispatcher(LocalDispatcher):
         super().withdraw(run_id, attempt)
 
     def cancel(self, run_id: str) -> None:
+        self._broken.pop(run_id, None)
         run = self._driven.pop(run_id, None)
         if run is None or run.rests:
             self.stop(run_id)

@@ -7,16 +7,17 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
-from leadhand.core.commands import FlowError, Policy
+from leadhand.core.commands import FlowError
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import AttemptSettled, Entry
+from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
-from leadhand.core.evolve.attempts import ended_by
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.work import work_of
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore
 
 from .dispatcher import ClusterDispatcher
@@ -25,7 +26,7 @@ LOGGER = logging.getLogger("leadhand.dispatch")
 KEPT_S = 10.0
 """Seconds that a run without attempts here is followed, in case that there will be more."""
 
-OpenRun = Callable[[str], Awaitable[tuple[RunState, Policy]]]
+OpenRun = Callable[[str], Awaitable[tuple[RunState, FlowPolicy]]]
 """Loads a run, and its policy. Raises LeadhandError if this process lacks something that the run needs."""
 
 
@@ -92,7 +93,7 @@ class _HostedRun:
     def __init__(
         self,
         state: RunState,
-        policy: Policy,
+        policy: FlowPolicy,
         store: ContextStore,
         dispatcher: ClusterDispatcher,
         closed: Callable[[str], None],
@@ -169,7 +170,7 @@ class _HostedRun:
             self._dispatcher.stop(run_id)
             return
         for entry in entries:
-            settled = (entry.event.attempt,) if isinstance(entry.event, AttemptSettled) else ()
+            settled = (entry.event.attempt,) if isinstance(entry.event, StepSettled) else ()
             for attempt in (*settled, *ended_by(before, entry.event)):
                 self._dispatcher.withdraw(run_id, attempt)
 

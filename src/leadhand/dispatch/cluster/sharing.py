@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from leadhand.core.hosts import HostLine
 from leadhand.core.run import RunDefinition
 from leadhand.ports import CARRY_OUT, Job, Work
+from leadhand.ports.hosts import HostLine
 
 LARGEST_JOB = 25
 """The most attempts in one job: each job costs some milliseconds of the database's time."""

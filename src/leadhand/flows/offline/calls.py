@@ -9,8 +9,8 @@ from datetime import date
 from itertools import dropwhile, islice, product
 from typing import Any, TypeAlias
 
+from leadhand.core.text import line
 from leadhand.core.value import list_of
-from leadhand.core.view.texts import line
 
 from .arguments import USUAL, Offer, Offers, fill, role_of
 from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener

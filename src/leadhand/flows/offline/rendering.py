@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.passages import message_of
+from leadhand.core.text import line
 from leadhand.core.value import Json, is_object, object_of, text_of
-from leadhand.core.view.texts import line
+from leadhand.verify.passages import message_of
 
 from .rule import OfflineRequest, Reply
 

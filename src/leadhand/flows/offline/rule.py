@@ -38,7 +38,7 @@ class OfflineRequest(NamedTuple):
     ``messages`` the whole conversation.
     """
 
-    role: str
+    worker: str
     tools: tuple[ToolSpec, ...] = ()
     schema: Mapping[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, is_list, is_object, object_of
 from leadhand.flows.desk import Code, Desk
 
@@ -135,7 +135,7 @@ class Agent:
         """
         return await self._at_desk("ask").ask(prompt, output)
 
-    async def call(self, tool: str, /, **args: Json) -> ToolResult:
+    async def call(self, tool: str, /, **args: Json) -> CallState:
         """Call one of ``tools``. Raises :class:`~leadhand.ToolError` if the call fails."""
         return await self._at_desk("call").call(tool, **args)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.core.passages import Passage
 from leadhand.core.state import StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief
 from leadhand.flows.plan_gate import denied_facts
+from leadhand.verify.passages import Passage
 from leadhand.verify.roles import JUDGE
 
 from .judging import judged
 from .options import REVIEWER, WRITER, Stage
 from .progress import Item, Report, revises, used_research
 from .shapes import MOST_QUESTIONS
-from .task import task
+from .task import report_task
 
 TOKENS_PER_WORD = 2
 """Tokens of a word of a draft with its citations, roughly."""
@@ -25,13 +25,13 @@ TOKENS_PER_WORD = 2
 
 def brief(report: Report, step: StepState) -> dict[str, Any]:
     """Return what the worker of a step receives."""
-    given, name = step.step.input, step.step.role
+    given, name = step.step.input, step.step.worker
     if name == JUDGE:
         judging = report.judging(given["of"])
         return judge_brief(report.state, given, judging.claims, judging.material)
     stage = report.stages[name]
     if stage.agent:
-        return {"task": task(report)}
+        return {"task": report_task(report).model_dump(mode="json", exclude={"events"})}
     facts: dict[str, Any] = {"topic": report.run.request}
     now = today(report.state)
     match stage.name:

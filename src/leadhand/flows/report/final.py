@@ -79,7 +79,7 @@ def _gaps(report: Report) -> Iterator[Gap]:
     state = report.state
     for item in report.items(report.research):
         if not item.findings:
-            said = f"; {state.steps[item.key].step.role}: {_short(item.summary)}" if item.summary else ""
+            said = f"; {state.steps[item.key].step.worker}: {_short(item.summary)}" if item.summary else ""
             reason = f"no source answers it{said}"  # what the summary states has no source either
             action = "ask more precisely, or give sources of your own"
             yield gap(state.steps[item.key], FailureClass.INSUFFICIENT, reason, action)

@@ -16,23 +16,24 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.blob import blob_of
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import Entry
 from leadhand.core.ids import page_id
-from leadhand.core.passages import passages_in
-from leadhand.core.plan_approval import is_gated, plan_number, plan_refused
-from leadhand.core.run import Role
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, object_of, objects_of
-from leadhand.core.work_result import blob_reference
+from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
-from leadhand.flows.plan_gate import DENIED, held
+from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
+from leadhand.verify.passages import passages_in
 from leadhand.verify.roles import JUDGE
 
 from . import judging
@@ -44,7 +45,7 @@ from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .progress import Report, draft_key, stage_key, used_research
 from .roles import roles
 from .shapes import Evidence, Findings, Verdict
-from .task import task
+from .task import ReportTask, report_task
 
 MOST_PASSAGES = 24
 """Passages that one researcher can name."""
@@ -69,12 +70,12 @@ class ReportFlow(Flow):
     def check_code(self, options: Options) -> None:
         check_agents(options.stages, self._agents)
 
-    def roles(self, options: Options) -> Sequence[Role]:
+    def roles(self, options: Options) -> Sequence[Worker]:
         return roles(options, self._agents)
 
     def code(self, run: RunView[Options], step: StepView) -> Code:
         check_agents(run.options.stages, self._agents)
-        stage = Report(run).stages[step.role]
+        stage = Report(run).stages[step.worker]
         return self._agents[stage.agent or ""].code(stage, run.request)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
@@ -85,11 +86,11 @@ class ReportFlow(Flow):
 
     def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
         given = step.step
-        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
+        return reply_schema(given.input["claims"]) if given.worker == JUDGE else None
 
     def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
         report = Report(run)
-        stage = report.stages.get(step.role)
+        stage = report.stages.get(step.worker)
         if stage is None or stage.agent:
             return []
         if "research" in stage.gives:
@@ -100,11 +101,11 @@ class ReportFlow(Flow):
         return []
 
     def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             claims = Report(run).judging(step.input["of"]).claims
             return judge_reply(run.state, step.input, claims, result.value, result.brief)
         stage = run.options.stages
-        if any("research" in each.gives and not each.agent for each in stage if each.name == step.role):
+        if any("research" in each.gives and not each.agent for each in stage if each.name == step.worker):
             return _with_passages(result)
         return result.value
 
@@ -115,8 +116,8 @@ class ReportFlow(Flow):
         report = Report(run)
         return of_passages(run.state, report.passages(report.research))
 
-    def task(self, run: RunView[Options]) -> dict[str, Any]:
-        return task(Report(run))
+    def task(self, run: RunView[Options], entries: Sequence[Entry]) -> ReportTask:
+        return report_task(Report(run), entries)
 
 
 # --- what happens next -----------------------------------------------------------------------------------------------
@@ -162,12 +163,12 @@ def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
     return _carried_out(report, [_assign(stage, stage_key(stage), report)])
 
 
-def _plan(report: Report, stage: Stage) -> Assign:
+def _plan(report: Report, stage: Stage) -> IssueStep:
     """Return the step of the planner; after its plan was denied, it plans again."""
     given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
     if number == 1:
         return given
-    role = report.state.role(stage.name)
+    role = report.state.worker(stage.name)
     more = "\n\n".join(filter(None, [role.instructions if role is not None else "", DENIED]))
     return given._replace(id=page_id(1, number), title=f"plan, version {number}", instructions=more)
 
@@ -177,9 +178,9 @@ def _research(report: Report) -> Sequence[Command] | None:
         return None
     tools = _reading_tools(report) if report.stages[RESEARCHER].tools is None else None
     wanted = [
-        Assign(
+        IssueStep(
             id=f"research-{number}",
-            role=RESEARCHER,
+            worker=RESEARCHER,
             title=section.heading,
             input=section.model_dump(mode="json"),
             tools=tools,
@@ -222,7 +223,7 @@ def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | 
     return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
 
 
-def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] | None:
+def _carried_out(report: Report, wanted: Sequence[IssueStep]) -> Sequence[Command] | None:
     """Return those that are not assigned yet, nothing while some are open, None once all are settled."""
     missing = [each for each in wanted if report.of(each.id) is None]
     if missing:
@@ -230,11 +231,11 @@ def _carried_out(report: Report, wanted: Sequence[Assign]) -> Sequence[Command] 
     return [] if any(not found.closed for each in wanted if (found := report.of(each.id)) is not None) else None
 
 
-def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> Assign:
+def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> IssueStep:
     titles = {PLANNER: "plan", RESEARCHER: "research", REVIEWER: f"review of draft {number}"}
-    return Assign(
+    return IssueStep(
         id=key,
-        role=stage.name,
+        worker=stage.name,
         title=titles.get(stage.name, f"{stage.name}, draft {number}" if number else stage.name),
         input={"number": number} if number else {},
         tools=_reading_tools(report) if "research" in stage.gives and not stage.agent and stage.tools is None else None,
@@ -242,12 +243,12 @@ def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> Assign:
     )
 
 
-def _draft(report: Report, number: int, revised: str = "") -> Assign:
+def _draft(report: Report, number: int, revised: str = "") -> IssueStep:
     given: dict[str, Any] = {"number": number, "research": list(report.research)}
     if revised:
         given["revises"] = revised
     title = f"draft {number}" if not revised else f"draft {number}, a revision"
-    return Assign(id=draft_key(number), role=WRITER, title=title, input=given, answers=True)
+    return IssueStep(id=draft_key(number), worker=WRITER, title=title, input=given, answers=True)
 
 
 def _plan_failure(report: Report) -> Failure:
@@ -279,7 +280,7 @@ def _research_problems(result: Result) -> list[str]:
         fault = error.errors()[0]
         return [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"]
     known = {passage.id for call in result.calls for passage in passages_in(call)}
-    if any(blob_reference(call.raw) for call in result.calls):
+    if any(blob_of(call.raw) for call in result.calls):
         known |= {each["id"] for each in objects_of(object_of(result.value).get("passages"))}
     found = [
         f"finding {number} names the passage {name}, which no tool returned"

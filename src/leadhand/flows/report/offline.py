@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.core.passages import Passage, passages_in
-from leadhand.core.tool import GIVE_UP, Source, ToolResult
+from leadhand.core.tool import GIVE_UP, CallState, Source
 from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
+from leadhand.verify.passages import Passage, passages_in
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
 
@@ -124,7 +124,7 @@ def passages_from(tool: str, content: Json) -> list[Passage]:
     fields = object_of(decoded(content))
     sources = tuple(Source.model_validate(each) for each in objects_of(fields.get("sources")))
     raw, summary = fields.get("raw", fields if "isError" in fields else None), fields.get("summary")
-    return passages_in(ToolResult(call_id="", tool=tool, raw=raw, summary=summary, sources=sources))
+    return passages_in(CallState(call_id="", tool=tool, raw=raw, summary=summary, sources=sources))
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from leadhand.core.ids import page_id
 from leadhand.core.judgement import Claim
-from leadhand.core.passages import Passage
-from leadhand.core.plan_approval import plan_number
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
+from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView
 from leadhand.verify.claims import claims_of
+from leadhand.verify.passages import Passage
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import Evidence, Finding, Outline
@@ -116,7 +116,7 @@ class Report:
         found: list[Item] = []
         for key in keys:
             step = self.state.steps[key]
-            stage = self.stages.get(step.step.role)
+            stage = self.stages.get(step.step.worker)
             if stage is not None and stage.agent:
                 if "research" in (given := updates(step)):
                     found = [_item(key, object_of(each)) for each in list_of(given["research"])]

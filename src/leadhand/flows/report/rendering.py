@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from leadhand.core.citations import citations_in
-from leadhand.core.passages import Passage
+from leadhand.verify.citations import citations_in
+from leadhand.verify.passages import Passage
 
 from .progress import Item
 

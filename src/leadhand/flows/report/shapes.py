@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from pydantic import ConfigDict, Field
 
-from leadhand.core.passages import Passage
 from leadhand.core.value import Value
+from leadhand.verify.passages import Passage
 
 MOST_QUESTIONS = 12
 

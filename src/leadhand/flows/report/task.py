@@ -1,128 +1,204 @@
-"""The task view of a report: plan, research, drafts, reviews and the final report, as a projection of the state."""
+"""The task of a report in the run document: plan, research, drafts, reviews and the final report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Literal
 
+from pydantic import Field
+
+from leadhand.core.events import Entry
+from leadhand.core.judgement import JudgedClaim
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.state import StepState
+from leadhand.core.value import Json, Value
+from leadhand.flows.progress_lines import progress_lines
+from leadhand.verify.passages import Passage
 
+from .agents import TaskEvent
 from .final import final_report
-from .judging import Judged, judged
+from .judging import judged
 from .options import Stage
 from .progress import Item, Report, revises, stage_key, used_research
 from .rendering import link_to
+from .shapes import Finding, Outline
 
 
-def task(report: Report) -> dict[str, Any]:
-    """Return the task of a run. Passages are named by their ids, here and in the drafts."""
-    drafts = report.drafts
+class ResearchedQuestion(Value):
+    """A question with its findings; ``key`` is the step that answered it."""
+
+    key: str
+    heading: str
+    question: str
+    status: StepStatus
+    summary: str = ""
+    findings: tuple[Finding, ...] = ()
+    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
+    error: str | None
+
+
+class CitedPassage(Passage):
+    """A passage that the report can cite."""
+
+    link: str = Field(description="The address that opens the source at the passage.")
+
+
+class ReportFinding(Value):
+    """What is wrong with a claim of a draft, or with the whole draft."""
+
+    by: str = Field(description="A stage, or `judge`.")
+    claim: int | None = Field(description="The number of a claim; null for the whole draft.")
+    text: str | None
+    problem: str
+
+
+class ReportFeedback(Value):
+    """The verdict on a draft."""
+
+    verdict: Literal["APPROVED", "NEEDS_REVISION"] | None
+    findings: tuple[ReportFinding, ...]
+    unreviewed: tuple[str, ...] = Field(description="What no reviewer judged.")
+
+
+class ReportClaim(JudgedClaim):
+    """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
+
+    why: str | None = None
+
+
+class StageReview(Value):
+    """The answer of a stage that judges a draft."""
+
+    key: str
+    stage: str
+    status: StepStatus
+    answer: Json
+    error: str | None
+
+
+class ReportDraft(ReportFeedback):
+    """A draft with the verdict on it."""
+
+    key: str
+    number: int
+    status: StepStatus
+    revises: str | None = Field(description="The draft that this one revises.")
+    research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
+    text: str | None
+    claims: tuple[ReportClaim, ...]
+    reviews: tuple[StageReview, ...]
+    error: str | None
+
+
+class StageState(Value):
+    """A stage, the status of its latest step, and all its steps."""
+
+    name: str
+    status: StepStatus
+    steps: tuple[str, ...]
+
+
+class ReportTask(Value):
+    """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
+
+    plan: Outline | None
+    research: tuple[ResearchedQuestion, ...]
+    draft: str | None
+    feedback: ReportFeedback | None
+    final_report: str | None
+    revisions: int
+    stages: tuple[StageState, ...]
+    drafts: tuple[ReportDraft, ...]
+    claims: tuple[ReportClaim, ...]
+    passages: dict[str, CitedPassage] = Field(description="By id.")
+    events: tuple[TaskEvent, ...] = Field(description="What its stages reported.")
+
+
+def report_task(report: Report, entries: Iterable[Entry] = ()) -> ReportTask:
+    """Return the task of a run; ``entries`` are its log, from which its events are."""
     latest = report.last
-    plan = report.plan
-    return {
-        "plan": None if plan is None else plan.model_dump(mode="json"),
-        "research": _research(report),
-        "draft": report.text(latest) or None,
-        "feedback": _feedback(judged(report, latest)) if latest else None,
-        "final_report": final_report(report) or None,
-        "revisions": report.revisions,
-        "stages": _stages(report),
-        "drafts": [_draft(report, number, draft) for number, draft in enumerate(drafts, start=1)],
-        "claims": _claims(report, latest) if latest else [],
-        "passages": {
-            passage.id: {**passage.model_dump(mode="json"), "link": link_to(passage)}
-            for passage in report.passages(report.research).values()
-        },
-    }
+    steps = {key: each.step for key, each in report.state.steps.items()}
+    passages = report.passages(report.research).values()
+    return ReportTask(
+        plan=report.plan,
+        research=tuple(_research(report)),
+        draft=report.text(latest) or None,
+        feedback=_feedback(report, latest) if latest else None,
+        final_report=final_report(report) or None,
+        revisions=report.revisions,
+        stages=tuple(_stage(report, stage) for stage in report.run.options.stages),
+        drafts=tuple(_draft(report, number, draft) for number, draft in enumerate(report.drafts, start=1)),
+        claims=_claims(report, latest) if latest else (),
+        passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in passages},
+        events=tuple(map(TaskEvent.model_validate, progress_lines(steps, entries))),
+    )
 
 
-def _research(report: Report) -> list[dict[str, Any]]:
-    """Every question with its findings; also those of stages that users added."""
+def _research(report: Report) -> Iterator[ResearchedQuestion]:
+    """Yield every question with its findings; also those of stages that users added."""
     found: dict[str, list[Item | None]] = {each.key: [None] for each in report.questions}
     for key, items in groupby(report.items(report.research), attrgetter("key")):
         found[key] = [*items]
-    lines: list[dict[str, Any]] = []
-    for key, item in ((key, item) for key, items in found.items() for item in items):
+    for key, items in found.items():
         step = report.state.steps[key]
         given = step.step.input
-        lines.append(
-            {
-                "key": key,
-                "heading": given.get("heading", key) if item is None else item.heading,
-                "question": given.get("question", "") if item is None else item.question,
-                "status": step.status.value,
-                "summary": "" if item is None else item.summary,
-                "findings": [] if item is None else [each.model_dump(mode="json") for each in item.findings],
-                "passages": [] if item is None else [each.id for each in item.passages],
-                "error": step.failure.message if step.failure is not None else None,
-            }
-        )
-    return lines
+        for item in items:
+            about = {"heading": given.get("heading", key), "question": given.get("question", "")}
+            if item is not None:
+                about = {**item._asdict(), "passages": [each.id for each in item.passages]}
+            yield ResearchedQuestion.model_validate({**about, "key": key, "status": step.status, "error": _error(step)})
 
 
-def _draft(report: Report, number: int, draft: StepState) -> dict[str, Any]:
-    verdict = judged(report, number)
-    return {
-        "key": draft.key,
-        "number": number,
-        "status": draft.status.value,
-        "revises": revises(draft) or None,
-        "research": list(used_research(draft)),
-        "text": report.text(number) or None,
-        "claims": _claims(report, number),
-        "reviews": [line for stage in report.rounds if stage.judges for line in _reviews(report, stage, number)],
-        **_feedback(verdict),
-        "error": draft.failure.message if draft.failure is not None else None,
-    }
+def _draft(report: Report, number: int, draft: StepState) -> ReportDraft:
+    return ReportDraft(
+        **dict(_feedback(report, number)),
+        key=draft.key,
+        number=number,
+        status=draft.status,
+        revises=revises(draft) or None,
+        research=used_research(draft),
+        text=report.text(number) or None,
+        claims=_claims(report, number),
+        reviews=tuple(_reviews(report, number)),
+        error=_error(draft),
+    )
 
 
-def _reviews(report: Report, stage: Stage, number: int) -> list[dict[str, Any]]:
-    found = [each for each in (report.of(stage_key(stage, number)),) if each is not None]
-    return [
-        {
-            "key": each.key,
-            "stage": stage.name,
-            "status": each.status.value,
-            "answer": each.value if each.ok else None,
-            "error": each.failure.message if each.failure is not None else None,
-        }
-        for each in found
-    ]
+def _reviews(report: Report, number: int) -> Iterator[StageReview]:
+    for stage in (each for each in report.rounds if each.judges):
+        if (step := report.of(stage_key(stage, number))) is not None:
+            answer = step.value if step.ok else None
+            yield StageReview(key=step.key, stage=stage.name, status=step.status, answer=answer, error=_error(step))
 
 
-def _feedback(verdict: Judged) -> dict[str, Any]:
-    return {
-        "verdict": None if verdict.verdict is None else verdict.verdict.value,
-        "findings": [
-            {"by": each.by, "claim": each.n, "text": each.claim or None, "problem": each.problem}
-            for each in verdict.remarks
-        ],
-        "unreviewed": [each.key for each in verdict.unreviewed],
-    }
+def _feedback(report: Report, number: int) -> ReportFeedback:
+    verdict, remarks, unreviewed = judged(report, number)
+    found = (ReportFinding(by=by, claim=n, text=claim or None, problem=problem) for by, n, claim, problem in remarks)
+    decided = None if verdict is None else verdict.value
+    return ReportFeedback(verdict=decided, findings=tuple(found), unreviewed=tuple(each.key for each in unreviewed))
 
 
-def _claims(report: Report, number: int) -> list[dict[str, Any]]:
+def _claims(report: Report, number: int) -> tuple[ReportClaim, ...]:
     """Return every claim of a draft with its verdict, its passages, and why it is doubted."""
     judgement = report.judging(number).judgement(report.text(number))
     why: dict[int, list[str]] = {}
     for each in judgement.doubts:
         why.setdefault(each.n, []).append(each.why)
-    return [
-        {**each.model_dump(mode="json"), "why": " ".join(why[each.n]) if each.n in why else None}
-        for each in judgement.claims
-    ]
+    return tuple(
+        ReportClaim(**dict(each), why=" ".join(why[each.n]) if each.n in why else None) for each in judgement.claims
+    )
 
 
-def _stages(report: Report) -> list[dict[str, Any]]:
-    """Return the stages in order with the state of their latest steps."""
-    found: list[dict[str, Any]] = []
-    for stage in report.run.options.stages:
-        of_stage = [each for each in report.state.steps.values() if each.step.role == stage.name]
-        status = "pending"
-        if any(not each.closed for each in of_stage):
-            status = "running"
-        elif of_stage:
-            status = of_stage[-1].status.value
-        found.append({"name": stage.name, "status": status, "steps": [each.key for each in of_stage]})
-    return found
+def _stage(report: Report, stage: Stage) -> StageState:
+    """Return a stage with the state of its latest step."""
+    steps = [each for each in report.state.steps.values() if each.step.worker == stage.name]
+    status = steps[-1].status if steps else StepStatus.PENDING
+    if any(not each.closed for each in steps):
+        status = StepStatus.RUNNING
+    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in steps))
+
+
+def _error(step: StepState) -> str | None:
+    return None if step.failure is None else step.failure.message

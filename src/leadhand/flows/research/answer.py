@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from leadhand.core.advice import next_action
 from leadhand.core.commands import Cited, Outcome
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
-from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evolve.calls import CHILD_FAILED
+from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import StepState

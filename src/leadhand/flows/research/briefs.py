@@ -23,7 +23,7 @@ def brief(research: Research, step: StepState) -> dict[str, Any]:
     """Return what the worker of a step receives."""
     given, state = step.step.input, research.state
     asked = {"question": research.run.request, **today(state)}
-    match step.step.role:
+    match step.step.worker:
         case role if role == LEAD:
             return {**asked, "max_subagents": research.run.options.max_subagents, **_earlier(research)}
         case role if role == SUBAGENT:

@@ -14,19 +14,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core.artifact import MEMORY
-from leadhand.core.citations import citations_in
-from leadhand.core.commands import Assign, Command, Finish, Outcome
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import UsageError
-from leadhand.core.passages import message_of, passages_in
-from leadhand.core.run import Role
 from leadhand.core.state import StepState
-from leadhand.core.tool import ToolResult
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, object_of, text_of
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.citations import citations_in
 from leadhand.verify.judge import reply_schema
 from leadhand.verify.material import Material, of_passages
+from leadhand.verify.passages import message_of, passages_in
 from leadhand.verify.roles import JUDGE
 
 from .answer import advised, outcome
@@ -55,7 +55,7 @@ class ResearchFlow(Flow):
     Options = Options
     reads_artifacts = True
 
-    def roles(self, options: Options) -> Sequence[Role]:
+    def roles(self, options: Options) -> Sequence[Worker]:
         return roles(options)
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
@@ -65,21 +65,21 @@ class ResearchFlow(Flow):
         return brief(Research(run), step)
 
     def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
-        return _subagent_problems(result) if step.role == SUBAGENT else []
+        return _subagent_problems(result) if step.worker == SUBAGENT else []
 
     def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
-        if step.role == SUBAGENT:
+        if step.worker == SUBAGENT:
             return _with_passages(result)
-        if step.role == LEAD:
+        if step.worker == LEAD:
             return _with_files(result)
-        if step.role == JUDGE:
+        if step.worker == JUDGE:
             claims = Research(run).judging(step.input["of"]).claims
             return judge_reply(run.state, step.input, claims, result.value, result.brief)
         return result.value
 
     def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
         given = step.step
-        return reply_schema(given.input["claims"]) if given.role == JUDGE else None
+        return reply_schema(given.input["claims"]) if given.worker == JUDGE else None
 
     def material(self, run: RunView[Options]) -> Material | None:
         research = Research(run)
@@ -95,7 +95,7 @@ class ResearchFlow(Flow):
 def _next(research: Research) -> Sequence[Command]:
     lead = research.lead
     if lead is None:
-        return [Assign(id=LEAD, role=LEAD, title="lead", answers=True)]
+        return [IssueStep(id=LEAD, worker=LEAD, title="lead", answers=True)]
     if research.run.open:
         return []
     number = research.last
@@ -115,9 +115,9 @@ def _next(research: Research) -> Sequence[Command]:
     return again.wanted if again.wanted or again.is_open else [Finish()]
 
 
-def _answer(research: Research, title: str, given: dict[str, Any]) -> Assign:
+def _answer(research: Research, title: str, given: dict[str, Any]) -> IssueStep:
     number = len(research.written) + 1
-    return Assign(id=answer_key(number), role=WRITER, title=title, input={"number": number, **given}, answers=True)
+    return IssueStep(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, answers=True)
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _returned(result: Result) -> dict[str, Any]:
     return {passage.id: passage for call in result.calls for passage in passages_in(call)}
 
 
-def _written(calls: Sequence[ToolResult]) -> list[tuple[str, str]]:
+def _written(calls: Sequence[CallState]) -> list[tuple[str, str]]:
     """Return the files that a subagent wrote, each with its content."""
     return [
         (_path(text_of(call.args.get("path"))), text_of(call.args.get("content")))

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from leadhand.core.artifact import MEMORY
 from leadhand.core.conversation import AssistantMessage, Message, ToolMessage
-from leadhand.core.passages import Passage
+from leadhand.core.text import line
 from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.core.view.texts import line
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import FUNCTION, GREETINGS
 from leadhand.flows.report import offline as report
+from leadhand.verify.passages import Passage
 
 from .options import LEAD, SUBAGENT, WRITER
 

@@ -11,13 +11,13 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from leadhand.core.citations import citations_in
-from leadhand.core.passages import Passage, digest_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.report.progress import in_order
 from leadhand.flows.run_view import RunView
+from leadhand.verify.citations import citations_in
+from leadhand.verify.passages import Passage, digest_of
 
 from .options import LEAD, SUBAGENT, Options
 from .shapes import Found, same_task
@@ -46,7 +46,7 @@ class Research:
     @cached_property
     def subagents(self) -> Sequence[StepState]:
         """The subagents so far, in the order in which they were started."""
-        return [each for each in self.state.steps.values() if each.step.role == SUBAGENT]
+        return [each for each in self.state.steps.values() if each.step.worker == SUBAGENT]
 
     @cached_property
     def found(self) -> Mapping[str, Found]:

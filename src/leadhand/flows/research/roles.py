@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from leadhand.core.run import OWN_TOOLS, Role
+from leadhand.core.worker import OWN_TOOLS, Worker
 from leadhand.flows.flow import instructions_in
 
 from .options import LEAD, SUBAGENT, WRITER, Options
@@ -20,17 +20,25 @@ instructions = partial(instructions_in, "leadhand.flows.research")
 """Return the built-in instructions with this name."""
 
 
-def roles(options: Options) -> list[Role]:
+def roles(options: Options) -> list[Worker]:
     """Return the roles of a run with these options."""
     return [
-        Role(
+        Worker(
             name=LEAD,
+            doing="Deciding what to do next",
             instructions=instructions(LEAD),
             tools=LEAD_TOOLS,
+            model_role="plan",
             max_turns=options.max_turns,
             delegates=(SUBAGENT,),
             max_children=options.max_subagents,
         ),
-        Role(name=SUBAGENT, instructions=instructions(SUBAGENT), tools=SUBAGENT_TOOLS, output=SubagentResult),
-        Role(name=WRITER, instructions=instructions(WRITER), loop="reply"),
+        Worker(
+            name=SUBAGENT,
+            instructions=instructions(SUBAGENT),
+            tools=SUBAGENT_TOOLS,
+            output=SubagentResult,
+            model_role="work",
+        ),
+        Worker(name=WRITER, doing="Writing", instructions=instructions(WRITER), loop="reply", model_role="compose"),
     ]

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from leadhand.core.artifact import MEMORY, confined
-from leadhand.core.passages import Passage
 from leadhand.core.value import Value, is_object
+from leadhand.verify.passages import Passage
 
 
 class Task(Value):

@@ -9,16 +9,17 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from leadhand.core.commands import ProposedCall
-from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import page_id
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.plan_approval import plan_number
+from leadhand.core.relations import next_order_id
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of
-from leadhand.core.work_order import Plan, ProposedSubtask, Step, issue, order_problems, references
+from leadhand.core.work_order import ProposedSubtask, Step, order_problems, references
 from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.flow import ProposedCall
+from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.work_order.plans import Plan, issue
 
 from .results import is_exact, subtasks, without_verdict
 from .roles import RoleName
@@ -28,7 +29,7 @@ _V = TypeVar("_V", bound=Value)
 
 def output_problems(state: RunState, step: Step, value: Json) -> list[str]:
     """Return the problems of the structured answer of a plan or review, one sentence each; empty if it can be used."""
-    match step.role:
+    match step.worker:
         case RoleName.PLAN:
             return _plan_problems(state, step, value)
         case RoleName.REVIEW:
@@ -40,16 +41,16 @@ def output_problems(state: RunState, step: Step, value: Json) -> list[str]:
 def proposed_calls(state: RunState, step: Step, value: Json) -> Iterator[ProposedCall]:
     """Return the tool calls that a plan or a review proposes."""
     proposed: Sequence[ProposedSubtask] = ()
-    if step.role == RoleName.PLAN:
+    if step.worker == RoleName.PLAN:
         proposed = Plan.model_validate({"goal": "-", **object_of(value)}).subtasks  # or one element of a plan
-    elif step.role == RoleName.REVIEW:
+    elif step.worker == RoleName.REVIEW:
         review = Review.model_validate(value)
         replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
         proposed = (*replacements, *review.missing)
     for index, subtask in enumerate(proposed):
         where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
         output = schema if is_object(schema) else None
-        given = next((each.input for each in state.definition.workers if each.name == subtask.worker), None)
+        given = next((each.input for each in state.definition.declared if each.name == subtask.worker), None)
         if subtask.tool is not None or output is not None or given is not None:
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
@@ -61,9 +62,9 @@ def draft(state: RunState, step: Step) -> Callable[[Json], bool] | None:
 
     A plan that answers the request has nothing else. A review has accepted everything, and nothing is missing.
     """
-    if step.role == RoleName.PLAN and not step.input.get("first"):
+    if step.worker == RoleName.PLAN and not step.input.get("first"):
         return lambda before: not any(object_of(before).values())
-    if step.role != RoleName.REVIEW or not step.input.get("compose"):
+    if step.worker != RoleName.REVIEW or not step.input.get("compose"):
         return None
 
     def accepted(before: Json) -> bool:
@@ -177,5 +178,5 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
     """
     order = issue(proposed, next_order_id(state), "goal")
     known = {subtask.key for subtask in subtasks(state)}
-    found = order_problems(order, state.tools, known, state.definition.workers)
+    found = order_problems(order, state.tools, known, state.definition.declared)
     return [re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem) for problem in found]

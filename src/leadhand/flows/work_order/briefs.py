@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.core.advice import next_action
-from leadhand.core.evidence import approval_note
+from leadhand.core.blob import blob_of
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
 from leadhand.core.run import Gap
-from leadhand.core.state import MadeCall, RunState, StepState
-from leadhand.core.tool import ToolSpec
+from leadhand.core.state import RunState, StepState
+from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
 from leadhand.core.work_order import Step, Subtask, result_reference
-from leadhand.core.work_result import blob_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import result_facts
 from leadhand.flows.plan_gate import denied_facts
+from leadhand.verify.material import approval_note
 
 from .answer_checks import planned
 from .results import (
@@ -51,7 +51,7 @@ def shown_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
 
 def _workers(state: RunState) -> dict[str, Any]:
     """Return the workers of the project that a subtask can name; nothing without any."""
-    found = [{"name": worker.name, "description": worker.description} for worker in state.definition.workers]
+    found = [{"name": worker.name, "description": worker.description} for worker in state.definition.declared]
     return {"workers": found} if found else {}
 
 
@@ -267,14 +267,14 @@ def listed(subtask: StepState, numbers: dict[tuple[str, str], int] | None = None
     if data is None or facts is None or not is_free(subtask):
         return None
     returned = facts["raw"]
-    if blob_reference(returned) or max(len(data.summary), len(compact_json(returned))) > LINE:
+    if blob_of(returned) or max(len(data.summary), len(compact_json(returned))) > LINE:
         return None
     more = {
         "expected_output": given.expected_output,
         "sample": data.sample,
         "sources": [numbers[source.title, source.url] for source in data.sources] if numbers else [],
     }
-    calls = [{call.tool: _args(call, given.args)} for call in subtask.made]
+    calls = [{call.tool: call.args} for call in subtask.made]
     rest = {name: value for name, value in more.items() if value}
     return [given.name, calls, returned, data.summary, *([rest] if rest else [])]
 
@@ -339,15 +339,11 @@ def judged(state: RunState, subtask: StepState, numbers: dict[tuple[str, str], i
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _made(state: RunState, call: MadeCall, given: Subtask) -> dict[str, Any]:
+def _made(state: RunState, call: CallState, given: Subtask) -> dict[str, Any]:
     """A call that was made, as a review is shown it."""
-    shown = {"tool": call.tool, "args": _args(call, given.args), "ok": call.ok}
+    shown = {"tool": call.tool, "args": call.args, "ok": call.ok}
     more = {"error": call.error, "approval": approval_note(state, call, given)}
     return {**shown, **{name: text for name, text in more.items() if text}}
-
-
-def _args(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
-    return ordered if call.args is None else call.args
 
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:

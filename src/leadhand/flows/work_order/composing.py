@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from leadhand.core import commands as do
 from leadhand.core.advice import next_action
-from leadhand.core.outcome import own_sources, source_numbers
+from leadhand.core.outcome import source_numbers, sources_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
@@ -22,6 +22,7 @@ from . import briefs
 from .results import answer_sources, answerable_results, composed_text, own_text
 from .roles import RoleName, instructions, with_role
 
+TITLE = "Write the answer"
 SECTION = 25
 """Results per section."""
 
@@ -35,7 +36,7 @@ def compose(state: RunState) -> list[do.Command]:
     whole = state.steps.get(name)
     if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
-            return [do.Assign(id=name, role=RoleName.COMPOSE, answers=True)]
+            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, answers=True)]
         return _sections(state)
     if whole is not None and not whole.closed:
         return []
@@ -83,15 +84,16 @@ def _sections(state: RunState) -> list[do.Command]:
     if not groups:
         return [do.Finish()]
     return [
-        do.Assign(
+        do.IssueStep(
             id=_section(state, 0, number),
-            role=RoleName.COMPOSE,
+            worker=RoleName.COMPOSE,
+            title=f"{TITLE} · part {number + 1}",
             instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
             input={
                 "covers": keys,
                 "part": number + 1,
                 "of": len(groups),
-                "numbers": [numbers[source] for source in own_sources(state.steps[key] for key in keys)],
+                "numbers": [numbers[source] for source in source_numbers(sources_of(state.steps[key] for key in keys))],
             },
         )
         for number, keys in enumerate(groups)
@@ -112,11 +114,21 @@ def _tree(state: RunState) -> list[do.Command]:
         groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
-            return [do.Assign(id=whole, role=RoleName.COMPOSE, instructions=both, input={"over": over}, answers=True)]
+            return [
+                do.IssueStep(
+                    id=whole,
+                    worker=RoleName.COMPOSE,
+                    title=TITLE,
+                    instructions=both,
+                    input={"over": over},
+                    answers=True,
+                )
+            ]
         return [
-            do.Assign(
+            do.IssueStep(
                 id=_section(state, number + 1, position),
-                role=RoleName.COMPOSE,
+                worker=RoleName.COMPOSE,
+                title=f"{TITLE} · part {position + 1}",
                 instructions=both,
                 input={"over": ids, "part": True},
             )

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from leadhand.core import commands as do
-from leadhand.core.commands import Outcome, ProposedCall
+from leadhand.core.commands import Outcome
 from leadhand.core.ids import page_id
-from leadhand.core.plan_approval import plan_number
-from leadhand.core.run import Role
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
 from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review
+from leadhand.core.worker import Worker
 from leadhand.flows import plan_gate
-from leadhand.flows.flow import Flow, Result
+from leadhand.flows.flow import Flow, ProposedCall, Result
+from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas
@@ -35,12 +35,13 @@ class WorkOrderFlow(Flow):
 
     name = "work-order"
     version = 1
+    subtask_worker = RoleName.WORK
     plans = True
     description = "Plan the request as a work order, carry it out in parallel, review, repair and answer."
     repairs_answers = True
     writer = RoleName.COMPOSE
 
-    def roles(self, options: Flow.Options) -> Sequence[Role]:
+    def roles(self, options: Flow.Options) -> Sequence[Worker]:
         return roles()
 
     def next(self, run: RunView[Flow.Options]) -> Sequence[do.Command]:
@@ -71,7 +72,7 @@ class WorkOrderFlow(Flow):
 
     def brief(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
         state, given = run.state, step.step
-        match given.role:
+        match given.worker:
             case RoleName.PLAN:
                 return briefs.plan(state, given)
             case RoleName.REVIEW if given.step_id == missing_parts.MISSING:
@@ -87,12 +88,12 @@ class WorkOrderFlow(Flow):
 
     def schema(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any] | None:
         given = step.step
-        if given.role not in (RoleName.PLAN, RoleName.REVIEW):
+        if given.worker not in (RoleName.PLAN, RoleName.REVIEW):
             return None
-        role, built_in = run.state.role(given.role), next(each for each in roles() if each.name == given.role)
+        role, built_in = run.state.worker(given.worker), next(each for each in roles() if each.name == given.worker)
         if role is None or role.output != built_in.output:
             return None  # the run was started by another release, whose answers have another shape
-        make = schemas.plan_schema if given.role == RoleName.PLAN else schemas.review_schema
+        make = schemas.plan_schema if given.worker == RoleName.PLAN else schemas.review_schema
         return make(run.state, given)
 
     def draft(self, run: RunView[Flow.Options], step: StepState) -> Callable[[Json], bool] | None:
@@ -135,7 +136,7 @@ def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
     """Return the order that people requested: a retry of failed subtasks, or results that they supply."""
     wanted = retry_order(state, order)
     if wanted is None:
-        return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
+        return [do.DecideRequest(declined="it needs a subtask that failed: retry that one, too, or supply its result")]
     return [do.IssueOrder(order=wanted, by=next(iter(state.retries_wanted.values())).by)]
 
 

@@ -32,7 +32,9 @@ def commands(state: RunState, order: OrderState) -> list[do.Command] | None:
             return None
         given: dict[str, Any] = {"covers": [], "whole": True, "work_order_id": order.order.work_order_id}
         asks = instructions("missing")
-        return [do.Assign(id=MISSING, role=RoleName.REVIEW, title="what is missing", input=given, instructions=asks)]
+        return [
+            do.IssueStep(id=MISSING, worker=RoleName.REVIEW, title="what is missing", input=given, instructions=asks)
+        ]
     if not confirmed.closed:
         return []
     review = _confirmed(state)

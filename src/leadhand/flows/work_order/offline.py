@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadhand.core.errors import FailureClass
+from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
-from leadhand.core.view.texts import line
 from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.days import read_date

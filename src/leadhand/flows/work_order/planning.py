@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from leadhand.core import commands as do
 from leadhand.core.commands import Outcome
-from leadhand.core.decide.beginning import why_not_begun, why_tool_waits
-from leadhand.core.evolve.begun import begun, next_order_id
+from leadhand.core.decide.orders import why_not_begun, why_tool_waits
 from leadhand.core.ids import order_id, page_id, subtask_key
-from leadhand.core.plan_approval import denied_plans, plan_number, plan_refused, shown_order
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
+from leadhand.core.relations import early, next_order_id
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_order import Plan, ProposedSubtask, Unsupported, issue
-from leadhand.flows.plan_gate import DENIED, held
+from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.flows.plan_gate import DENIED, denied_plans, held, plan_number, plan_refused, shown_order
+from leadhand.flows.work_order.plans import Plan, issue
 
 from .answer_checks import parse
 from .repair import moved_needs
@@ -44,12 +44,13 @@ def plan(state: RunState) -> list[do.Command] | Plan:
         return _begin(state, pages[-1])
     if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
         first = sum(len(_subtasks(page)) for page in pages)
-        more = [instructions("workers")] if state.definition.workers else []
+        more = [instructions("workers")] if state.definition.declared else []
         more += [DENIED] if denied_plans(state) else []
         more += [ANSWERED] if replied(state) else []
         own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
         page = page_id(len(pages) + 1, number)
-        return [do.Assign(id=page, role=RoleName.PLAN, input={"first": first}, instructions=own)]
+        title = f"Plan · part {len(pages) + 1}" if pages else "Plan"
+        return [do.IssueStep(id=page, worker=RoleName.PLAN, title=title, input={"first": first}, instructions=own)]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
         return [do.Finish(failure=why_failed(pages[0]))]
@@ -95,7 +96,7 @@ def asking(state: RunState) -> list[do.Command] | None:
     if page is None or not page.question:
         return None
     question = Question(id=f"question-{plan_number(state)}", text=page.question)
-    return [] if question.id in state.questions else [do.AskQuestion(question=question)]
+    return [] if question.id in state.questions else [do.Ask(asked=question)]
 
 
 def _first_page(state: RunState) -> Plan | None:
@@ -105,7 +106,7 @@ def _first_page(state: RunState) -> Plan | None:
 
 def direct_outcome(state: RunState, page: Plan) -> Outcome:
     """Return the outcome of a run whose request needed no tool: what began nevertheless is not missing."""
-    unused = [each.key for each in begun(state)]
+    unused = [each.key for each in early(state)]
     return Outcome(answer=page.answer, uses=[page_id(1, plan_number(state))], waived=unused)
 
 
@@ -114,7 +115,7 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
     fresh = any(part not in state.unsupported for part in whole.cannot)
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
-        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.workers)
+        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.declared)
         keys, new_id = order.subtask_keys(), next_order_id(state, order.subtasks)
         if new_id != order.work_order_id:  # what has begun is not as planned, and keeps its keys
             moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}

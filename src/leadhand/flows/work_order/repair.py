@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.evolve.attempts import blocked_by
-from leadhand.core.evolve.begun import next_order_id
 from leadhand.core.ids import split_key, subtask_key
 from leadhand.core.lifecycle import StepStatus
+from leadhand.core.relations import blocked_by, next_order_id
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import Subtask, WorkOrder, circle, issue, reference_to, result_reference
+from leadhand.core.work_order import Subtask, WorkOrder, circle, reference_to, result_reference
 from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.work_order.plans import issue
 
 from .results import subtasks
 
@@ -30,7 +30,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     review = order.review
     if review is None:
         return None
-    new_id, workers = next_order_id(state), state.definition.workers
+    new_id, workers = next_order_id(state), state.definition.declared
     again: list[tuple[StepState, Subtask]] = []
     for verdict in review.verdicts:
         before = state.steps[verdict.subtask]
@@ -52,7 +52,7 @@ def new_subtasks(state: RunState, order: OrderState, review: Review) -> list[Sub
     """Return what a review found missing, as subtasks of the next order, without those that would give nothing new."""
     if not review.missing:
         return []
-    workers, goal = state.definition.workers, order.order.goal
+    workers, goal = state.definition.declared, order.order.goal
     proposed = issue(review.missing, next_order_id(state), goal, workers=workers).subtasks
     return [subtask for subtask in proposed if is_new(state, subtask)]
 

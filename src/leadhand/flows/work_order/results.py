@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from leadhand.core import outcome
-from leadhand.core.advice import ASK_AGAIN, more_steps, next_action
+from leadhand.core.advice import more_steps, next_action
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.evolve.begun import begun
 from leadhand.core.ids import page_id
-from leadhand.core.outcome import gap, own_sources, sources_of, used_up
-from leadhand.core.plan_approval import plan_number
+from leadhand.core.outcome import gap, source_numbers, sources_of, used_up
+from leadhand.core.relations import early
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
+from leadhand.core.words_of_outcome import ASK_AGAIN
 from leadhand.core.work_order import Step
+from leadhand.flows.plan_gate import plan_number
 
 from .roles import RoleName
 
@@ -26,7 +27,7 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 def subtasks(state: RunState) -> Iterator[StepState]:
     """Return the subtasks of all orders, in the order they were planned; without an order, those that have begun."""
     if not state.orders:
-        yield from begun(state)
+        yield from early(state)
     for order in state.orders.values():
         for key in order.order.subtask_keys():
             yield state.steps[key]
@@ -52,7 +53,7 @@ def is_exact(subtask: StepState) -> bool:
     given, made = subtask.subtask, subtask.made
     if not subtask.ok or subtask.acted or given.expected_output:
         return False
-    return len(made) == 1 and made[0].args is None and made[0].tool == given.tool
+    return len(made) == 1 and made[0].args == given.args and made[0].tool == given.tool
 
 
 def is_free(subtask: StepState) -> bool:
@@ -63,7 +64,7 @@ def is_free(subtask: StepState) -> bool:
     given, made = subtask.subtask, subtask.made
     if not subtask.ok or subtask.acted or given.output_schema is not None or given.tool is not None:
         return False
-    as_ordered = not given.args or all(call.args is None for call in made)
+    as_ordered = not given.args or all(call.args == given.args for call in made)
     return bool(made) and as_ordered and all(call.ok for call in made)
 
 
@@ -92,7 +93,7 @@ def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[Cite
 
 def section_numbers(state: RunState, section: Step) -> dict[tuple[str, str], int]:
     """Return the numbers of the sources of a section, as they were when the section was assigned."""
-    own = own_sources(state.steps[key] for key in section.input["covers"])
+    own = source_numbers(sources_of(state.steps[key] for key in section.input["covers"]))
     return dict(zip(own, section.input["numbers"], strict=True))
 
 
@@ -177,7 +178,7 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
     found: dict[str, Failure] = {}
     for step in state.steps.values():
         failure = step.failure
-        if step.step.role == RoleName.REVIEW and failure is not None:
+        if step.step.worker == RoleName.REVIEW and failure is not None:
             covers: list[str] = step.step.input.get("covers", [])
             if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in covers):
                 failure = failure.evolve(message=NO_VERDICT)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import count
 
 from leadhand.core import commands as do
-from leadhand.core.ids import event_number
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json, is_object, list_of, object_of, text_of
 from leadhand.core.work_result import Review, Verdict, VerdictKind
@@ -52,11 +51,11 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
 
 def _is_outdated(state: RunState, review_: StepState) -> bool:
     """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
-    changes = (state.steps[key].event_ids for key in _covers(review_))
-    return any(event_number(each[-1]) > review_.scheduled for each in changes if each)
+    changes = (state.steps[key].settlements for key in _covers(review_))
+    return any(each[-1].seq > review_.scheduled for each in changes if each)
 
 
-def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.Assign]:
+def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.IssueStep]:
     """Return the reviews of what is done and not under review; those that are full, while others still run."""
     space = context_budget(state, RoleName.REVIEW)
     asked = Counter(key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_))
@@ -113,12 +112,14 @@ def _shard(
     *,
     compose: bool = False,
     whole: bool = False,
-) -> do.Assign:
+) -> do.IssueStep:
     work_order = order.order.work_order_id
-    composer = state.role(RoleName.COMPOSE) if compose else None
-    return do.Assign(
+    composer = state.worker(RoleName.COMPOSE) if compose else None
+    return do.IssueStep(
         id=f"review-{work_order}-{name}",
-        role=RoleName.REVIEW,
+        worker=RoleName.REVIEW,
+        title=f"Review {work_order}" + ("" if name in ("0", "whole") else f" · part {name}"),
+        doing="Reviewing and writing the answer" if compose else "",
         judges=work_order,
         instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.instructions),
         input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
@@ -158,13 +159,14 @@ def _left_out(state: RunState, review_: StepState) -> list[str]:
     return without_verdict(state, _covers(review_), {text_of(object_of(each).get("subtask")) for each in verdicts})
 
 
-def _halves(shard: StepState) -> list[do.Assign]:
+def _halves(shard: StepState) -> list[do.IssueStep]:
     covers, given = _covers(shard), shard.step.input
     middle = len(covers) // 2
     return [
-        do.Assign(
+        do.IssueStep(
             id=f"{shard.key}{letter}",
-            role=RoleName.REVIEW,
+            worker=RoleName.REVIEW,
+            title=f"{shard.step.title} · half {letter}",
             judges=shard.step.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )

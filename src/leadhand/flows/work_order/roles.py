@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cache, partial
 
-from leadhand.core.run import ALL_TOOLS, Role
 from leadhand.core.state import RunState
-from leadhand.core.work_order import Plan
 from leadhand.core.work_result import Review
+from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.flow import instructions_in
+from leadhand.flows.work_order.plans import Plan
 
 
 class RoleName(StrEnum):
@@ -25,16 +25,19 @@ instructions = partial(instructions_in, "leadhand.flows.work_order")
 
 def with_role(state: RunState, name: RoleName, more: str) -> str:
     """Return the instructions of a role as the run records them, and ``more`` after them."""
-    role = state.role(name)
+    role = state.worker(name)
     return f"{role.instructions}\n\n{more}" if role is not None else more
 
 
 @cache
-def roles() -> tuple[Role, ...]:
+def roles() -> tuple[Worker, ...]:
     """The built-in roles."""
+    plan, work, review, compose = (
+        Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply") for name in RoleName
+    )
     return (
-        Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply", elements="subtasks"),
-        Role(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),
-        Role(name=RoleName.REVIEW, instructions=instructions("review"), output=Review, loop="reply"),
-        Role(name=RoleName.COMPOSE, instructions=instructions("compose"), loop="reply"),
+        plan.evolve(output=Plan, elements="subtasks", doing="Planning"),
+        work.evolve(tools=(ALL_TOOLS,), loop="turns", counts=True),
+        review.evolve(output=Review, doing="Reviewing"),
+        compose.evolve(doing="Writing the answer"),
     )

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.core.run import Role
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import is_list, is_object, lean_schema, object_of, text_of
 from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 from leadhand.flows.context_budget import page_size
 
 from .briefs import is_last_order, review_tools
@@ -32,7 +32,7 @@ def plan_schema(state: RunState, step: Step) -> Schema:
     """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
     first, most = step.input.get("first", 0), page_size(state)
     index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
-    defs, subtask = _subtask(state.definition.tools, index, state.definition.workers)
+    defs, subtask = _subtask(state.definition.tools, index, state.definition.declared)
     defs["cannot"] = _unsupported()
     cannot: Schema = {"cannot": {"$ref": "#/$defs/cannot"}}
     subtasks = {"type": "array", "minItems": 0 if first else 1, "maxItems": most, "items": subtask}
@@ -50,7 +50,7 @@ def review_schema(state: RunState, step: Step) -> Schema:
     covers: list[str] = list(step.input.get("covers", ()))
     whole, again = bool(step.input.get("whole", True)), not is_last_order(state)
     key: Schema = {"$ref": "#/$defs/key"}
-    workers = state.definition.workers
+    workers = state.definition.declared
     defs, subtask = _subtask(review_tools(state, step), key, workers) if again else ({}, {})
     open_, done = [[key for key in covers if state.steps[key].ok is ok] for ok in (False, True)]
     kinds = ["drop", "retry"] if again else ["drop"]
@@ -88,7 +88,7 @@ def _unsupported() -> Schema:
     return {"type": "array", "items": _object({"what": _SENTENCE, "reason": _SENTENCE}, "what", "reason")}
 
 
-def _subtask(tools: Sequence[ToolSpec], need: Schema, workers: Sequence[Role]) -> tuple[Schema, Schema]:
+def _subtask(tools: Sequence[ToolSpec], need: Schema, workers: Sequence[Worker]) -> tuple[Schema, Schema]:
     """Return the definitions that a schema of subtasks uses, and the schema of one: a branch for each tool and worker.
 
     ``need`` is the schema of the index or the key of a subtask whose result another uses.

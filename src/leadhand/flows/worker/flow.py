@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from leadhand.core.commands import Assign, Command, Finish, Outcome
-from leadhand.core.run import Role
+from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.value import compact_json
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow
 from leadhand.flows.run_view import RunView
 
@@ -29,13 +29,13 @@ class WorkerFlow(Flow):
 
         worker: str = Field(min_length=1, description="The name of a worker of the project.")
 
-    def roles(self, options: Flow.Options) -> Sequence[Role]:
+    def roles(self, options: Flow.Options) -> Sequence[Worker]:
         return []  # the run records the workers of the project
 
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         if not run.steps:
             name = run.options.worker
-            return [Assign(id=WORK, role=name, title=name, input={"request": run.request}, answers=True)]
+            return [IssueStep(id=WORK, worker=name, title=name, input={"request": run.request}, answers=True)]
         return [] if run.open else [Finish(failure=run.state.steps[WORK].failure)]
 
     def outcome(self, run: RunView[Options]) -> Outcome:

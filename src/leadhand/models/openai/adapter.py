@@ -16,12 +16,12 @@ from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.core.limits import Usage
 from leadhand.models.answers import answer_function, assumed_usage
 from leadhand.models.failures import UNBILLED, error_message, failed
 from leadhand.models.server_settings import checked_base_url, checked_key
 from leadhand.ports import AnswerCache, FormRefused, ModelError
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .answers import reply_of, usage_of
 from .capabilities import Abilities, OutputMode, ignored, learn

@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from leadhand.core.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
 from leadhand.models.answers import counted_usage, decode_object, structured_answer, token_count, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
+from leadhand.ports.models import ModelReply, ModelRequest
 
 from .capabilities import Abilities
 

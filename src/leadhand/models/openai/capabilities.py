@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from leadhand.core.conversation import ModelRequest
 from leadhand.core.value import object_of
+from leadhand.ports.models import ModelRequest
 
 from .errors import speaks_of_length
 

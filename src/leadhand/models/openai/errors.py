@@ -9,9 +9,9 @@ from typing import Any
 
 from leadhand.core.errors import Failure
 from leadhand.core.value import object_of, text_of
-from leadhand.core.waits import header, retry_after
 from leadhand.models.answers import decode_json
 from leadhand.models.failures import error_message, failed, looks_like_html
+from leadhand.ports.retry_after import header, retry_after
 
 LARGER_WINDOW = (
     "ask for less at once, use a model with a larger window, or, if the server is yours, start it with a larger one "

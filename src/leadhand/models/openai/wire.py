@@ -10,17 +10,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from leadhand.core.conversation import (
-    AssistantMessage,
-    Message,
-    ModelRequest,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import object_of
 from leadhand.models.answers import answer_function, object_schema
+from leadhand.ports.models import ModelRequest
 
 from .capabilities import Abilities, OutputMode
 

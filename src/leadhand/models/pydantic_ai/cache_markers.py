@@ -11,8 +11,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import takewhile
 
-from leadhand.core.conversation import AssistantMessage, ModelRequest, SystemMessage, input_bound
+from leadhand.core.conversation import AssistantMessage, SystemMessage
 from leadhand.models.prices import known_profile
+from leadhand.ports.models import ModelRequest, input_bound
 
 _SETTINGS = {"anthropic": "anthropic_cache", "bedrock": "bedrock_cache"}
 """How the names of pydantic-ai's settings begin."""

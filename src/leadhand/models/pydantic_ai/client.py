@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from leadhand.core.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.models.answers import assumed_usage, clean
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .cache_markers import CacheMarkers
 from .connection import Connection, Service

@@ -38,10 +38,7 @@ from pydantic_ai.tools import ToolDefinition
 from leadhand.core.conversation import (
     AssistantMessage,
     Message,
-    ModelReply,
-    ModelRequest,
     Opaque,
-    OutputSpec,
     SystemMessage,
     ToolCall,
     ToolMessage,
@@ -60,6 +57,7 @@ from leadhand.models.answers import (
     tool_call,
 )
 from leadhand.models.failures import failed, unfinished
+from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 ENDED_EARLY = "the answer ended too early"
 

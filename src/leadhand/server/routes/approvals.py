@@ -10,9 +10,9 @@ from pydantic import Field
 
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
-from leadhand.core.access import Scope
-from leadhand.core.document.shapes import ApprovalCard
+from leadhand.app.document.shapes import ApprovalCard
 from leadhand.core.errors import UsageError
+from leadhand.ports.access import Scope
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, no_such, responses

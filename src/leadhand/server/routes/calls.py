@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
+from leadhand.app.document.model_call import ModelCallDocument
 from leadhand.app.model_calls import model_call
-from leadhand.core.document.model_call import ModelCallDocument
 from leadhand.core.errors import UsageError
 from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses
@@ -27,8 +27,7 @@ CallId = Annotated[
 
 @router.get("/{call_id:path}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_model_call(run_id: RunId, call_id: CallId, service: TheService, _: Reader) -> ModelCallDocument:
-    """One model call: the prompt as it was sent, the reply, tokens, cost and duration. The log has no prompts: this one
-    is rebuilt from the events before the call."""
+    """One model call: the prompt as it was sent, the reply, tokens, cost and duration."""
     try:
         return await model_call(service.runtime, run_id, call_id)
     except UsageError as error:

@@ -11,14 +11,14 @@ from pydantic import Field, StringConstraints
 
 from leadhand.app import operator, questions
 from leadhand.app.arguments import limits
+from leadhand.app.document.shapes import RunDocument
 from leadhand.app.follow_ups import load_earlier
-from leadhand.core.access import Scope, allows
-from leadhand.core.decide.operator_requests import ACTED, asks_people, retriable
-from leadhand.core.document.shapes import RunDocument
+from leadhand.core.decide.requests import ACTED, asks_people, retriable
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.ports.access import Scope, allows
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed

@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import StringConstraints
 
 from leadhand.app.tracing import callers_span
-from leadhand.core.access import Scope
+from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal, allowed
 from leadhand.server.examples import RUN_ID
 from leadhand.server.service import Service

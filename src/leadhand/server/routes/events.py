@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from leadhand.core.access import Scope
-from leadhand.core.document.event_line import event_line
-from leadhand.core.events import AnyEvent, EffectAnswered, Entry, ModelCallReturned, ToolCallReturned
+from leadhand.app.document.event_line import event_line
+from leadhand.core.blob import Blob, blob_of
+from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
-from leadhand.core.view import ViewDocument, words
-from leadhand.core.work_result import blob_reference
+from leadhand.core.view import ViewDocument
+from leadhand.core.words import words
+from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument
@@ -191,12 +192,15 @@ async def get_payload(
 def _refers(event: AnyEvent, digest: str) -> bool:
     """Whether an event refers to a payload, in a field where only the engine writes references."""
     match event:
-        case ToolCallReturned() | EffectAnswered():
-            return blob_reference(event.raw) == digest
+        case ModelCallBegan():
+            return any(isinstance(part, Blob) and part.digest == digest for part in event.request)
+        case ToolCallReturned() | ApprovalAnswered():
+            payload = event.raw
         case ModelCallReturned():
-            return blob_reference(event.asked) == digest
+            payload = event.asked
         case _:
             return False
+    return (blob := blob_of(payload)) is not None and blob.digest == digest
 
 
 @router.get(
@@ -213,7 +217,7 @@ def _refers(event: AnyEvent, digest: str) -> bool:
                 STREAM: {
                     "schema": {"type": "string"},
                     "example": 'retry: 2000\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
-                    'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"attempt_settled",'
+                    'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"step_settled",'
                     '"words":{"title":"Completed"},"patch":{"steps":{"wo-001.0":{"status":"completed"}}}}\n\n'
                     'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',
                 }

@@ -8,18 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from leadhand.app.arguments import money
+from leadhand.app.document import Document
 from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
-from leadhand.core.access import ApiKey, KeyCeilings, Scope, allows
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.shapes import Document
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import smaller, usd
+from leadhand.ports.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
 from leadhand.server.routes.dependencies import Admin, TheService
-from leadhand.server.schemas import KeyLimits
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/keys", tags=["keys"])
@@ -47,42 +43,19 @@ class NewKey(Body):
         """Return the limits of the key, at most those of the principal. Raises Problem (403)."""
         own = principal.ceilings
         if any(
-            each is not None for each in (own.daily_nanousd, own.total_nanousd, own.max_runs, own.max_running_steps)
+            each is not None for each in (own.budget_per_day, own.budget_total, own.max_runs, own.max_running_steps)
         ):
             what = f"the key {principal.name} has a limit for all its runs together, which a new key would not share"
             raise _forbidden(what, "Create the key with another one, or on the server: leadhand keys create NAME")
-        wanted = KeyCeilings(
-            budget_nanousd=money(self.budget, "budget"),
-            daily_nanousd=money(self.budget_per_day, "budget_per_day"),
-            total_nanousd=money(self.budget_total, "budget_total"),
-            max_runs=self.max_runs,
-            max_workers=self.max_workers,
-            max_running_steps=self.max_running_steps,
-        )
+        wanted = KeyCeilings.model_validate(self.model_dump(include={*KeyCeilings.model_fields}))
         if not any(allows((scope,), Scope.RUN) for scope in self.scopes):
             return wanted
-        most = wanted.evolve(
-            budget_nanousd=smaller(wanted.budget_nanousd, own.budget_nanousd),
-            max_workers=smaller(wanted.max_workers, own.max_workers),
-        )
-        if self.budget is not None and most.budget_nanousd != wanted.budget_nanousd:
-            raise _forbidden(f"budget is above that of the key {principal.name}", f"Send {_dollars(own)} or less.")
-        if self.max_workers is not None and most.max_workers != wanted.max_workers:
-            raise _forbidden(f"max_workers is above that of the key {principal.name}", f"Send {own.max_workers}.")
-        return most
-
-
-class KeyDocument(Document):
-    """An API key, without the secret."""
-
-    key_id: str
-    name: str
-    prefix: str = Field(description="The first characters of the secret.")
-    scopes: tuple[Scope, ...]
-    ceilings: KeyLimits
-    created_at: Moment
-    revoked_at: Moment | None
-    last_used_at: Moment | None
+        most = {"budget": own.budget, "max_workers": own.max_workers}
+        asked = {"budget": wanted.budget, "max_workers": wanted.max_workers}
+        for name, limit in most.items():
+            if limit is not None and (asked[name] or 0) > limit:
+                raise _forbidden(f"{name} is above that of the key {principal.name}", f"Send {limit:g} or less.")
+        return wanted.evolve(**{name: most[name] if each is None else each for name, each in asked.items()})
 
 
 class CreatedKey(KeyDocument):
@@ -98,7 +71,7 @@ class KeysList(Document):
 @router.get("", responses=responses(401, 403, 429, 503))
 async def list_keys(service: TheService, _: Admin) -> KeysList:
     """All API keys, newest first, including revoked ones."""
-    return KeysList(keys=tuple(_document(key) for key in await key_store(service.runtime.store).keys()))
+    return KeysList(keys=tuple(key.shown for key in await key_store(service.runtime.store).keys()))
 
 
 @router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
@@ -110,7 +83,7 @@ async def create_key(body: NewKey, service: TheService, principal: Admin, respon
             raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
     key, secret = await make_key(store, body.name, body.scopes, ceilings)
     response.headers["location"] = f"/api/keys/{key.key_id}"
-    return CreatedKey.model_validate({**dict(_document(key)), "key": secret})
+    return CreatedKey.model_validate({**dict(key.shown), "key": secret})
 
 
 @router.delete("/{key_id}", responses=responses(401, 403, 404, 422, 429, 503))
@@ -123,15 +96,7 @@ async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocumen
         raise no_such(error.what, "See GET /api/keys.") from error
     if found.key_id != key_id:  # a part of an id is for people at a terminal
         raise no_such(f"there is no key {key_id}", "See GET /api/keys.")
-    return _document(await store.revoke_key(key_id))
-
-
-def _document(key: ApiKey) -> KeyDocument:
-    return KeyDocument.model_validate({**key.model_dump(exclude={"digest"}), "ceilings": key.ceilings.document()})
-
-
-def _dollars(own: KeyCeilings) -> str:
-    return "" if own.budget_nanousd is None else f"{usd(own.budget_nanousd):g}"
+    return (await store.revoke_key(key_id)).shown
 
 
 def _forbidden(what: str, how: str) -> Problem:

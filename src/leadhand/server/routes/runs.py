@@ -14,12 +14,12 @@ from pydantic import BeforeValidator, Field
 from leadhand import __version__
 from leadhand.app import labels
 from leadhand.app.arguments import parse_tags
-from leadhand.core.access import Scope
-from leadhand.core.document.run_document import run_line
-from leadhand.core.document.shapes import RunDocument
+from leadhand.app.document.run_document import run_line
+from leadhand.app.document.shapes import RunDocument
 from leadhand.core.errors import NoSuchRun, RunOwned
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.run_filter import RunSort
+from leadhand.ports.access import Scope
+from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.pages import Chunk

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
-from leadhand.core.access import UNBOUNDED, Scope, allows
+from leadhand.ports.access import UNBOUNDED, Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, responses
 from leadhand.server.routes.dependencies import TheAccess
-from leadhand.server.schemas import KeyLimits, SessionDocument
+from leadhand.server.schemas import SessionDocument
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/session", tags=["session"])
@@ -65,6 +65,6 @@ def _session(access: TheAccess, principal: Principal | None) -> SessionDocument:
         needed=access.needed,
         name=None if principal is None else principal.name,
         scopes=scopes,
-        ceilings=KeyLimits.model_validate((UNBOUNDED if principal is None else principal.ceilings).document()),
+        ceilings=UNBOUNDED if principal is None else principal.ceilings,
         version=__version__,
     )

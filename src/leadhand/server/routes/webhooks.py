@@ -12,11 +12,10 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from yarl import URL
 
-from leadhand.core.access import Scope, allows
-from leadhand.core.document.event_line import Moment
-from leadhand.core.document.shapes import Document
+from leadhand.app.document import Document
 from leadhand.core.errors import ToolError
-from leadhand.core.webhooks import MARK, WEBHOOK_EVENTS, Webhook, WebhookEvent
+from leadhand.ports.access import Scope, allows
+from leadhand.ports.webhooks import MARK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import invalid, no_such, responses
@@ -35,17 +34,6 @@ class NewWebhook(Body):
     events: list[WebhookEvent] = Field(list(WEBHOOK_EVENTS), description="What is sent.", min_length=1)
 
 
-class WebhookDocument(Document):
-    """A webhook, without its secret."""
-
-    webhook_id: str
-    url: str
-    events: tuple[WebhookEvent, ...]
-    every: bool = Field(description="Whether it is about the runs of all keys, or of its own key.")
-    by: str
-    created_at: Moment
-
-
 class CreatedWebhook(WebhookDocument):
     """A new webhook. The secret is shown here only."""
 
@@ -54,21 +42,6 @@ class CreatedWebhook(WebhookDocument):
 
 class WebhooksList(Document):
     webhooks: tuple[WebhookDocument, ...]
-
-
-class DeliveryDocument(Document):
-    """A message. Without ``delivered`` and ``next_at``, it has failed for good."""
-
-    delivery_id: str = Field(description="The `webhook-id` of the message, the same at each attempt.")
-    run_id: str
-    event: WebhookEvent
-    body: str
-    created_at: Moment
-    next_at: Moment | None = Field(description="When it is sent next.")
-    attempts: int
-    delivered: bool
-    code: int | None = Field(description="The HTTP status of the last attempt; null if there was no answer.")
-    error: str
 
 
 class DeliveriesList(Document):

@@ -9,13 +9,13 @@ from collections import Counter
 
 from leadhand.core.asks import WriteArtifact
 from leadhand.core.errors import UsageError
-from leadhand.core.passages import said
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolReturn
 from leadhand.core.value import Json, compact_json
 from leadhand.flows.research.shapes import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
+from leadhand.verify.passages import said
 
 from .replies import refused
 

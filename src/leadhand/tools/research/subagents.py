@@ -29,7 +29,7 @@ def subagent_run(task: Task) -> ToolReturn:
     """
     schema = task.output_schema
     ask = Delegate(
-        role=SUBAGENT,
+        worker=SUBAGENT,
         title=task.task_name,
         input=task.model_dump(mode="json", exclude_none=True),
         max_calls=task.tool_budget,

@@ -8,13 +8,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from leadhand.core.asks import SetTodos, Todo
-from leadhand.core.passages import said
 from leadhand.core.text import is_blank
 from leadhand.core.tool import ToolReturn
 from leadhand.core.value import compact_json
 from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
+from leadhand.verify.passages import said
 
 from .replies import refused
 

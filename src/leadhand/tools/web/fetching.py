@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.waits import retry_after
+from leadhand.ports.retry_after import retry_after
 from leadhand.tools.web_client import user_agent
 
 if TYPE_CHECKING:

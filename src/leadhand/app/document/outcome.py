@@ -1,0 +1,188 @@
+"""What an answer rests on, what was done, and what a person can do next: parts of the run document."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from leadhand.core import words_of_outcome as words
+from leadhand.core.advice import next_action
+from leadhand.core.approval import ApprovalStatus, approval_id
+from leadhand.core.decide.requests import retriable
+from leadhand.core.errors import DENIED, Failure, FailureClass
+from leadhand.core.evidence import made_calls
+from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
+from leadhand.core.questions import open_question
+from leadhand.core.run import Gap, RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.text import listed
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, unset
+
+from . import Document
+
+RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
+"""Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""
+
+COMPARED = 500
+"""Characters of a message by which a gap is recognized."""
+
+
+class EvidencePart(Document):
+    """How many claims of the answer have each verdict, who judged them, and the doubts with their reasons."""
+
+    confirmed: int = Field(description="The evidence says it.")
+    derived: int = Field(description="It follows from the evidence by arithmetic or comparison.")
+    own_words: int = Field(description="Advice, wording or general knowledge.")
+    unconfirmed: int = Field(description="The evidence does not show it.")
+    contradicted: int = Field(description="The evidence says otherwise, as two judgements found.")
+    not_checked: int = Field(description="No model judged it.")
+    judged_by: str | None = Field(description="The model that judged; null if none did.")
+    not_judged: str | None = Field(default=None, exclude_if=unset, description="Why the judge did not judge.")
+    judge_rates: dict[str, float] | None = Field(default=None, description="How reliable the judge was when measured.")
+    doubts: tuple[Doubt, ...]
+
+
+class DoneCall(Document):
+    """A call with an effect."""
+
+    tool: str
+    args: dict[str, Json] = Field(description="As the call was made.")
+    effect: Effect
+    ok: bool = Field(description="Whether it succeeded, as far as its end was seen.")
+    event_id: str | None
+
+
+class Action(Document):
+    """What a person can do next (answer, approve, settle, resume, retry or follow_up), with its arguments."""
+
+    action: str
+    args: dict[str, Json]
+    primary: bool
+
+
+class OutcomePart(Document):
+    """How the run stands, why, and what a person can do: the same at every door."""
+
+    headline: str
+    causes: tuple[str, ...]
+    actions: tuple[Action, ...]
+
+
+def evidence_part(state: RunState, judgement: Judgement) -> EvidencePart:
+    """Return the counts of the verdicts, who judged, why a judge did not, and the doubts."""
+    counts: dict[str, Any] = {verdict.value: number for verdict, number in judgement.counts.items()}
+    counts |= {"judged_by": judgement.judged_by, "doubts": judgement.doubts}
+    return EvidencePart.model_validate({**counts, "not_judged": _not_judged(state) if counts["not_checked"] else None})
+
+
+def _not_judged(state: RunState) -> str | None:
+    """Return why the judge of a run has not judged its answer, or a part of it."""
+    judges = state.definition.judging[:1]
+    judging = [each for each in state.steps.values() if each.step.worker in judges]
+    failures = (each.failure.message for each in judging if each.failure is not None)
+    return next(failures, "the judge gave no verdict, or the evidence is too large for its window" if judging else None)
+
+
+def done_calls(state: RunState) -> Iterator[DoneCall]:
+    """Yield every call with an effect, from the log; one whose end was not seen is not ok.
+
+    What Leadhand's own tools do inside the run, such as writing its files, is not among them.
+    """
+    for step in state.steps.values():
+        for call in made_calls(step):
+            tool = state.tools.get(call.tool)
+            if call.effect is not Effect.PURE and (tool is None or tool.acts):
+                args = call.args
+                event = step.event_ids[-1] if step.event_ids else None
+                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.seen, event_id=event)
+
+
+def calls_made(state: RunState) -> tuple[int, int]:
+    """Return how many tool calls a run made, and how many of them failed."""
+    calls = [call for step in state.steps.values() for call in made_calls(step)]
+    return len(calls), sum(call.seen and not call.ok for call in calls)
+
+
+def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
+    """Return the state of a run in one line, its causes, and what a person can do; ``proposed`` are higher limits."""
+    finished = state.finished
+    gaps, judgement = (finished.gaps, finished.judgement) if finished is not None else ((), None)
+    contradicted = [each for each in judgement.doubts if each.verdict is ClaimVerdict.CONTRADICTED] if judgement else []
+    causes = [each.text for each in causes_of(gaps, failure_part(state))]
+    return OutcomePart(
+        headline=waits_for(state)
+        if state.status is RunStatus.WAITING
+        else words.headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
+        causes=(*causes, *(f"“{each.part}” contradicts the evidence" for each in contradicted)),
+        actions=tuple(_actions(state, gaps, proposed)),
+    )
+
+
+def failure_part(state: RunState) -> Failure | None:
+    """Return why a run failed, with what helps in view of its limits and its policy."""
+    failure = state.finished.failure if state.finished is not None else None
+    return None if failure is None else failure.evolve(next_action=next_action(state, failure))
+
+
+class Cause(NamedTuple):
+    """Why something is missing or a run failed, and what helps."""
+
+    text: str
+    next_action: str
+
+
+def causes_of(gaps: Sequence[Gap], failure: Failure | None) -> list[Cause]:
+    """Return why something is missing, each cause once, with most names first; then why the run failed, if no gap says
+    so."""
+    names: dict[tuple[str, str], dict[str, None]] = {}
+    for gap in gaps:
+        names.setdefault((gap.reason, gap.next_action), {})[gap.name] = None
+    ordered = sorted(names.items(), key=lambda each: -len(each[1]))
+    found = [Cause(f"{listed([*named])}: {reason}", action) for (reason, action), named in ordered]
+    if (alone := failure_alone(gaps, failure)) is not None:
+        found.append(Cause(alone.message, alone.next_action))
+    return found
+
+
+def failure_alone(gaps: Sequence[Gap], failure: Failure | None) -> Failure | None:
+    """Return why a run failed; None if a gap says so."""
+    beginning = "" if failure is None else failure.message[:COMPARED]  # a long message is cut
+    return None if any(beginning in f"{gap.name}: {gap.reason}" for gap in gaps) else failure
+
+
+def _may_pass(failure: Failure | None) -> bool:
+    """Whether a retry makes sense, now or once something is fixed: a call that was denied is not asked for again."""
+    return failure is None or failure.type != DENIED
+
+
+def waits_for(state: RunState) -> str:
+    """Return what a waiting run waits for; only what is asked before a call is an approval."""
+    kinds = {each.kind for each in state.approvals.values() if each.status is ApprovalStatus.PENDING}
+    if open_question(state) is not None or "effect" in kinds:
+        return words.FOR_ANSWER
+    return words.FOR_APPROVAL if kinds else words.FOR_PROCESS
+
+
+def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json]) -> Iterator[Action]:
+    """Yield what a person can do next: the first is the primary one."""
+    found: list[tuple[str, dict[str, Json]]] = []
+    if state.finished is None:
+        if (asked := open_question(state)) is not None:
+            found.append(("answer", {"question_id": asked.id}))
+        for each in state.approvals.values():
+            if each.status is ApprovalStatus.PENDING:
+                action = "settle" if each.kind == "effect" else "approve"
+                found.append((action, {"approval_id": approval_id(state.run_id, each)}))
+    if state.status is RunStatus.PAUSED:
+        found.append(("resume", {}))
+    if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
+        if proposed:
+            found.append(("resume", dict(proposed)))
+        if any(_may_pass(state.steps[key].failure) for key in retriable(state)):
+            found.append(("retry", {}))
+        found.append(("follow_up", {}))
+    clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)
+    for position, (action, args) in enumerate(found):
+        primary = position == 0 and (state.finished is None or (clear and action != "follow_up"))
+        yield Action(action=action, args=args, primary=primary)

@@ -1,0 +1,184 @@
+"""Build the documents of a run from its state and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from leadhand.app.flows import FlowRegistry
+from leadhand.app.host_waits import host_wait
+from leadhand.app.new_limits import proposed_limits
+from leadhand.core.ids import attempt_id, event_id
+from leadhand.core.lifecycle import StepStatus
+from leadhand.core.limits import usd
+from leadhand.core.questions import open_question
+from leadhand.core.relations import parent_of
+from leadhand.core.run import ENDED, RunDefinition
+from leadhand.core.state import RunState, Settlement, StepState
+from leadhand.core.value import Value
+from leadhand.flows.unjudged import judgement_of
+from leadhand.ports import ContextStore
+from leadhand.ports.hosts import NO_WAIT, HostWait
+from leadhand.ports.runs import RunListing
+from leadhand.ports.work_state import WorkState
+
+from . import shapes
+from .outcome import calls_made, done_calls, evidence_part, failure_part, outcome_part
+
+AS_DEFINED = shapes.RunDocument.model_fields.keys() & RunDefinition.model_fields.keys()
+"""The fields of the document that are fields of a run's definition. Four of them have a shape of their own."""
+
+
+async def document_of(
+    store: ContextStore,
+    state: RunState,
+    flows: FlowRegistry,
+    followed_by: Callable[[RunListing], Awaitable[list[str]]],
+) -> shapes.RunDocument:
+    """Return the document of a run. Only a flow's own part reads the log again. Raises NoSuchRun."""
+    listing = await store.run(state.run_id)
+    log = await store.read(state.run_id, limit=state.seq) if flows.has_task(state) else ()
+    later, wait = await followed_by(listing), await host_wait(store, state, listing)
+    return run_document(state, owner=listing.owner, task=flows.task(state, log), followed_by=later, wait=wait)
+
+
+def run_document(
+    state: RunState,
+    *,
+    owner: str | None,
+    task: Value | None = None,
+    followed_by: Iterable[str] = (),
+    wait: HostWait = NO_WAIT,
+) -> shapes.RunDocument:
+    """Return the document of ``docs/reference/run-document.md`` as of ``last_seq``.
+
+    ``owner`` is the host that is driving the run, None if no host does. ``task`` is the flow's own part.
+    ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
+    """
+    definition, finished, follows = state.definition, state.finished, state.definition.follows
+    budget, judgement, proposed = definition.limits.budget_nanousd, judgement_of(state), proposed_limits(state)
+    states = tuple(WorkState.of(state, order) for order in state.orders.values())
+    asked, (calls, failed_calls) = open_question(state), calls_made(state)
+    document: dict[str, Any] = {
+        **{name: getattr(definition, name) for name in AS_DEFINED},
+        "run_id": state.run_id,
+        "status": state.status,
+        "owner": None if state.status in ENDED else owner,
+        "waits_for": wait.reason,
+        "queue_position": wait.position,
+        "outcome": outcome_part(state, proposed),
+        "answer": (finished.answer or None) if finished is not None else None,
+        "value": finished.value if finished is not None else None,
+        "sample": finished is not None and finished.sample,
+        "evidence": evidence_part(state, judgement),
+        "claims": judgement.claims,
+        "done": tuple(done_calls(state)),
+        "calls": calls,
+        "failed_calls": failed_calls,
+        "question": None if asked is None else {"id": asked.id, "text": asked.text, "choices": asked.choices},
+        "sources": finished.sources if finished is not None else (),
+        "gaps": finished.gaps if finished is not None else (),
+        "earlier_answers": tuple(
+            {"number": each.number, "status": each.status, "answer": each.answer or None} for each in state.answers
+        ),
+        "failure": failure_part(state),
+        "steps": tuple(_step(state, each) for each in state.steps.values()),
+        "work_orders": tuple(each.order for each in state.orders.values()),
+        "work_states": states,
+        "work_state": states[-1] if states else None,
+        "context_store": {"events": _context_events(state)},
+        "task": task,
+        "todos": state.todos,
+        "artifacts": artifact_lines(state),
+        "approvals": tuple(state.approvals.values()),
+        "usage": {
+            "requests": state.spent.requests,
+            "input_tokens": state.input_tokens,
+            "cached_tokens": state.cached_tokens,
+            "cache_write_tokens": state.cache_write_tokens,
+            "output_tokens": state.output_tokens,
+            "cost_usd": None if state.unpriced else usd(state.spent.nanousd),
+        },
+        "limits": {
+            **dict(definition.limits),
+            "budget_usd": None if budget is None else usd(budget),
+            "unpriced_models": definition.unpriced,
+        },
+        "proposed_limits": proposed,
+        "tools": tuple(tool.name for tool in definition.tools),
+        "model": definition.models.default,
+        "models": definition.models.roles,
+        "follows": None if follows is None else {"run_id": follows.run_id, "request": follows.request},
+        "followed_by": tuple(followed_by),
+        "created_at": state.created_at,
+        "finished_at": state.finished_at,
+        "last_seq": state.seq,
+    }
+    return shapes.RunDocument.model_validate(document)
+
+
+def run_line(listing: RunListing) -> shapes.RunLine:
+    """Return a run in a list; its process releases it only some time after its end."""
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
+    owner = None if listing.status in ENDED else listing.owner
+    cost_usd = None if listing.unpriced else usd(listing.nanousd)
+    return shapes.RunLine(
+        last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same
+    )
+
+
+def _step(state: RunState, each: StepState) -> shapes.StepLine:
+    """Return a step in a line. What was open when the run ended is dropped, as in the view."""
+    return shapes.StepLine(
+        id=each.key,
+        worker=each.step.worker,
+        title=each.step.name,
+        status=StepStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
+        counts=each.counts,
+        attempts=each.attempts,
+        parent=parent_of(each.step),
+        summary=each.data.summary[:300] if each.data is not None else "",
+        failure=each.failure,
+    )
+
+
+def _context_events(state: RunState) -> tuple[shapes.ContextEvent, ...]:
+    """Return the evidence of a run, in the order of its log: how attempts at steps that count ended."""
+    ends = ((end, each) for each in state.steps.values() if each.counts for end in each.settlements)
+    return tuple(_context_event(step, end) for end, step in sorted(ends, key=lambda pair: pair[0].seq))
+
+
+def _context_event(step: StepState, end: Settlement) -> shapes.ContextEvent:
+    ok, given, subtask = end.failure is None, step.step, step.step.subtask
+    agent, args = (given.worker, given.input) if subtask is None else (subtask.agent, step.args_made(ok=ok))
+    data = step.data if end.failure is None else end.failure
+    content = {} if data is None else data.model_dump(mode="json")
+    in_order = {"work_order_id": step.order, "subtask_index": step.position}
+    return shapes.ContextEvent(
+        event_id=event_id(end.seq),
+        timestamp=end.at,
+        task_name=given.name,
+        result="success" if ok else "failure",
+        agent="person" if end.by else agent,
+        content={**args, **(content if ok else {"error": content})},
+        refs=shapes.EventRefs.model_validate(in_order if step.order else {"step": step.key}),
+        attempt=attempt_id(step.key, end.attempt) if end.attempt else None,
+        by=end.by or None,
+    )
+
+
+def artifact_lines(state: RunState) -> tuple[shapes.ArtifactLine, ...]:
+    """Return every version of the files that a run produced."""
+    return tuple(
+        shapes.ArtifactLine(
+            path=path,
+            version=number,
+            digest=each.digest,
+            bytes=each.size,
+            media_type=each.media_type,
+            by=each.by,
+            at=each.at,
+        )
+        for path, versions in state.artifacts.items()
+        for number, each in enumerate(versions, start=1)
+    )

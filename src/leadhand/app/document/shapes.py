@@ -1,0 +1,245 @@
+"""The documents that the command line, the API and exports share: run document, list line, approval card."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from leadhand.core.approval import Approval, ApprovalKind, ApprovalStatus, Preview
+from leadhand.core.asks import Todo
+from leadhand.core.errors import Failure
+from leadhand.core.judgement import JudgedClaim
+from leadhand.core.lifecycle import StepStatus
+from leadhand.core.limits import Limits
+from leadhand.core.moment import Moment
+from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, unset
+from leadhand.core.work_order import WorkOrder
+from leadhand.flows.report.task import ReportTask
+from leadhand.ports.work_state import WorkState
+
+from . import Document
+from .outcome import DoneCall, EvidencePart, OutcomePart
+
+
+class EventRefs(Document):
+    """The subtask that a context event belongs to; outside work orders, the id of the step."""
+
+    work_order_id: str | None = Field(default=None, exclude_if=unset)
+    subtask_index: int | None = Field(default=None, exclude_if=unset)
+    step: str | None = Field(default=None, exclude_if=unset)
+
+
+class ContextEvent(Document):
+    """The outcome of one attempt at a subtask, of a blocked subtask, or of a subtask that a person settled (``by``)."""
+
+    event_id: str
+    timestamp: Moment
+    task_name: str
+    result: Literal["success", "failure"]
+    agent: str = Field(description="The worker file's name, else `worker_` and the tool's name without `_tool`.")
+    content: dict[str, Json] = Field(
+        description="The arguments; on success also `summary`, `raw`, `value`, `sources`, `sample`, on failure `error`."
+    )
+    refs: EventRefs
+    attempt: str | None = Field(default=None, exclude_if=unset)
+    by: str | None = Field(default=None, exclude_if=unset)
+
+
+class ContextStore(Document):
+    """The evidence of a run, in the order of its log."""
+
+    events: tuple[ContextEvent, ...]
+
+
+class StepLine(Document):
+    """One step of the run."""
+
+    id: str
+    worker: str
+    title: str
+    status: StepStatus
+    counts: bool = Field(description="Whether its result belongs to the answer.")
+    attempts: int
+    parent: str | None = Field(default=None, exclude_if=unset, description="The step that delegated it.")
+    summary: str = Field(description="The first 300 characters of its result.")
+    failure: Failure | None = Field(description="Why its last attempt failed.")
+
+
+class EarlierAnswer(Document):
+    """An answer that a run had before it was reopened."""
+
+    number: int
+    status: RunStatus
+    answer: str | None
+
+
+class ArtifactLine(Document):
+    """A version of a file that the run produced."""
+
+    path: str
+    version: int
+    digest: str
+    bytes: int
+    media_type: str
+    by: str = Field(description="The ID of the step that wrote it.")
+    at: datetime
+
+
+class RunUsage(Document):
+    """What the model calls of a run used."""
+
+    requests: int
+    input_tokens: int
+    cached_tokens: int = Field(default=0, description="Input tokens that providers read from their caches.")
+    cache_write_tokens: int = Field(default=0, description="Input tokens that providers wrote to their caches.")
+    output_tokens: int
+    cost_usd: float | None = Field(description="US dollars; null if the price of a call is unknown.")
+
+
+class RunLimits(Limits):
+    """The limits of a run, money in US dollars and times in seconds."""
+
+    budget_nanousd: int | None = Field(default=None, exclude=True)
+    budget_usd: float | None = Field(default=None, ge=0)
+    unpriced_models: tuple[str, ...] = Field(
+        default=(), description="Models whose price is not known, so that no budget limits what they cost."
+    )
+
+
+class FollowedRun(Document):
+    """The earlier run that a follow-up continues."""
+
+    run_id: str
+    request: str
+
+
+class OpenQuestion(Document):
+    """A question that waits for a person's answer."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...]
+
+
+class RunDocument(Document):
+    """A run: its request, work orders, evidence and answer as of ``last_seq``."""
+
+    run_id: str
+    flow: str
+    request: str
+    name: str = Field(description="Lists show it in place of the request; empty if the run has none.")
+    tags: dict[str, str]
+    priority: int = Field(description="Runs and steps with a higher priority are begun first.")
+    status: RunStatus
+    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
+    waits_for: str = Field(
+        description="Why the run, or steps of it, wait for a process or a host, as far as this is known."
+    )
+    queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
+    outcome: OutcomePart
+    answer: str | None = Field(description="The text as it was written; null without one.")
+    value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
+    sample: bool = Field(description="Whether the answer rests on made-up data of the sample services.")
+    evidence: EvidencePart
+    claims: tuple[JudgedClaim, ...] = Field(description="The claims of the answer, each with its verdict.")
+    done: tuple[DoneCall, ...] = Field(description="Every call with an effect, from the log.")
+    calls: int = Field(description="The tool calls that were made.")
+    failed_calls: int = Field(description="The tool calls that failed.")
+    question: OpenQuestion | None = Field(description="The oldest open question of a waiting run.")
+    sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
+    gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
+    earlier_answers: tuple[EarlierAnswer, ...]
+    failure: Failure | None
+    steps: tuple[StepLine, ...] = Field(description="In the order in which they were issued.")
+    work_orders: tuple[WorkOrder, ...]
+    work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
+    work_state: WorkState | None = Field(description="The latest of `work_states`.")
+    context_store: ContextStore
+    task: ReportTask | None = Field(description="The work on a report; null for a run of another flow.")
+    todos: tuple[Todo, ...]
+    artifacts: tuple[ArtifactLine, ...]
+    approvals: tuple[Approval, ...]
+    usage: RunUsage
+    limits: RunLimits
+    proposed_limits: dict[str, float] = Field(
+        default={}, description="Higher limits with which a run that a limit ended can continue; `{}` for another run."
+    )
+    instructions: dict[str, str] = Field(
+        default={}, description="What the run added to the instructions of roles; `*` is every role."
+    )
+    tools: tuple[str, ...] = Field(default=(), description="The tools that the run may use.")
+    hooks: tuple[str, ...] = Field(default=(), description="The hooks that check its calls and its answer.")
+    plan_only: bool = Field(default=False, description="Whether the run stops when it has a plan.")
+    approve_plan: bool = Field(
+        default=False, description="Whether a person has to approve the plan before work begins."
+    )
+    model: str
+    models: dict[str, str] = Field(description="The models of single roles, where they differ from `model`.")
+    forked_from: ForkPoint | None
+    follows: FollowedRun | None = Field(description="The run that this one follows up.")
+    followed_by: tuple[str, ...] = Field(description="The runs that follow up this one, of the same key, newest first.")
+    offline: bool
+    detached: bool
+    created_at: Moment
+    finished_at: Moment | None
+    last_seq: int
+
+
+class RunLine(Document):
+    """A run in a list."""
+
+    run_id: str
+    flow: str
+    request: str = Field(description="The first 200 characters of the request.")
+    name: str = Field(description="Empty if the run has none.")
+    tags: dict[str, str]
+    status: RunStatus
+    model: str
+    created_at: Moment
+    finished_at: Moment | None
+    last_seq: int
+    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
+    orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
+    detached: bool
+    subtasks: int = Field(description="Without those that others replaced; 0 while the first plan is being written.")
+    completed: int
+    failed: int
+    asking: int = Field(description="Open approvals and questions.")
+    requests: int
+    tokens: int
+    cost_usd: float | None = Field(description="US dollars; null if unknown.")
+    follows: str | None = Field(description="The run that this one follows up.")
+
+
+class ApprovalCard(Document):
+    """A question to a person: may a call be made (``call``), did an interrupted call happen (``effect``), or may the
+    plan in ``args`` be carried out (``plan``)?"""
+
+    id: str = Field(description="Identifies the question and its arguments: different arguments give a different id.")
+    run_id: str
+    call_id: str
+    request: str
+    driven: bool = Field(description="Whether a host is driving the run.")
+    approval_id: str
+    kind: ApprovalKind
+    attempt: str
+    tool: str = Field(description="Empty for a plan.")
+    args: dict[str, Json]
+    effect: Effect
+    asked_for: str = Field(description="The subtask's key.")
+    name: str = Field(description="The subtask's name.")
+    origins: dict[str, str] = Field(description="The origin of each argument.")
+    cost_usd: float | None = Field(description="The cost of a call in US dollars; null if the tool does not state it.")
+    asked_at: Moment
+    expires_at: Moment | None
+    status: ApprovalStatus | Literal["settled"]
+    by: str
+    reason: str
+    by_hand: bool = Field(
+        description="Whether a person chose the arguments. Approving another call for the whole run does not cover it."
+    )
+    hook: str = Field(default="", description="The hook that changed the arguments, or that asks for approval.")
+    hook_reason: str = Field(default="", description="Why that hook asks.")
+    preview: Preview | None = Field(description="What the call would make, such as the file of a worker.")

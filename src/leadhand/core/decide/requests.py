@@ -1,0 +1,196 @@
+"""Decide the requests of people: to retry or skip steps, or to supply a result."""
+
+from __future__ import annotations
+
+from leadhand.core import commands as do
+from leadhand.core import events as ev
+from leadhand.core.errors import MAX_TURNS, RAN_OUT
+from leadhand.core.ids import split_key, step_of
+from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
+from leadhand.core.relations import descendants, early
+from leadhand.core.rights import is_work
+from leadhand.core.run import RunStatus
+from leadhand.core.state import ModelTurn, RunState, StepState
+from leadhand.core.words_of_outcome import skipped
+from leadhand.core.work_result import ResultData
+
+
+def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
+    """Decide the oldest pending request of a person. Raises Refused when no request is pending.
+
+    ``declined`` is why retries that were granted are not possible after all.
+    """
+    if declined:
+        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined=declined)]
+    if not state.pending_requests:
+        raise do.Refused("no request is pending")
+    request = state.pending_requests[0]
+    what, by = request.what, request.by or "somebody"
+    reason = why_refused(state, request)
+    if reason:
+        return [ev.RequestDecided(what=what, by=by, declined=reason)]
+    events: list[ev.AnyEvent] = []
+    if state.finished is not None:
+        events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
+    if what == "retry":
+        keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
+        return [*events, ev.RequestDecided(what=what, by=by, steps=keys, args=request.args)]
+    step = state.steps[request.steps[0]]
+    if what == "skip":
+        doubted = step.indeterminate_calls
+        failure = skipped(by, request.reason, doubted[0].tool if doubted else "")
+        return [*events, ev.StepSettled(step=step.key, ok=False, failure=failure, by=by)]
+    given = step.step.subtask
+    value = request.raw if given is not None and given.output_schema else None
+    data = ResultData(summary=request.summary, raw=request.raw, value=value)
+    if step.order and (state.orders[step.order].review is not None or state.finished is not None):
+        # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
+        return [*events, ev.RequestDecided(what=what, by=by, steps=(step.key,), data=data)]
+    return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
+
+
+def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
+    """Return the steps that a retry of all repeats: those that failed or were skipped, and were not replaced.
+
+    Steps that made, or may have made, an irreversible call are included only if ``confirmed``.
+    """
+    return [
+        key
+        for key, subtask in state.steps.items()
+        if subtask.counts
+        and subtask.status in UNSUCCESSFUL
+        and subtask.superseded_by is None
+        and not subtask.given_up  # included in the retry of what it needs
+        and (confirmed or not subtask.acted)
+    ]
+
+
+def ran_out(state: RunState) -> list[StepState]:
+    """Return what failed in a run that is over, beside its subtasks, because a limit was used up.
+
+    Children are left out: they continue with what asked for them.
+    """
+    return [
+        each
+        for each in (state.steps.values() if state.finished is not None else ())
+        if not each.counts and each.step.parent is None
+        if each.stopped is not None or (each.failure is not None and each.failure.type in RAN_OUT)
+    ]
+
+
+def _done_again(state: RunState) -> list[str]:
+    """What ran out and is continued, or done again under its own id; the answer is written again in any case."""
+    found = ran_out(state)
+    stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
+    return stopped or [each.key for each in found if not each.step.answers]
+
+
+def used_up(state: RunState, ended: StepState) -> str:
+    """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
+    failure, role = ended.failure, state.worker(ended.step.worker)
+    if failure is None or role is None:
+        return ""
+    limits, work = state.definition.limits, is_work(state, ended)
+    if failure.type == MAX_TURNS:
+        most, made = role.max_turns or limits.max_turns, turns_of(ended)
+        return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
+    if failure.type == "time":
+        end = state.work_deadline if work else state.deadline
+        left = end is None or state.rest_since is None or state.rest_since < end
+        return "" if left else f"the time limit of {limits.timeout_s:g} s is used up"
+    # Whether a call fits is known only when it is reserved, and a budget of several runs may have room again.
+    return "" if state.relimited or state.definition.budgets else failure.message
+
+
+def turns_of(step: StepState) -> int:
+    """Return how many model calls a step that runs, or that a limit stopped, has made."""
+    return sum(isinstance(call, ModelTurn) for call in step.calls)
+
+
+def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> str:
+    """Return why a request cannot be granted, in one sentence, or "" if it can.
+
+    ``resting``: no process drives the run, so nothing is really running.
+    """
+    if request.what == "retry":
+        return _retry_refused(state, request)
+    if len(request.steps) != 1:
+        return "it concerns one step: name it"
+    key = request.steps[0]
+    missing = _missing(state, key)
+    if missing:
+        return missing
+    step = state.steps[key]
+    if not resting and _under_way(state, key):
+        return f"{key} is running: pause the run first, or wait"
+    if request.what == "skip":
+        return f"{key} is {step.status} and cannot be skipped" if step.by or step.ok else ""
+    if not request.may_approve and asks_people(state, key):
+        return f"{key} {ASKING}"
+    return f"{key} is already {step.status}" if step.ok else ""
+
+
+def _retry_refused(state: RunState, request: ev.StepRequested) -> str:
+    if not request.steps and not retriable(state, confirmed=request.confirmed):
+        acted, out = retriable(state, confirmed=True), ran_out(state)
+        if not out:
+            return f"{acted[0]} {ACTED}" if acted else _nothing_left(state)
+        reasons = [used_up(state, each) for each in out]
+        return reasons[0] if all(reasons) else ""
+    if request.args is not None and len(request.steps) != 1:
+        return "new arguments apply to one subtask: name it"
+    if request.args is not None and any(each.key in request.steps for each in early(state)):
+        return "the plan is not complete: give it other arguments once it belongs to an order"
+    said = (_not_again(state, key, confirmed=request.confirmed) for key in request.steps)
+    return next((each for each in said if each), "")
+
+
+def _nothing_left(state: RunState) -> str:
+    succeeded = state.finished is not None and state.finished.status is RunStatus.SUCCEEDED
+    return "the run has succeeded, and nothing is left to do" if succeeded else "no subtask has failed"
+
+
+def asks_people(state: RunState, key: str) -> bool:
+    """Whether an approval request of a step, or of one below it, is open."""
+    below = {key, *descendants(state, key)}
+    return any(step_of(state.approvals[each].attempt) in below for each in state.asking)
+
+
+ASKING = "waits for approval: only someone who may approve can settle it"
+
+
+ACTED = "made, or may have made, an irreversible call: confirm that you want to repeat it"
+
+
+def _under_way(state: RunState, key: str) -> bool:
+    """Whether an attempt at a step, or at one of its descendants, is running."""
+    attempts = (state.steps[name].attempt for name in (key, *descendants(state, key)))
+    return any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
+
+
+def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
+    missing = _missing(state, key)
+    if missing:
+        return missing
+    subtask = state.steps[key]
+    if subtask.accepted:
+        return f"{key} was accepted: to change it, fork the run"
+    if not subtask.closed or (subtask.ok and not subtask.order):
+        return f"{key} is {subtask.status}, so it cannot be retried"
+    return f"{key} {ACTED}" if subtask.acted and not confirmed else ""
+
+
+def _missing(state: RunState, key: str) -> str:
+    """Return why this key does not name a current subtask, "" if it does."""
+    subtask = state.steps.get(key)
+    if subtask is not None and subtask.counts:
+        return "" if subtask.superseded_by is None else f"{key} was replaced by {subtask.superseded_by}: use that key"
+    counting = [name for name, step in state.steps.items() if step.counts]
+    if not counting or state.orders:
+        try:
+            split_key(key)
+        except ValueError as error:
+            return str(error)
+    if not counting:
+        return "the run has no subtasks"
+    return f"no subtask {key}; the run has {len(counting)}"

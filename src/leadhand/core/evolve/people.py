@@ -1,0 +1,139 @@
+"""Apply people's decisions about steps to the state: retries, results that they supply, and what they skip."""
+
+from __future__ import annotations
+
+from leadhand.core import events as ev
+from leadhand.core.approval import ApprovalStatus
+from leadhand.core.evidence import made_calls
+from leadhand.core.frozen import FrozenDict
+from leadhand.core.ids import step_of
+from leadhand.core.lifecycle import SETTLED, StepStatus
+from leadhand.core.relations import blocked_by, children_of, descendants
+from leadhand.core.state import ModelTurn, RetryWanted, RunState, Settlement
+from leadhand.core.words_of_outcome import skipped
+from leadhand.core.work_result import Verdict, VerdictKind
+
+from .steps import await_needs, chosen_by_hand, needs_settled, put
+
+
+def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
+    """Record which subtasks to repeat in another order; restart other steps, and those that they had blocked."""
+    if event.declined and event.steps:  # the order that would have repeated them cannot be carried out
+        state.retries_wanted.clear()
+        return
+    state.pending_requests = state.pending_requests[1:]
+    if event.declined:
+        return
+    for key in event.steps:
+        if state.steps[key].order:
+            state.retries_wanted[key] = RetryWanted(by=event.by, args=event.args, data=event.data)
+    again = [key for key in event.steps if not state.steps[key].order]
+    if event.args is None:
+        again += [child for key in again for child in _continued(state, key)]
+    reopened = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
+    for key in reopened:
+        step = state.steps[key]
+        given = step.step
+        if given.judges in state.orders:
+            state.orders[given.judges] = state.orders[given.judges]._replace(review=None)
+        if event.args is not None and key in again:
+            given = given.model_copy(update={"input": event.args})
+            step = step._replace(stopped=None)  # another task begins afresh
+        fresh = step._replace(
+            step=given,
+            status=StepStatus.PENDING,
+            failures=(),
+            data=None,
+            value=None,
+            failure=None,
+            verdict=None,
+            by="",
+            by_hand=step.by_hand or (key in again and chosen_by_hand(step, event.args)),
+        )
+        put(state, fresh)
+    for key in (*reopened, *(key for key, cause in list(state.blocked.items()) if cause in reopened)):
+        await_needs(state, key)
+
+
+def _continued(state: RunState, key: str) -> list[str]:
+    """Return the children that continue with a step that a limit stopped, and open the calls again that asked for them.
+
+    These are the children of its latest reply that a limit stopped, and theirs: no reply has used their failure yet.
+    """
+    found: list[str] = []
+    step = state.steps[key]
+    turn = next((each.call_id for each in reversed(step.calls) if isinstance(each, ModelTurn)), None)
+    if step.stopped is None or turn is None:
+        return found
+    asked = dict.fromkeys(each.call_id for each in (*step.stopped.open_calls, *step.evidence))
+    for call_id in (each for each in asked if each.startswith(f"{turn}/c")):
+        stopped = [each for each in children_of(state, call_id) if each.stopped is not None]
+        if stopped:
+            _open_again(state, key, call_id)
+        for child in stopped:
+            found += [child.key, *_continued(state, child.key)]
+    return found
+
+
+def _open_again(state: RunState, key: str, call_id: str) -> None:
+    """Forget the answer to a call. What its tool returned stays; a call that only delegates has no result any more."""
+    step = state.steps[key]
+    calls = tuple(
+        each if isinstance(each, ModelTurn) or each.call_id != call_id else each._replace(failure=None)
+        for each in step.calls
+        if isinstance(each, ModelTurn) or each.call_id != call_id or each.asks
+    )
+    stopped = step.stopped
+    if stopped is not None:
+        answers = {name: answer for name, answer in stopped.answers.items() if name != call_id}
+        stopped = stopped._replace(answers=FrozenDict(answers))
+    put(state, step._replace(calls=calls, stopped=stopped))
+
+
+def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
+    """Settle a step by a person's decision; the steps that it had blocked are retried."""
+    key = event.step
+    request = next(iter(state.pending_requests), None)
+    if request is not None and request.what in ("skip", "supply") and request.steps == (key,):
+        state.pending_requests = state.pending_requests[1:]
+    step, was, ok = state.steps[key], state.steps[key].status, event.ok
+    verdict = Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
+    if event.failure is not None:
+        verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
+    for name in (key, *descendants(state, key)):
+        _close(state, name, event.by)
+    settled = state.steps[key]._replace(
+        status=StepStatus.COMPLETED if ok else StepStatus.DROPPED,
+        data=event.data,
+        value=event.data.raw if event.data is not None else None,
+        failure=event.failure,
+        verdict=verdict,
+        by=event.by,
+        acted=step.has_acted,
+        made=made_calls(step),
+        settlements=(*step.settlements, Settlement(entry.seq, entry.at, event.failure, by=event.by)),
+    )
+    put(state, settled)
+    if was not in SETTLED:
+        needs_settled(state, key, ok=ok)
+    elif ok:
+        for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
+            await_needs(state, dependent)
+        for dependent in blocked_by(state, {key}):
+            if state.steps[dependent].order:
+                state.retries_wanted[dependent] = RetryWanted(by=event.by)
+            else:
+                put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None))
+                await_needs(state, dependent)
+
+
+def _close(state: RunState, name: str, by: str) -> None:
+    """End a step that is no longer needed: withdraw its approvals and release its reservations."""
+    step = state.steps[name]
+    for asked in [state.approvals[each] for each in state.asking]:
+        if step_of(asked.attempt) == name:
+            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=by)
+            del state.asking[asked.approval_id]
+    if not step.closed:
+        closed = step._replace(status=StepStatus.DROPPED, attempt=None, calls=(), running=(), failure=skipped(by, ""))
+        put(state, closed._replace(acted=step.has_acted, made=made_calls(step)))

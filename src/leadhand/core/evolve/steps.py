@@ -1,0 +1,341 @@
+"""Apply events of orders, steps and attempts to the state, and find out which steps may start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from leadhand.core import events as ev
+from leadhand.core.approval import EFFECT
+from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
+from leadhand.core.evidence import made_calls, with_evidence
+from leadhand.core.frozen import FrozenDict
+from leadhand.core.ids import split_attempt, step_of
+from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.relations import ancestors, early, parent_of
+from leadhand.core.state import (
+    NOT_COMPACTED,
+    AttemptState,
+    CallAnswer,
+    ModelTurn,
+    OrderState,
+    RunState,
+    Settlement,
+    StepState,
+)
+from leadhand.core.value import Json
+from leadhand.core.work_order import Step, Subtask
+from leadhand.core.work_result import VerdictKind, WorkResult
+
+WORKER = "work"
+"""The role that carries out the subtasks of a work order."""
+
+# --- the maps of steps -----------------------------------------------------------------------------------------------
+
+
+def put(state: RunState, after: StepState) -> None:
+    """Set a step, and keep the maps of steps true: which one it is in follows from its attempt."""
+    key, before = after.key, state.steps.get(after.key)
+    state.steps[key] = after
+    was, now = _map_of(state, before), _map_of(state, after)
+    if was is not now:
+        for steps in (was, *((state.ready, state.awaited, state.blocked) if now is not None or after.closed else ())):
+            if steps is not None:
+                steps.pop(key, None)
+        if now is not None:
+            now[key] = None
+    elif after.closed and before is not None and not before.closed:
+        for steps in (state.ready, state.awaited, state.blocked):
+            steps.pop(key, None)
+    if after.step.counts:
+        _count(state, before, after)
+
+
+def _map_of(state: RunState, step: StepState | None) -> dict[str, None] | None:
+    if step is None or step.attempt is None:
+        return None
+    match step.attempt.status:
+        case AttemptStatus.SCHEDULED | AttemptStatus.RUNNING:
+            return state.live
+        case AttemptStatus.RETURNED:
+            return state.unsettled
+        case AttemptStatus.SETTLED:
+            return state.retrying
+        case AttemptStatus.PARKED:
+            return state.parked
+
+
+def _count(state: RunState, before: StepState | None, after: StepState) -> None:
+    started = before is not None and before.attempt is not None
+    if started and after.attempt is None:
+        state.busy.pop(after.key, None)
+    elif after.attempt is not None and not started:
+        state.busy[after.key] = None
+    if after.step.subtask is not None and not after.order and after.superseded_by is None:
+        state.early[after.key] = None
+    else:
+        state.early.pop(after.key, None)
+    if before is not None and before.status is after.status and before.superseded_by is after.superseded_by:
+        return
+    for step, by in ((before, -1), (after, 1)):
+        if step is not None and step.superseded_by is None:
+            state.counted[step.status] = state.counted.get(step.status, 0) + by
+
+
+def await_needs(state: RunState, key: str) -> None:
+    """Determine whether a new or unblocked step is ready, waits for open needs, or is blocked by failed ones."""
+    needs = {needed: state.steps[needed].status for needed in state.steps[key].step.needs}
+    lost = next((needed for needed, status in needs.items() if status in UNSUCCESSFUL), None)
+    awaited = [needed for needed, status in needs.items() if status is not StepStatus.COMPLETED]
+    for steps in (state.awaited, state.ready, state.blocked):
+        steps.pop(key, None)
+    if lost is not None:
+        state.blocked[key] = lost
+    elif awaited:
+        state.awaited[key] = len(awaited)
+        for needed in awaited:
+            dependents = state.dependents.get(needed, ())
+            if key not in dependents:
+                state.dependents[needed] = (*dependents, key)
+    else:
+        state.ready[key] = None
+
+
+def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
+    """Update the count of a settled step's order, and release or block the steps that need it."""
+    step = state.steps[key]
+    if step.order:
+        order = state.orders[step.order]
+        state.orders[step.order] = order._replace(open=order.open - 1)
+    for dependent in state.dependents.pop(key, ()):
+        if not ok:
+            if state.steps[dependent].status is StepStatus.PENDING:
+                state.blocked.setdefault(dependent, key)
+        elif dependent in state.awaited:  # else it is already blocked by another of its needs
+            state.awaited[dependent] -= 1
+            if not state.awaited[dependent]:
+                del state.awaited[dependent]
+                if dependent not in state.blocked:
+                    state.ready[dependent] = None
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------
+
+
+def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
+    order, keys = event.order, event.order.subtask_keys()
+    replaced = [each for each in early(state) if each.key not in keys] if not state.orders else []
+    unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
+    wanted = dict(state.retries_wanted) if event.by else {}
+    if event.by:
+        state.retries_wanted.clear()
+    fresh: list[str] = []
+    for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
+        if key in state.steps:  # it began while the plan was being written
+            put(state, state.steps[key]._replace(order=order.work_order_id, position=position))
+            continue
+        fresh.append(key)
+        add(state, subtask_step(state, key, subtask), order.work_order_id, position)
+        if subtask.repairs_subtask is not None:
+            repaired = state.steps[subtask.repairs_subtask]
+            put(state, repaired._replace(superseded_by=key))
+            by_hand = repaired.by_hand or (
+                repaired.key in wanted and chosen_by_hand(repaired, wanted[repaired.key].args)
+            )
+            put(state, state.steps[key]._replace(by_hand=by_hand))
+    for each in replaced:
+        put(state, each._replace(superseded_by=order.work_order_id))
+    for key in fresh:
+        await_needs(state, key)
+
+
+def chosen_by_hand(step: StepState, args: dict[str, Any] | None) -> bool:
+    """Whether a retry with these arguments (None: the same) is a call that no plan made: a person chose it."""
+    return args is not None or step.acted
+
+
+def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
+    """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
+    role = subtask.worker if subtask.worker is not None else WORKER
+    return Step(step_id=key, worker=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
+
+
+def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
+    if event.work_order_id:
+        order = state.orders[event.work_order_id]
+        state.orders[event.work_order_id] = order._replace(review=event.review)
+    for verdict in event.review.verdicts:
+        step = state.steps[verdict.subtask]
+        if step.by:
+            continue  # a person's decision takes precedence
+        status, failure = step.status, step.failure
+        if step.order:
+            if verdict.verdict is VerdictKind.DROP:
+                status = StepStatus.DROPPED
+            elif verdict.verdict is not VerdictKind.ACCEPT and status is StepStatus.COMPLETED:
+                status = StepStatus.FAILED
+        if status is not step.status and failure is None:
+            reason = verdict.reason or "the review rejected the result"
+            failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT)
+        put(state, step._replace(status=status, failure=failure, verdict=verdict))
+
+
+# --- steps and their attempts ----------------------------------------------------------------------------------------
+
+
+def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
+    key = event.step.step_id
+    if key not in state.steps:
+        add(state, event.step)
+        await_needs(state, key)
+    if key in state.ready:  # without needs, the same event schedules its first attempt
+        _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
+
+
+def add(state: RunState, step: Step, order: str = "", position: int = 0) -> None:
+    """Add a new step to the state."""
+    put(state, StepState(step=step, order=order, position=position))
+    if (parent := parent_of(step)) is not None:
+        state.children[parent] = state.children.get(parent, 0) + 1
+
+
+def _schedule(state: RunState, step: StepState, attempt: AttemptState, seq: int) -> None:
+    status = StepStatus.RUNNING if step.status is StepStatus.WAITING else step.status
+    number = max(step.attempts, attempt.number)
+    put(state, step._replace(status=status, attempt=attempt, attempts=number, scheduled=seq))
+
+
+def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
+    key, number = split_attempt(event.attempt)
+    step = state.steps[key]
+    before, afresh = step.attempt or step.stopped, event.continues is None
+    kept = before is not None and event.continues == before.attempt
+    answers: Mapping[str, CallAnswer] = before.answers if before is not None and kept else FrozenDict()
+    attempt = AttemptState(
+        attempt=event.attempt,
+        number=int(number),
+        continues=event.continues,
+        not_before=event.not_before,
+        feedback=event.feedback,
+        answers=answers,
+    )
+    step = step._replace(running=(), stopped=None)
+    _schedule(state, step._replace(calls=(), compacted=NOT_COMPACTED) if afresh else step, attempt, entry.seq)
+
+
+def current(state: RunState, attempt: str) -> StepState | None:
+    """Return the step of an attempt if that attempt is running or about to run; None for a late observation."""
+    step = state.steps.get(step_of(attempt))
+    if step is None or step.attempt is None or step.attempt.attempt != attempt:
+        return None
+    return step if step.attempt.status in (AttemptStatus.SCHEDULED, AttemptStatus.RUNNING) else None
+
+
+def started(state: RunState, _entry: ev.Entry, event: ev.AttemptStarted) -> None:
+    step = current(state, event.attempt)
+    if step is not None and step.attempt is not None:
+        attempt = step.attempt._replace(status=AttemptStatus.RUNNING, host=event.host)
+        put(state, step._replace(status=StepStatus.RUNNING, attempt=attempt))
+
+
+def returned(state: RunState, _entry: ev.Entry, event: ev.AttemptReturned) -> None:
+    _settle_reservations(state, event.attempt)
+    step = current(state, event.attempt)
+    if step is not None and step.attempt is not None:
+        attempt = step.attempt._replace(status=AttemptStatus.RETURNED, result=event.result)
+        put(state, step._replace(attempt=attempt))
+
+
+def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
+    _settle_reservations(state, event.attempt)
+    step = state.steps.get(step_of(event.attempt))
+    attempt = step.attempt if step is not None else None
+    if step is None or attempt is None or attempt.attempt != event.attempt:
+        return
+    if attempt.status in (AttemptStatus.PARKED, AttemptStatus.SETTLED):
+        return
+    if attempt.status is AttemptStatus.RETURNED and any(call.kind != "effect" for call in event.open_calls):
+        return  # it is late
+    turns = {_turn_of(call.call_id) for call in event.open_calls}
+    kept = {  # what was decided in the turn that is not over, and what people denied; an approval holds for one attempt
+        call_id: answer
+        for call_id, answer in attempt.answers.items()
+        if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
+    }
+    attempt = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, result=None)
+    put(state, step._replace(status=StepStatus.WAITING, attempt=attempt._replace(answers=FrozenDict(kept))))
+
+
+def _turn_of(call_id: str) -> str:
+    return call_id.rpartition("/c")[0]
+
+
+def _settle_reservations(state: RunState, attempt: str) -> None:
+    """Count the open reservations of an attempt in full, since the usage of its calls will never be known."""
+    for amount in state.reserved.pop(attempt, {}).values():
+        state.spent = state.spent + amount
+
+
+def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
+    """Settle an attempt as the controller judged it, or a step without one."""
+    step = state.steps[event.step]
+    if event.same_as:
+        other = state.steps[event.same_as]
+        seen = (*step.settlements, Settlement(entry.seq, entry.at))
+        same = step._replace(status=other.status, settlements=seen, data=other.data, made=other.made)
+        put(state, same._replace(verdict=other.verdict, by=other.by))
+        needs_settled(state, event.step, ok=True)
+        return
+    attempt = step.attempt
+    if event.attempt and (attempt is None or attempt.attempt != event.attempt):
+        return
+    failures = step.failures
+    if event.attempt and event.failure is not None and event.failure.type != INTERRUPTED:
+        failures = (*failures, event.failure.class_)
+    end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
+    changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
+    if not event.final:
+        assert attempt is not None
+        put(state, changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED)))
+        return
+    result = attempt.result if attempt is not None and event.ok else None
+    data = result.data if result is not None else None
+    if data is not None and result is not None:
+        data = with_evidence(data, result.used, step.evidence)
+    # The result of a subtask is text; for other steps, the model's JSON is the value.
+    structured = event.ok and step.step.subtask is None
+    stopped = attempt if _can_continue(state, step, event.failure) else None
+    settled = changed._replace(
+        status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
+        attempt=None,
+        calls=step.calls if stopped is not None else (),
+        running=(),
+        data=data,
+        value=answered_value(step, result) if structured else None,
+        acted=step.has_acted,
+        made=made_calls(step),
+        stopped=stopped,
+    )
+    put(state, settled)
+    needs_settled(state, event.step, ok=event.ok)
+
+
+def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
+    """Whether higher limits of the run let an attempt continue: that of its lead, or of a child that it waits for."""
+    if failure is None or failure.type not in {*RAN_OUT, MAX_TURNS}:
+        return False
+    above = ancestors(state, step.step)
+    if above and failure.type == MAX_TURNS:  # the turns of a child are a limit of its worker
+        return False
+    lead = above[-1] if above else step
+    roles = (state.worker(each.step.worker) for each in (step, lead))
+    return lead.step.answers and all(role is not None and role.loop == "turns" for role in roles)
+
+
+def answered_value(step: StepState, result: WorkResult | None) -> Json:
+    """Return the structured answer of an attempt: what its result records, else the last reply in its lineage."""
+    if result is not None and result.value is not None:
+        return result.value
+    turns = [call for call in step.calls if isinstance(call, ModelTurn)]
+    return turns[-1].value if turns and turns[-1].asked is None else None

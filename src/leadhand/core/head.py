@@ -1,0 +1,64 @@
+"""The head of a run: what its line in a list shows of its state. The process that folds a run gives it to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from .approval import Approval
+from .events import AnyEvent, Entry, RunFinished, RunStarted, RunStatusSet
+from .evolve import fold
+from .lifecycle import UNSUCCESSFUL, StepStatus
+from .run import RunStatus
+from .state import RunState
+
+
+class RunHead(NamedTuple):
+    """What a list shows of a run after event ``seq``.
+
+    ``subtasks`` counts the subtasks that no other has replaced, 0 while the first plan is being written; ``completed``
+    and ``failed`` count those with that status, also before; ``asking`` its open approvals and questions.
+    """
+
+    seq: int
+    subtasks: int = 0
+    completed: int = 0
+    failed: int = 0
+    asking: int = 0
+
+
+def head_of(state: RunState) -> RunHead:
+    """Return the head of a run in this state."""
+    found, open_ = state.counted, state.finished is None
+    unanswered = sum(each.reply is None for each in state.questions.values())
+    return RunHead(
+        state.seq,
+        sum(found.values())
+        - (len(state.early) if open_ else 0),  # while a plan is being written, nobody knows how many
+        found.get(StepStatus.COMPLETED, 0),
+        sum(found.get(each, 0) for each in UNSUCCESSFUL),
+        len(state.asking) + unanswered if open_ else 0,
+    )
+
+
+def head_after(state: RunState, events: Sequence[AnyEvent], at: datetime) -> RunHead:
+    """Return the head of a run after ``events`` that are not written yet, if they are the next ones of its log."""
+    entries = (Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
+    return head_of(fold(state, entries))
+
+
+def open_approvals(state: RunState) -> list[Approval]:
+    """Return the approvals that nobody has answered and that have not expired, oldest first."""
+    return [state.approvals[each] for each in state.asking]
+
+
+def status_after(event: AnyEvent) -> RunStatus | None:
+    """Return the status that an event gives to its run; None if it changes none."""
+    match event:
+        case RunStarted():
+            return RunStatus.RUNNING
+        case RunFinished() | RunStatusSet(slept_s=0.0):
+            return event.status
+        case _:
+            return None

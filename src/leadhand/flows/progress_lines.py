@@ -1,0 +1,40 @@
+"""What the stages of a run reported: the beginnings and ends of steps, and the notes of their workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+
+from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
+from leadhand.core.ids import step_of
+from leadhand.core.moment import iso
+from leadhand.core.value import Json
+from leadhand.core.work_order import Step
+
+
+def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:
+    """Yield a line for each entry of these steps that reports something: its time, the role, and a message."""
+    known: dict[str, Step] = {**steps}
+    for entry in entries:
+        match entry.event:
+            case StepIssued(step=given):
+                key, message = given.step_id, f"{given.name}: started"
+                known[key] = given
+            case StepSettled(step=key, attempt=attempt, final=True, failure=failure) if attempt:
+                ended = "completed" if failure is None else f"failed: {failure.message}"
+                message = f"{known[key].name if key in known else key}: {ended}"
+            case NoteEmitted(attempt=attempt, message=message, refused=False):
+                key = step_of(attempt)
+            case _:
+                continue
+        if key in known:
+            yield {"timestamp": iso(entry.at), "agent": known[key].worker, "message": message}
+
+
+def lines_before(step: str, entries: Iterable[Entry]) -> list[dict[str, Json]]:
+    """Return the lines of a run before a step was issued: the same ones for each of its attempts."""
+    before = takewhile(
+        lambda each: not isinstance(each.event, StepIssued) or each.event.step.step_id != step,
+        entries,
+    )
+    return list(progress_lines({}, before))

@@ -1,0 +1,104 @@
+"""Hosts: the processes that drive runs and carry out attempts."""
+
+from collections.abc import Set
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import ConfigDict
+
+from leadhand.core.value import Value
+
+
+class HostKind(StrEnum):
+    """``run``: carries out only the runs that it drives; ``server`` and ``host`` (`leadhand work`) take any work."""
+
+    RUN = "run"
+    SERVER = "server"
+    HOST = "host"
+
+
+HEARTBEAT_LIMIT_S = 10.0
+"""Seconds without a heartbeat after which a process counts as dead, unless it was set up with another limit."""
+TAKES_WORK = frozenset({HostKind.SERVER, HostKind.HOST})
+
+
+class Announcement(Value):
+    """What a process says of itself when it joins a cluster: see :class:`HostLine`. A later release may say more."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    kind: HostKind
+    concurrency: int
+    flows: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    versions: dict[str, tuple[int, ...]] = {}
+
+
+class HostLine(Value):
+    """A running process that has the store open: its id, whether it is this process (``here``), the runs it drives.
+
+    On PostgreSQL also its ``kind``, ``since`` when it runs, how many attempts it carries out at most (``concurrency``),
+    how many it carries out now (``running``), which ones (``attempts``, as ``run/attempt``, at most 100), whether it is
+    ``draining``: takes no new work, the ``flows`` and ``tools`` that it has, and the ``versions`` of flows. A flow
+    without versions was not loaded yet, or the process is of an earlier release.
+    """
+
+    host: str
+    here: bool
+    runs: tuple[str, ...] = ()
+    kind: HostKind | None = None
+    since: datetime | None = None
+    concurrency: int = 0
+    running: int = 0
+    attempts: tuple[str, ...] = ()
+    draining: bool = False
+    flows: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    versions: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def takes_work(self) -> bool:
+        """Whether it takes work for the runs of other processes."""
+        return self.kind in TAKES_WORK and not self.draining
+
+    def knows(self, flow: str, version: int) -> bool:
+        """Whether it has a version of a flow, as far as it says."""
+        return flow in self.flows and version in self.versions.get(flow, (version,))
+
+    def has(self, flow: str, version: int, tools: Set[str]) -> bool:
+        """Whether it has a version of a flow, and these tools."""
+        return self.knows(flow, version) and tools <= {*self.tools}
+
+
+class HostWait(Value):
+    """Why a run waits for a host, in words ("": it waits for none), and its ``position`` among those that wait."""
+
+    reason: str = ""
+    position: int | None = None
+
+
+NO_WAIT = HostWait()
+
+
+class WaitingRun(Value):
+    """A run that waits for a server or host to drive it: its place in the queue, from 1, and why it waits."""
+
+    run_id: str
+    position: int
+    priority: int
+    since: datetime
+    reason: str
+
+
+class QueueInfo(Value):
+    """The queue of many machines: how many jobs wait (``depth``), and for how many seconds the oldest has.
+
+    ``steps`` counts the attempts of those jobs; ``runs`` wait for a process that drives them, the next one first.
+    ``waiting`` are all runs without such a process, those that no host can drive included: the first 200.
+    """
+
+    depth: int = 0
+    oldest_s: float = 0.0
+    steps: int = 0
+    runs: tuple[str, ...] = ()
+    waiting: tuple[WaitingRun, ...] = ()

@@ -1,0 +1,103 @@
+"""How often a tool is called: at once, in a span of time, and not at all while an earlier result is still good."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from leadhand.core.tool import DYNAMIC_WORKERS, Effect, ToolSpec
+from leadhand.core.value import Value, shown
+
+SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
+LIFETIMES_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+MOST_AT_ONCE = 10_000
+FASTEST = 1_000.0
+"""Calls a second: a higher rate limits nothing that a process can do."""
+LONGEST_LIFETIME_S = 366 * 86_400.0
+OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
+"""The toolsets whose tools read files, todos and workers of their run, which are not among their arguments."""
+_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(SPANS_S)})", re.ASCII)
+_LIFETIME = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(LIFETIMES_S)})", re.ASCII)
+HOW_RATE = 'Use calls per s, min, h or day, such as "10/s" or "100/min".'
+HOW_CACHE = 'Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d".'
+HOW_AT_ONCE = f"Use a whole number from 1 to {MOST_AT_ONCE:,}."
+
+
+def seconds_between(rate: object) -> float:
+    """Return the seconds between two calls at a rate such as ``10/s``. Raises ValueError."""
+    found = _RATE.fullmatch(rate.strip()) if isinstance(rate, str) else None
+    calls = int(found[1]) if found is not None else 0
+    if found is None or calls == 0:
+        raise ValueError(f"{shown(rate)} is not a rate")
+    if calls / SPANS_S[found[2]] > FASTEST:
+        raise ValueError(f"{shown(rate)} is more than {FASTEST:,.0f} calls a second")
+    return SPANS_S[found[2]] / calls
+
+
+def lifetime_s(lifetime: object) -> float:
+    """Return the seconds of a lifetime such as ``30m`` or ``1800``. Raises ValueError."""
+    found = _LIFETIME.fullmatch(lifetime.strip()) if isinstance(lifetime, str) else None
+    if found is not None:
+        seconds = int(found[1]) * LIFETIMES_S[found[2]]
+    elif isinstance(lifetime, int | float) and not isinstance(lifetime, bool):
+        seconds = float(lifetime)
+    else:
+        raise ValueError(f"{shown(lifetime)} is not a span of time")
+    if not 0 < seconds <= LONGEST_LIFETIME_S:
+        raise ValueError(f"{shown(lifetime)} is not from 1 second to 366 days")
+    return seconds
+
+
+def _checked_rate(rate: str) -> str:
+    seconds_between(rate)
+    return rate
+
+
+def _checked_lifetime(lifetime: str | float) -> str | float:
+    lifetime_s(lifetime)
+    return lifetime
+
+
+class ToolSettings(Value):
+    """What a project sets for a tool, in place of what its code says.
+
+    ``concurrency`` is how many calls go on at once, ``rate`` how many begin in a span of time, in all processes of a
+    store together; ``cache`` is how long a result is used again.
+    """
+
+    concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
+    rate: Annotated[str, AfterValidator(_checked_rate)] | None = Field(default=None, examples=["10/s", "100/min"])
+    cache: Annotated[str | float, AfterValidator(_checked_lifetime)] | None = Field(
+        default=None, examples=["30m", "7d", 1800]
+    )
+
+
+def applied(spec: ToolSpec, given: ToolSettings) -> ToolSpec:
+    """Return a tool with a project's settings in place of its own."""
+    changes: dict[str, object] = {}
+    if given.concurrency is not None:
+        changes["concurrency"] = given.concurrency
+    if given.rate is not None:
+        changes["rate"] = given.rate
+    if given.cache is not None:
+        changes["cache_s"] = lifetime_s(given.cache)
+    return spec.model_copy(update=changes)
+
+
+def flaw(spec: ToolSpec) -> tuple[str, str, str] | None:
+    """Return which setting a tool cannot have, why not, and what to do instead; None if it can have all of its own."""
+    limited = next((name for name in ("concurrency", "rate") if getattr(spec, name)), "")
+    of_others = "delegate" if spec.delegate else "parallel" if spec.parallel else ""
+    if of_others and (limited or spec.cache_s is not None):
+        how = "Limit the tools that it leads to, or leave this setting out."
+        return limited or "cache", f"it is a {of_others} tool, whose function is not called", how
+    if spec.cache_s is None:
+        return None
+    if spec.effect is Effect.ONCE:
+        how = "Leave cache out, or declare the effect as pure or idempotent if that is true."
+        return "cache", "its effect is once, so each of its calls has to be made", how
+    if spec.polling:
+        return "cache", "it is a polling tool, whose result may change", "Leave cache or polling out."
+    if spec.toolset in OF_RUN:
+        return "cache", f"the tools of the toolset {spec.toolset} depend on the state of their run", "Leave cache out."
+    return None

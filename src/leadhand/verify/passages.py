@@ -1,0 +1,91 @@
+"""Passages: the pieces of what tools found that a text may cite."""
+
+import contextlib
+import hashlib
+import json
+import re
+from typing import Any
+
+from leadhand.core.tool import CallState
+from leadhand.core.value import Json, Value, is_object, objects_of, text_of
+
+_ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
+LONGEST_PASSAGE = 4_000
+"""Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
+
+
+class Passage(Value):
+    """A piece of a source. ``id`` is the digest of the whole source and a number; the same text has the same id."""
+
+    id: str
+    text: str
+    title: str = ""
+    url: str = ""
+    source: str = ""
+    published: str = ""
+
+
+def passages_in(result: CallState) -> list[Passage]:
+    """Return the passages that a call returned; of a tool that returns other data, the data as one passage.
+
+    A search returns ``{"results": [source, …]}``, a fetch one source: ``{"title", "url", "source", "published",
+    "passages": [{"id", "text"}]}``. A failed call and a search without results give no passages.
+    """
+    if not result.ok:
+        return []
+    returned = message_of(result.raw)
+    found = [each for source in _sources(returned) for each in _passages_of(source)]
+    if found or _sources(returned) or (is_object(returned) and returned.get("results") == []):
+        return found
+    raw = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False, default=str)
+    text = (result.summary or ("" if returned is None else raw)).strip()[:LONGEST_PASSAGE]
+    if not text:
+        return []
+    credited = result.sources[0] if len(result.sources) == 1 else None
+    title, url = (credited.title, credited.url) if credited is not None else (result.tool, "")
+    source = digest_of(text)
+    return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
+
+
+def said(message: str) -> dict[str, Json]:
+    """Return what a primitive tool says if it succeeded; :func:`message_of` reads it."""
+    return {"isError": False, "message": message}
+
+
+def message_of(raw: Json) -> Json:
+    """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
+
+    The data of other tools is returned as it is.
+    """
+    if not is_object(raw) or raw.keys() != {"isError", "message"} or not isinstance(raw["message"], str):
+        return raw
+    message: str = raw["message"]
+    if message[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(message)
+    return message
+
+
+def digest_of(text: str) -> str:
+    """Return the id of a source: the first 8 hexadecimal digits of the SHA-256 of its whole text."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+
+
+def _sources(raw: Json) -> list[dict[str, Any]]:
+    if not is_object(raw):
+        return []
+    return [raw] if "passages" in raw else [each for each in objects_of(raw.get("results")) if "passages" in each]
+
+
+def _passages_of(source: dict[str, Any]) -> list[Passage]:
+    """The passages of a source. One with an id that no source can have, as a user's tool may give, gets its own."""
+    title, url, published = (text_of(source.get(name)) for name in ("title", "url", "published"))
+    found: list[Passage] = []
+    for each in objects_of(source.get("passages")):
+        text = text_of(each.get("text")).strip()[:LONGEST_PASSAGE]
+        id_ = text_of(each.get("id"))
+        id_ = id_ if _ID.fullmatch(id_) else f"{digest_of(text)}.1"
+        if text:
+            about = {"title": title, "url": url, "published": published}
+            found.append(Passage(id=id_, text=text, source=id_.partition(".")[0], **about))
+    return found
