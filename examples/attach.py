@@ -66,7 +66,7 @@ async def follow_and_go_on(child: subprocess.Popen[str], run_id: str) -> int:
 
 def is_finished_subtask(entry: Entry) -> bool:
     """Whether this event puts the end of a subtask on record."""
-    return entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-")
+    return entry.event.type == "step_settled" and entry.event.subject.startswith("wo-")
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ settings.register_profile("search", UNHURRIED, derandomize=False, max_examples=1
 settings.load_profile("fixed")
 
 pytest.register_assert_rewrite(
-    "domain.histories",
-    "domain.invariants",
+    "core.histories",
+    "core.invariants",
     "engine.fakes",
     "engine.worlds",
     "stores.contract",

@@ -147,7 +147,9 @@ async def test_a_wish_that_comes_too_late_is_declined_and_the_run_stays_over(hom
         await runtime.log(run.run_id).append(StepRequested(what="skip", by="me", steps=("wo-001.0",)))
         await runtime.drive(await runtime.take_over(run.run_id, ended=True))
         again = await lead.attach(run.run_id)
-        assert [entry.event.type async for entry in again][-1] == "request_decided"
+        last = [entry.event async for entry in again][-1]
+        assert last.type == "request_decided"
+        assert last.declined
         assert (await again.answer()).text == before.text
 
 

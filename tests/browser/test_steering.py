@@ -45,6 +45,7 @@ async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     await expect(page.get_by_role("option", name="Rome")).to_have_accessible_name(re.compile("Cancelled"))
     await expect(page.get_by_role("button", name="Cancel…")).to_have_count(0)
     requested = await served.event(run_id, "run_requested")
+    assert requested["what"] == "cancel"
     assert requested["by"]
 
 
@@ -165,7 +166,9 @@ async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, 
     await page.get_by_role("tab", name="Answer").click()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Oslo: 35 dB, by ear")
     assert office.calls["Oslo"] == 1
-    assert (await served.event(run_id, "step_requested"))["by"]
+    requested = await served.event(run_id, "step_requested")
+    assert requested["what"] == "supply"
+    assert requested["by"]
 
 
 @pytest.mark.slow

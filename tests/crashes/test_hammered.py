@@ -11,7 +11,7 @@ import pytest
 
 from crashes.killing import Theatre
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.events import ToolCallReturned
+from leadhand.core.events import AttemptReturned, RunClaimed, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import ContextStore
 
@@ -60,7 +60,8 @@ async def test_nothing_is_locked_lost_or_stolen(sqlite_url: str, tmp_path: Path)
             listing = await store.run(run_id)
             log = await store.read(run_id)
             assert [entry.seq for entry in log] == list(range(1, listing.head_seq + 1))
-            assert not {"run_claimed", "attempt_lost"} & {entry.event.type for entry in log}
+            assert not any(isinstance(entry.event, RunClaimed) for entry in log)
+            assert not any(isinstance(entry.event, AttemptReturned) and entry.event.lost for entry in log)
             assert (listing.status in ENDED, listing.owner, listing.completed) == (True, None, len(theatre.plan))
             returned += [f"{run_id}/{e.event.call_id}" for e in log if isinstance(e.event, ToolCallReturned)]
         assert Counter(returned) == calls, "what a tool returned is not in the log, or twice"

@@ -66,7 +66,7 @@ async def test_a_list_is_right_when_an_answer_comes_while_the_run_begins_to_wait
 
     def answering(run_id: str, events: Sequence[AnyEvent], **more: Any) -> Any:
         written = append(run_id, events, **more)
-        if any(isinstance(event, RunStatusSet) for event in events):
+        if any(isinstance(event, RunStatusSet) and event.status is RunStatus.WAITING for event in events):
             (_, asked) = (entry.event for entry in written.result() if isinstance(entry.event, ApprovalRequested))
             digest = args_hash(asked.approval.args)
             append(run_id, [ApprovalAnswered(approval_id=asked.approval.approval_id, approve=True, args_hash=digest)])

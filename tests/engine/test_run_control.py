@@ -166,7 +166,7 @@ async def test_a_pause_and_a_resume_in_one_breath_lose_no_attempt(open_world: An
 
         def append(self, run_id: str, events: Any, **more: Any) -> Any:
             written = super().append(run_id, events, **more)
-            if any(isinstance(event, RunStatusSet) for event in events):
+            if any(isinstance(event, RunStatusSet) and event.status is RunStatus.PAUSED for event in events):
                 super().append(run_id, [RunRequested(what="resume", by="me")])
             return written
 

@@ -44,9 +44,9 @@ def choices(questions: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, 
 class Decides(DecisionModel[None]):
     """A decision model without a server."""
 
-    model_name = "stub"  # type: ignore[step]
-    system = "stub"  # type: ignore[step]
-    base_url = None  # type: ignore[step]
+    model_name = "stub"  # type: ignore[assignment]
+    system = "stub"  # type: ignore[assignment]
+    base_url = None  # type: ignore[assignment]
 
     async def decide(self, request: DecisionRequest, model_settings: Any) -> DecisionResponse:
         questions = {name: vars(question) for name, question in request.questions.items()}

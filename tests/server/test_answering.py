@@ -86,7 +86,7 @@ async def test_always_answers_every_call_of_the_tool_in_this_run_alone(api: Door
 
 def rests_again(events: list[dict[str, Any]]) -> bool:
     """Whether a run has gone on after an answer, and waits for the next one."""
-    return sum(event["type"] == "run_status_set" for event in events) == 2
+    return sum(event["type"] == "run_status_set" and event["status"] == "waiting" for event in events) == 2
 
 
 async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:
@@ -163,7 +163,8 @@ async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: Op
 
     assert run["gaps"][0]["class"] == "rejected"
     assert office.calls == {}
-    assert len(await answered(api, run_id, "approval_answered")) == 1
+    (said,) = await answered(api, run_id)
+    assert said["expired"]
     assert datetime.now(UTC) >= expires
     late = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert late.status_code == 409

@@ -198,17 +198,17 @@ async def test_a_parked_run_keeps_its_streams_open_and_a_resumed_one_goes_on(ser
     async with served.watch(run_id) as stream:
         await first(stream, "message", type="tool_call_began")
         await served.door.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"})
-        await first(stream, "message", type="run_status_set", reason="lunch")
+        await first(stream, "message", type="run_status_set", status="paused", reason="lunch")
         office.gate.set()
         await served.door.post(f"/api/runs/{run_id}/resume")
-        await first(stream, "message", type="run_status_set")
+        await first(stream, "message", type="run_status_set", status="running")
         assert (await rest(stream))[-1].data["status"] == "succeeded"
 
 
 async def test_a_run_that_waits_for_people_keeps_its_streams_open(served: Served) -> None:
     run_id = await served.door.started("pay Ann")
     async with served.watch(run_id) as stream:
-        await first(stream, "message", type="run_status_set")
+        await first(stream, "message", type="run_status_set", status="waiting")
         (card,) = await served.door.asked(run_id)
         await served.door.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
         assert (await rest(stream))[-1].data["status"] == "succeeded"
@@ -222,7 +222,7 @@ async def test_a_run_that_is_reopened_streams_on_from_where_it_ended(served: Ser
     async with served.watch(run_id, after=head) as stream:
         seen = await rest(stream)
 
-    assert "run_status_set" in [each.data.get("type") for each in seen]
+    assert [each.data["by"] for each in seen if each.data.get("type") == "run_status_set"]
     check_end(seen, "succeeded", (await served.door.over(run_id))["last_seq"])
     assert numbers(seen)[0] == head + 1
 

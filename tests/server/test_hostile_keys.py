@@ -184,7 +184,8 @@ async def test_always_does_not_cover_a_result_that_a_person_supplied(dependent: 
 
 def _rests(events: list[dict[str, Any]]) -> bool:
     """Whether a run waits for people after all that it did."""
-    return [event["type"] for event in events if event["type"].startswith("run_")][-1] == "run_status_set"
+    last = [event for event in events if event["type"].startswith("run_")][-1]
+    return last["type"] == "run_status_set" and last["status"] == "waiting"
 
 
 # --- supply, tools by hand ----------------------------------------------------------------------------------------

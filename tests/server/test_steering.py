@@ -12,9 +12,10 @@ from server.teams import Office
 from leadhand.ports.access import Scope
 
 
-async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:
-    """The first event of a kind."""
-    return next(event for event in await api.events(run_id) if event["type"] == kind)
+async def named(api: Door, run_id: str, kind: str, what: str | None = None) -> dict[str, Any]:
+    """The first event of a kind; of a request, the first that asks for ``what``."""
+    events = [event for event in await api.events(run_id) if event["type"] == kind]
+    return next(event for event in events if what in (None, event.get("what")))
 
 
 async def rome(api: Door, office: Office, **options: Any) -> str:
@@ -35,7 +36,7 @@ async def test_cancelling_ends_a_run_and_names_who_wanted_it(api: Door, office: 
     response = await api.post(f"/api/runs/{run_id}/cancel", {}, headers=await api.key("ann", Scope.ADMIN))
 
     assert (response.status_code, response.json()["status"]) == (202, "cancelled")
-    assert (await named(api, run_id, "run_requested"))["by"] == "ann"
+    assert (await named(api, run_id, "run_requested", "cancel"))["by"] == "ann"
     again = await api.post(f"/api/runs/{run_id}/cancel")
     assert (again.status_code, again.json()["status"]) == (202, "cancelled")
 
@@ -45,14 +46,14 @@ async def test_a_parked_run_stays_parked_and_resuming_does_only_what_is_missing(
 
     parked = await api.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"}, headers=await api.key("ann", Scope.ADMIN))
     assert (parked.status_code, parked.json()["status"]) == (202, "paused")
-    request = await named(api, run_id, "run_requested")
+    request = await named(api, run_id, "run_requested", "pause")
     assert (request["by"], request["reason"]) == ("ann", "lunch")
     assert (await api.post(f"/api/runs/{run_id}/pause")).status_code == 202
 
     office.gate.set()
     resumed = await api.post(f"/api/runs/{run_id}/resume", {}, headers=await api.key("ben", Scope.ADMIN))
     assert resumed.status_code == 202
-    assert [event["by"] for event in await api.events(run_id) if event["type"] == "run_requested"][-1] == "ben"
+    assert (await named(api, run_id, "run_requested", "resume"))["by"] == "ben"
     assert (await api.over(run_id))["status"] == "succeeded"
     assert office.calls == {"Paris": 1, "Rome": 2}
 
@@ -87,7 +88,7 @@ async def test_what_failed_is_done_again_and_nothing_else(api: Door, office: Off
     assert done["status"] == "succeeded"
     assert "Oslo: 40 dB" in done["answer"]
     assert office.calls == {"Paris": 1, "Oslo": 2}
-    assert (await named(api, run_id, "step_requested"))["by"] == "ann"
+    assert (await named(api, run_id, "step_requested", "retry"))["by"] == "ann"
 
 
 async def test_one_subtask_is_done_again_with_other_arguments(api: Door, office: Office) -> None:
@@ -137,7 +138,7 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     )
     assert supplied.status_code == 202
     assert (await api.over(run_id))["answer"] == "by hand: 31 dB"
-    assert (await named(api, run_id, "step_requested"))["by"] == "ann"
+    assert (await named(api, run_id, "step_requested", "supply"))["by"] == "ann"
 
     other = await api.started("measure Paris, measure Oslo")
     await api.over(other)
@@ -148,7 +149,7 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     )
     assert skipped.status_code == 202
     assert (await api.over(other))["gaps"][0]["name"] == "measure_1"
-    request = await named(api, other, "step_requested")
+    request = await named(api, other, "step_requested", "skip")
     assert (request["by"], request["reason"]) == ("ben", "Oslo is far")
 
 

@@ -33,7 +33,7 @@ class Played:
     corrections: int = 0
     requests: list[ModelRequest] = field(default_factory=list)
     corrected: str = ""
-    answer: Answer = None  # type: ignore[step]
+    answer: Answer = None  # type: ignore[assignment]
 
     def reply(self, request: ModelRequest) -> Any:
         self.requests.append(request)

@@ -43,7 +43,6 @@ NEVER_ASKED = "to be asked for approval, run it with --approve ask"
 DENIED_BY_RULE = "change the rule that denies it (--approve), or ask for something else"
 DENIED_BY_TOOL = "change the approval setting of the tool, which denies all calls, or ask for something else"
 
-UNSEEN_END = "its end was not seen"
 LONGEST_ARGUMENT = 200
 
 

@@ -64,12 +64,6 @@ def _parts(word: str) -> Iterator[str]:
         yield part[:LONGEST_WORD]
 
 
-def is_found(query: Iterable[str], words: Iterable[str]) -> bool:
-    """Whether each word of a query is a word, or the beginning of one."""
-    there = list(words)
-    return all(any(word.startswith(wanted) for word in there) for wanted in query)
-
-
 def searched_words(events: Iterable[ev.AnyEvent]) -> set[str]:
     """Return the words of the searched texts of events: request, plan, arguments, errors, gaps and answers."""
     return {word for event in events for text in _texts(event) for word in words_in(text)}
