@@ -21,7 +21,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.head import open_approvals
+from leadhand.core.relations import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown

@@ -14,8 +14,8 @@ from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
 from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
 from leadhand.core.events import ApprovalAnswered
-from leadhand.core.head import open_approvals as open_in
 from leadhand.core.ids import step_of
+from leadhand.core.relations import open_approvals as open_in
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState
 from leadhand.core.text import listed

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from .approval import Approval
-from .events import AnyEvent, Entry, RunFinished, RunStarted, RunStatusSet
-from .evolve import fold
+from .events import AnyEvent, RunFinished, RunStarted, RunStatusSet
+from .evolve import foreseen
 from .lifecycle import UNSUCCESSFUL, StepStatus
 from .run import RunStatus
 from .state import RunState
@@ -44,13 +43,7 @@ def head_of(state: RunState) -> RunHead:
 
 def head_after(state: RunState, events: Sequence[AnyEvent], at: datetime) -> RunHead:
     """Return the head of a run after ``events`` that are not written yet, if they are the next ones of its log."""
-    entries = (Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
-    return head_of(fold(state, entries))
-
-
-def open_approvals(state: RunState) -> list[Approval]:
-    """Return the approvals that nobody has answered and that have not expired, oldest first."""
-    return [state.approvals[each] for each in state.asking]
+    return head_of(foreseen(state, events, at))
 
 
 def status_after(event: AnyEvent) -> RunStatus | None:

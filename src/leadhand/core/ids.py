@@ -47,6 +47,11 @@ def step_of(attempt: str) -> str:
     return attempt.rpartition("/a")[0]
 
 
+def step_of_call(call_id: str) -> str:
+    """Return the step of a tool call: ``wo-001.0`` for ``wo-001.0/t1/c0``; "" if the id is not one of a call."""
+    return call_id.rpartition("/t")[0]
+
+
 def split_attempt(attempt: str) -> tuple[str, str]:
     """Return the step and the number of an attempt."""
     key, _, number = attempt.rpartition("/a")

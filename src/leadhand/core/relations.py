@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import events as ev
+from .approval import Approval
 from .ids import order_id, order_number, split_key, step_of
 from .state import RunState, StepState
-from .work_order import Step, Subtask
+from .work_order import Step, Subtask, WorkOrder
 
 
 def parent_of(step: Step) -> str | None:
@@ -84,6 +85,17 @@ def artifacts_of(state: RunState, key: str) -> list[str]:
 def early(state: RunState) -> list[StepState]:
     """Return the subtasks that began while their plan was being written, and that no order contains or replaced."""
     return [state.steps[key] for key in state.early]
+
+
+def left_out(state: RunState, order: WorkOrder) -> list[StepState]:
+    """Return the subtasks that began while their plan was being written, and that ``order`` does not contain."""
+    keys = set(order.subtask_keys())
+    return [each for each in early(state) if each.key not in keys]
+
+
+def open_approvals(state: RunState) -> list[Approval]:
+    """Return the approvals that nobody has answered and that have not expired, oldest first."""
+    return [state.approvals[each] for each in state.asking]
 
 
 def next_order_id(state: RunState, subtasks: Sequence[Subtask] | None = None) -> str:

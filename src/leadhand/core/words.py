@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, Failure
-from leadhand.core.ids import split_attempt, step_of
+from leadhand.core.ids import split_attempt, step_of, step_of_call
 from leadhand.core.text import label, line, listed
 from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
@@ -278,9 +278,9 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
 def _subject(event: ev.AnyEvent) -> str:
     match event.type:
         case "approval_answered":
-            return _caller(event.approval_id)
+            return step_of_call(event.approval_id) or event.approval_id
         case "call_answered":
-            return _caller(event.call_id)
+            return step_of_call(event.call_id)
         case "step_requested":
             return "" if event.what == "retry" else event.steps[0]
         case "step_settled":
@@ -291,11 +291,6 @@ def _subject(event: ev.AnyEvent) -> str:
             return ""  # others wait with the attempt that says so
         case _:
             return step_of(event.subject)
-
-
-def _caller(call_id: str) -> str:
-    """Return the step of a call: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
-    return call_id.rpartition("/t")[0] or call_id
 
 
 def _why(failure: Failure | None) -> str:

@@ -19,7 +19,7 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
 from leadhand.core.head import RunHead, head_of
-from leadhand.core.ids import step_of
+from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
@@ -322,7 +322,7 @@ def _step_of(command: do.Command) -> str:
         case do.Start():
             return command.step
         case do.Answer():
-            return command.call_id.rpartition("/t")[0]
+            return step_of_call(command.call_id)
         case _:
             return ""
 

@@ -12,7 +12,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evolve import fold
+from leadhand.core.evolve import foreseen
 from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
 from leadhand.core.plan_approval import open_plan
@@ -154,10 +154,7 @@ def may_become(state: RunState, status: RunStatus) -> bool:
 def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
     """End a run. Its flow states the outcome; status, sources and gaps follow from the evidence."""
     ended = _end_attempts(state, command.failure, policy)
-    entries = [
-        ev.Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(ended, start=1)
-    ]
-    after = fold(state, entries) if entries else state
+    after = foreseen(state, ended, now) if ended else state
     finished = concluded(after, policy.outcome(after), command.failure, cancelled=command.cancelled)
     if not may_become(state, finished.status):
         raise do.Refused(f"a run that is {state.status} cannot end as {finished.status}")

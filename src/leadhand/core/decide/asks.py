@@ -13,6 +13,7 @@ from leadhand.core.approval import Approval
 from leadhand.core.artifact import MEDIA_TYPE, confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
+from leadhand.core.ids import step_of_call
 from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import (
@@ -98,7 +99,7 @@ def answer(state: RunState, call_id: str) -> list[ev.AnyEvent]:
 
     Raises Refused if the call is not open, or its children are not settled.
     """
-    step = state.steps.get(call_id.rpartition("/t")[0])
+    step = state.steps.get(step_of_call(call_id))
     attempt = step.attempt if step is not None else None
     call = step.open_call(call_id) if step is not None else None
     if step is None or attempt is None or call is None or call_id in attempt.answers:

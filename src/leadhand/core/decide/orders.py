@@ -13,7 +13,7 @@ from leadhand.core.evolve.steps import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import is_gated, unapproved
-from leadhand.core.relations import early, next_order_id
+from leadhand.core.relations import left_out, next_order_id
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -59,7 +59,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
 
 def _done_early(state: RunState, order: WorkOrder) -> Iterator[ev.StepSettled]:
     """Settle the subtasks that make the same call as one that was completed while the plan was being written."""
-    found = {each.key: each.subtask for each in early(state) if each.ok and each.key not in order.subtask_keys()}
+    found = {each.key: each.subtask for each in left_out(state, order) if each.ok}
     for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
         same = next((name for name, other in found.items() if _call(other) == _call(subtask)), None)
         if same is not None:
@@ -74,8 +74,7 @@ def _call(subtask: Subtask) -> tuple[object, ...]:
 def _replaced(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:
     """End the attempts at subtasks that began while the plan was being written, and that the order does not contain."""
     failure = Failure.of("the plan does not contain it", LEFT_OUT, FailureClass.REJECTED)
-    replaced = [each for each in early(state) if each.key not in order.subtask_keys()]
-    return [event for each in replaced if each.attempt for event in end_attempt(state, each.key, failure)]
+    return [event for each in left_out(state, order) if each.attempt for event in end_attempt(state, each.key, failure)]
 
 
 LEFT_OUT = "left_out"

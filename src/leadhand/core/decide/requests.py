@@ -7,7 +7,7 @@ from leadhand.core import events as ev
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
 from leadhand.core.ids import split_key, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
-from leadhand.core.relations import descendants, early
+from leadhand.core.relations import descendants, early, open_approvals
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
@@ -153,7 +153,7 @@ def _nothing_left(state: RunState) -> str:
 def asks_people(state: RunState, key: str) -> bool:
     """Whether an approval request of a step, or of one below it, is open."""
     below = {key, *descendants(state, key)}
-    return any(step_of(state.approvals[each].attempt) in below for each in state.asking)
+    return any(step_of(asked.attempt) in below for asked in open_approvals(state))
 
 
 ASKING = "waits for approval: only someone who may approve can settle it"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from leadhand.core import events as ev
@@ -66,6 +66,12 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
         getattr(after, name).__class__ = FrozenDict
     after.__class__ = RunState
     return after
+
+
+def foreseen(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> RunState:
+    """Return the state after events that are not written yet, if they are the next ones of the log."""
+    entries = (ev.Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
+    return fold(state, entries)
 
 
 class _Draft(RunState):

@@ -8,8 +8,8 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.core.errors import CHILD_FAILED, EXPIRED, Failure, FailureClass
 from leadhand.core.frozen import FrozenDict
-from leadhand.core.ids import step_of
-from leadhand.core.relations import artifacts_of, children_of
+from leadhand.core.ids import step_of, step_of_call
+from leadhand.core.relations import artifacts_of, children_of, open_approvals
 from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTurn, RunState, StepState
 from leadhand.core.tool import CallState
 
@@ -122,7 +122,7 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
         _decide(state, approval, event)
         if event.always and event.approve and approval.kind == "call":
             state.allowed[approval.tool] = event.by
-            for other in [state.approvals[each] for each in state.asking]:
+            for other in open_approvals(state):
                 if other.tool == approval.tool and other.kind == "call" and not other.by_hand:
                     _decide(state, other, event.evolve(args=None))
 
@@ -174,7 +174,7 @@ def _answer(state: RunState, key: str, call_id: str, answer: CallAnswer) -> None
 
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
     """Record the controller's answer to a call as evidence, like the result of any other call."""
-    key = event.call_id.rpartition("/t")[0]
+    key = step_of_call(event.call_id)
     step = state.steps.get(key)
     call = step.open_call(event.call_id) if step is not None else None
     if step is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:

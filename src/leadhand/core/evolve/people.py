@@ -8,7 +8,7 @@ from leadhand.core.evidence import made_calls
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
-from leadhand.core.relations import blocked_by, children_of, descendants
+from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
 from leadhand.core.state import ModelTurn, RetryWanted, RunState, Settlement
 from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_result import Verdict, VerdictKind
@@ -130,7 +130,7 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
 def _close(state: RunState, name: str, by: str) -> None:
     """End a step that is no longer needed: withdraw its approvals and release its reservations."""
     step = state.steps[name]
-    for asked in [state.approvals[each] for each in state.asking]:
+    for asked in open_approvals(state):
         if step_of(asked.attempt) == name:
             state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=by)
             del state.asking[asked.approval_id]

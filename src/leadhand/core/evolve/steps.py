@@ -12,7 +12,7 @@ from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.relations import ancestors, early, parent_of
+from leadhand.core.relations import ancestors, left_out, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,
@@ -38,13 +38,11 @@ def put(state: RunState, after: StepState) -> None:
     key, before = after.key, state.steps.get(after.key)
     state.steps[key] = after
     was, now = _map_of(state, before), _map_of(state, after)
-    if was is not now:
-        for steps in (was, *((state.ready, state.awaited, state.blocked) if now is not None or after.closed else ())):
-            if steps is not None:
-                steps.pop(key, None)
-        if now is not None:
-            now[key] = None
-    elif after.closed and before is not None and not before.closed:
+    if was is not now and was is not None:
+        was.pop(key, None)
+    if was is not now and now is not None:
+        now[key] = None
+    if now is not None or after.closed:
         for steps in (state.ready, state.awaited, state.blocked):
             steps.pop(key, None)
     if after.step.counts:
@@ -124,7 +122,7 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
     order, keys = event.order, event.order.subtask_keys()
-    replaced = [each for each in early(state) if each.key not in keys] if not state.orders else []
+    replaced = left_out(state, order)
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
     wanted = dict(state.retries_wanted) if event.by else {}

@@ -15,7 +15,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evolve import apply_entry, draft, start
 from leadhand.core.ids import step_of
-from leadhand.core.relations import early
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import cut, line, shortened
@@ -225,7 +224,7 @@ def _phase_after(state: RunState, phase: Part | None, key: str, part: Part, at: 
         return {**phase, "running": running} if running else None
     if not started:
         return phase
-    begun = sum(1 for _ in early(state)) if _writes_elements(state, worker) else 0
+    begun = len(state.early) if _writes_elements(state, worker) else 0
     return {"step": key, "worker": worker, "since": at, "running": 1, "begun": begun or None}
 
 
