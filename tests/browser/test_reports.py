@@ -127,7 +127,6 @@ async def test_python_classes_are_chosen_for_one_report(serve: OpenServer, visit
     await expect(report).not_to_contain_text("18,000")
     runs = (await served.get("/api/runs"))["runs"]
     events = (await served.get(f"/api/runs/{runs[0]['run_id']}/events", limit=1_000))["events"]
-    named = {
-        role["name"]: role["code"].rpartition(":")[2] for role in events[0]["definition"]["roles"] if role.get("code")
-    }
+    workers = [each for each in events[0]["definition"]["workers"] if each.get("code")]
+    named = {each["name"]: each["code"].rpartition(":")[2] for each in workers}
     assert named == {"writer": "ShortWriter", "fact-checker": "FactChecker"}
