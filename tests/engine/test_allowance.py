@@ -45,7 +45,7 @@ async def most_spent(world: World, run_id: str = "run_1") -> Money:
         apply_entry(state, entry)
         sum_ = state.spent + reserved_total(state)
         peaks = {kind: max(peak, getattr(sum_, kind)) for kind, peak in peaks.items()}
-    return Money.model_validate(peaks)
+    return Money(**peaks)
 
 
 @pytest.mark.parametrize(

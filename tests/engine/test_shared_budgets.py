@@ -15,7 +15,7 @@ from leadhand.app.clock import SystemClock
 from leadhand.core.budget import Account
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import ModelCallBegan, RunRequested, RunStarted
-from leadhand.core.limits import NANO, NOTHING, Limits, SharedBudget, Usage, money
+from leadhand.core.limits import NANO, NOTHING, Limits, Money, SharedBudget, Usage
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
 
@@ -115,7 +115,7 @@ async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the
     assert state.status is RunStatus.SUCCEEDED
     assert f"all runs {NOON:%Y-%m-%d}" in days
     assert len(days) == len(models.asked) > 2
-    assert {(account.spent, account.reserved) for account in days.values()} == {(money(1, 5_050, 5_500), NOTHING)}
+    assert {(account.spent, account.reserved) for account in days.values()} == {(Money(1, 5_050, 5_500), NOTHING)}
 
 
 async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_world: Any) -> None:

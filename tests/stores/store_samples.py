@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from leadhand.core import events
@@ -240,7 +241,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         reserved=Money(requests=1, tokens=2_500, nanousd=10),
         stages=4,
         after=1,
-        within=(CEILING.evolve(scope="wo-001.0"),),
+        within=(replace(CEILING, scope="wo-001.0"),),
         request=(Blob(digest=f"sha256:{'0' * 64}", size=5_000), UserMessage(text="Weather in Paris?"), MESSAGE),
         continues="wo-001.0/t0",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -17,7 +17,7 @@ from store_memory import memory, transact
 from leadhand.core.budget import METERED, Account, Budget
 from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
-from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage, ceiling_of
+from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.work_result import WorkResult
 from leadhand.ports import BudgetRefused
@@ -83,7 +83,7 @@ class Model:
         scopes = self.within.pop(key, set())
         if reserved is None:
             return
-        used = reserved if usage is None else usage.amount.model_dump()
+        used = reserved if usage is None else asdict(usage.amount)
         if usage is not None and usage.nanousd is None:
             used["nanousd"] = reserved["nanousd"]
         for kind in KINDS:
@@ -95,7 +95,7 @@ class Model:
         match event:
             case ModelCallBegan():
                 self.settle((event.attempt, event.call_id), None)
-                wanted = event.reserved.model_dump()
+                wanted = asdict(event.reserved)
                 for kind in KINDS:
                     ceiling = self.ceiling[kind]
                     kept = self.held_back[kind]
@@ -106,7 +106,7 @@ class Model:
                 for allowance in event.within:
                     limits = self.scopes.setdefault(allowance.scope, dict.fromkeys(KINDS, None))
                     spent = self.scope_spent.setdefault(allowance.scope, dict.fromkeys(KINDS, 0))
-                    for kind, limit in allowance.model_dump(include=set(KINDS)).items():
+                    for kind, limit in zip(KINDS, allowance.row, strict=True):
                         limits[kind] = min((each for each in (limits[kind], limit) if each is not None), default=None)
                 for allowance in event.within:
                     limits, spent = self.scopes[allowance.scope], self.scope_spent[allowance.scope]
@@ -139,7 +139,7 @@ class Tree:
         while number is not None:
             requests, tokens, nanousd = other or self.ceilings[number]
             ceiling = Ceiling(requests=requests, tokens=tokens, nanousd=nanousd)
-            found.append(ceiling.evolve(scope=SCOPES[number]))
+            found.append(replace(ceiling, scope=SCOPES[number]))
             number, other = self.parents[number], None
         return found
 
@@ -218,7 +218,7 @@ def test_no_interleaving_spends_more_than_the_ceiling(
 ) -> None:
     tree = Tree(parents, scope_ceilings)
     limits = Limits(max_requests=ceiling[0], max_tokens=ceiling[1], budget_nanousd=ceiling[2])
-    model = Model(dict(zip(KINDS, ceiling, strict=True)), held_back.model_dump())
+    model = Model(dict(zip(KINDS, ceiling, strict=True)), asdict(held_back))
     taken: dict[str, list[int]] = {}
     with closing(memory()) as connection:
         start(connection, limits, held_back)
@@ -273,7 +273,7 @@ def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: M
         attempt="plan/a1", call_id="plan/t0", model="m", reserved=Money(requests=1, tokens=91, nanousd=1_500_000)
     )
     with refused(BudgetRefused, scope="", short_of=short) as error:
-        Budget(Account(ceiling_of(account)), Money(tokens=10)).apply([event])
+        Budget(Account(Ceiling(*account)), Money(tokens=10)).apply([event])
     assert re.findall(r"\$?[\d.]*\d|--[\w-]+", str(error.value)) == named
 
 

@@ -100,7 +100,7 @@ def proposed_limits(state: RunState) -> NewLimits:
         reached |= limits_reached(state, failure)
     short = Money()
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
-        short = Money(**{kind: max(getattr(short, kind), most) for kind, most in each})
+        short = Money(*map(max, short.row, each.row))
     wait_s = max((each.retry_after_s or 0 for each in failures), default=0)
     proposed: dict[str, Any] = {}
     for name, before in reached.items():

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .errors import BudgetRefused, Failure
-from .limits import NANO, NOTHING, Ceiling, Money, money
+from .limits import NANO, NOTHING, Ceiling, Money
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def refused(
     steps = "reviews and the answer" if event.after >= event.stages else "the steps after it"
     beside = f", besides what is kept for {steps}" if any(kept.row) else ""
     how = " and ".join(option for option, lacks in zip(_OPTIONS, over, strict=True) if lacks)
-    short_of = money(*(amount if lacks else 0 for amount, lacks in zip(needed.row, over, strict=True)))
+    short_of = Money(*(amount if lacks else 0 for amount, lacks in zip(needed.row, over, strict=True)))
     return BudgetRefused(f"{lacking}{beside}", f"raise {how}, and resume the run", short_of=short_of)
 
 

@@ -9,12 +9,13 @@ since the money is spent.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .advice_words import refused
 from .errors import BudgetRefused
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
-from .limits import NOTHING, Ceiling, Money, Usage, money
+from .limits import NOTHING, Ceiling, Money, Usage
 from .run import RunDefinition
 
 METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, RunChanged)
@@ -31,20 +32,6 @@ class Account(NamedTuple):
     def left(self, kept: Money = NOTHING) -> Ceiling:
         """Return what can still be reserved if ``kept`` has to remain; negative if less than ``kept`` is left."""
         return self.ceiling.less(self.spent + self.reserved + kept)
-
-    def fits(self, amount: Money, kept: Money = NOTHING) -> bool:
-        """Whether ``amount`` can be reserved and ``kept`` still remains."""
-        most, spent, reserved = self.ceiling, self.spent, self.reserved
-        return (
-            (
-                most.requests is None
-                or amount.requests + kept.requests + spent.requests + reserved.requests <= most.requests
-            )
-            and (most.tokens is None or amount.tokens + kept.tokens + spent.tokens + reserved.tokens <= most.tokens)
-            and (
-                most.nanousd is None or amount.nanousd + kept.nanousd + spent.nanousd + reserved.nanousd <= most.nanousd
-            )
-        )
 
     def reserve(self, amount: Money) -> Account:
         return self._replace(reserved=self.reserved + amount)
@@ -147,14 +134,15 @@ class Budget:
             self._put(self.scopes, ceiling.scope, account._replace(ceiling=account.ceiling.within(ceiling)))
         scopes = tuple(dict.fromkeys(each.scope for each in event.within))
         for scope in scopes:
-            if not (account := self.scopes[scope]).fits(amount):
-                raise refused(event, scope, account.left())
+            account = self.scopes[scope]
+            if not amount.fits(left := account.left()):
+                raise refused(event, scope, left)
             self._put(self.scopes, scope, account.reserve(amount))
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
-            if not account.fits(amount):
+            if not amount.fits(left := account.left()):
                 hopeless = not (account.spent + amount).fits(ceiling)
-                raise refused(event, ceiling.scope, account.left(), shared=True, hopeless=hopeless)
+                raise refused(event, ceiling.scope, left, shared=True, hopeless=hopeless)
             self._put(self.shared, ceiling.scope, account.reserve(amount))
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
         self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})
@@ -165,7 +153,7 @@ class Budget:
         if after >= stages:
             return held_back
         parts = held_back.tokens * after // stages, held_back.nanousd * after // stages
-        return money(min(after, held_back.requests), *parts)
+        return Money(min(after, held_back.requests), *parts)
 
     def _settle(self, attempt: str, call_id: str, usage: Usage | None) -> None:
         """Count the usage of a call instead of its reservation. A call that is not open is already counted."""
@@ -176,7 +164,7 @@ class Budget:
         amount = used = reservation.amount
         if usage is not None:
             used = usage.amount.counted()
-            used = used if usage.nanousd is not None else used.evolve(nanousd=amount.nanousd)
+            used = used if usage.nanousd is not None else replace(used, nanousd=amount.nanousd)
         self.run = self.run.settle(amount, used)
         for scope in reservation.scopes:
             self._put(self.scopes, scope, self.scopes[scope].settle(amount, used))

@@ -4,7 +4,7 @@ Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fi
 """
 
 import operator
-from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
@@ -38,7 +38,8 @@ def smaller(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else min(one, other)
 
 
-class Money(Value):
+@dataclass(frozen=True, slots=True)
+class Money:
     """An amount of model requests, tokens (input and output together) and nano-dollars."""
 
     requests: int = 0
@@ -54,13 +55,13 @@ class Money(Value):
         """Return the amount as budgets count it: no part is negative, or larger than :data:`LARGEST`."""
         if min(self.row) >= 0 and max(self.row) <= LARGEST:
             return self
-        return money(*(min(max(each, 0), LARGEST) for each in self.row))
+        return Money(*(min(max(each, 0), LARGEST) for each in self.row))
 
     def __add__(self, other: "Money") -> "Money":
-        return money(self.requests + other.requests, self.tokens + other.tokens, self.nanousd + other.nanousd)
+        return Money(self.requests + other.requests, self.tokens + other.tokens, self.nanousd + other.nanousd)
 
     def __sub__(self, other: "Money") -> "Money":
-        return money(self.requests - other.requests, self.tokens - other.tokens, self.nanousd - other.nanousd)
+        return Money(self.requests - other.requests, self.tokens - other.tokens, self.nanousd - other.nanousd)
 
     def fits(self, ceiling: "Ceiling") -> bool:
         """Whether this amount is within every limit that is set."""
@@ -71,49 +72,40 @@ class Money(Value):
         )
 
 
-def money(requests: int, tokens: int, nanousd: int) -> Money:
-    """Return an amount."""
-    return Money(requests=requests, tokens=tokens, nanousd=nanousd)
-
-
 NOTHING = Money()
 
 
-class Ceiling(Value):
+@dataclass(frozen=True, slots=True)
+class Ceiling:
     """The most that may be spent of each kind, None for no limit: by all calls together that name ``scope``.
 
     ``scope`` is the id of a step or the name of a shared budget, "" for a run.
     """
 
-    scope: str = Field(default="", exclude_if=operator.not_)
     requests: int | None = None
     tokens: int | None = None
     nanousd: int | None = None
+    scope: str = ""
 
     @property
     def row(self) -> tuple[int | None, int | None, int | None]:
         """Return the limits in the order of :attr:`Money.row`; one above :data:`LARGEST` is None."""
-        requests, tokens, nanousd = (
-            None if most is None or most > LARGEST else most for most in (self.requests, self.tokens, self.nanousd)
-        )
-        return requests, tokens, nanousd
+        return _limit(self.requests), _limit(self.tokens), _limit(self.nanousd)
 
     def within(self, other: "Ceiling") -> "Ceiling":
         """Return the lower of both limits of each kind."""
-        rows = self.row, other.row
-        return self if rows[0] == rows[1] else ceiling_of(map(smaller, *rows), self.scope)
+        requests, tokens, nanousd = map(smaller, self.row, other.row)
+        return Ceiling(requests, tokens, nanousd, self.scope)
 
     def less(self, amount: Money) -> "Ceiling":
         """Return what is left of each limit besides an amount; negative if it exceeds the limit."""
-        return ceiling_of(
-            None if most is None else most - each for most, each in zip(self.row, amount.row, strict=True)
-        )
+        left = (None if most is None else most - each for most, each in zip(self.row, amount.row, strict=True))
+        requests, tokens, nanousd = left
+        return Ceiling(requests, tokens, nanousd)
 
 
-def ceiling_of(row: Iterable[int | None], scope: str = "") -> Ceiling:
-    """Return the ceiling of a scope with these limits."""
-    requests, tokens, nanousd = row
-    return Ceiling(scope=scope, requests=requests, tokens=tokens, nanousd=nanousd)
+def _limit(most: int | None) -> int | None:
+    return None if most is None or most > LARGEST else most
 
 
 class SharedBudget(Value):
@@ -170,7 +162,7 @@ class Usage(Value):
     @property
     def amount(self) -> Money:
         """Return what was used; an unknown price counts as nothing."""
-        return money(self.requests, self.input_tokens + self.output_tokens, self.nanousd or 0)
+        return Money(self.requests, self.input_tokens + self.output_tokens, self.nanousd or 0)
 
 
 class Limits(Value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from leadhand.core.frozen import FrozenDict
@@ -115,7 +116,7 @@ def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
         of_role = role.ceiling if role is not None else None
         ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
         if ceiling:
-            found.append(ceiling.evolve(scope=each.step_id))
+            found.append(replace(ceiling, scope=each.step_id))
     return tuple(found)
 
 

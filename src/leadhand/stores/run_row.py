@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from leadhand.core.budget import Account, Budget
 from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
 from leadhand.core.head import RunHead, status_after
-from leadhand.core.limits import ceiling_of, money
+from leadhand.core.limits import Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import REQUEST_SHOWN
 
@@ -66,7 +66,7 @@ class RunRow:
         self.read: Row = (self.fixed[4], self.head_seq, self.owner, self.head[-1])
         self.unpriced: int = row[15]
         self.budget = Budget(
-            Account(ceiling_of(row[:3]), money(*row[16:19]), money(*row[19:22])), money(*row[3:6]), shared
+            Account(Ceiling(*row[:3]), Money(*row[16:19]), Money(*row[19:22])), Money(*row[3:6]), shared
         )
 
     @classmethod

@@ -17,7 +17,7 @@ from leadhand.core.budget import Account, Reservation
 from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.head import RunHead
-from leadhand.core.limits import NOTHING, ceiling_of, money
+from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import Job
 from leadhand.ports.webhooks import SENT
@@ -315,10 +315,10 @@ class LogTransaction:
             of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
             scopes.update((run_id, scope) for scope in names)
             shared.update(of_many)
-            rows[run_id].budget.load(attempt, call_id, Reservation(money(*amount), names, of_many))
+            rows[run_id].budget.load(attempt, call_id, Reservation(Money(*amount), names, of_many))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
         for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
-            account = Account(ceiling_of(amounts[:3]), money(*amounts[3:6]), money(*amounts[6:]))
+            account = Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:]))
             rows[run_id].budget.load_scope(scope, account)
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
@@ -337,5 +337,5 @@ class LogTransaction:
             changes.SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
         for scope, *amounts in changes.SHARED.find(self._connection, dialect, "scope", scopes, locked):
-            self._shared[scope] = Account(spent=money(*amounts[:3]), reserved=money(*amounts[3:]))
+            self._shared[scope] = Account(spent=Money(*amounts[:3]), reserved=Money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
@@ -79,7 +80,7 @@ class RunRecord:
     @property
     def listing(self) -> RunListing:
         """The run's line in lists."""
-        spent = self._budget.run.spent.model_dump()
+        spent = asdict(self._budget.run.spent)
         orphan = self.owner is None and self._line["status"] in DRIVEN
         head = {name: value for name, value in self.head._asdict().items() if name != "seq"}
         return RunListing(head_seq=len(self.entries), orphan=orphan, **head, **spent, **self._line)

@@ -33,9 +33,9 @@ class AllowanceContract(Contract):
     async def test_a_reservation_that_does_not_fit_is_refused(self, store: ContextStore, kind: str) -> None:
         limits = Limits(max_requests=100, max_tokens=100, budget_nanousd=100)
         await store.create("run-1", started(limits=limits))
-        await store.append("run-1", [began("c1", Money.model_validate({kind: 60}))])
-        assert not await fits(store, "run-1", Money.model_validate({kind: 41}))
-        assert await fits(store, "run-1", Money.model_validate({kind: 40}))
+        await store.append("run-1", [began("c1", Money(**{kind: 60}))])
+        assert not await fits(store, "run-1", Money(**{kind: 41}))
+        assert await fits(store, "run-1", Money(**{kind: 40}))
 
     async def test_without_a_ceiling_everything_fits(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=UNLIMITED))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,8 +74,8 @@ def began(
     shared: Within | None = None,
 ) -> ev.ModelCallBegan:  # fmt: skip
     """A model call that reserves an amount, from the scopes in ``within`` and the accounts in ``shared`` too."""
-    allowances = tuple(ceiling.evolve(scope=scope) for scope, ceiling in (within or {}).items())
-    of_many = tuple(ceiling.evolve(scope=scope) for scope, ceiling in (shared or {}).items())
+    allowances = tuple(replace(ceiling, scope=scope) for scope, ceiling in (within or {}).items())
+    of_many = tuple(replace(ceiling, scope=scope) for scope, ceiling in (shared or {}).items())
     return ev.ModelCallBegan(
         attempt=attempt, call_id=call, model="offline", reserved=reserved, after=after, within=allowances,
         shared=of_many,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
@@ -34,7 +35,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.spent = state.spent + amount
         else:
             price = amount.nanousd if usage.nanousd is None else usage.nanousd
-            state.spent = state.spent + usage.amount.evolve(nanousd=price)
+            state.spent = state.spent + replace(usage.amount, nanousd=price)
             state.unpriced = state.unpriced or usage.nanousd is None
             state.input_tokens += usage.input_tokens
             state.cached_tokens += usage.cached_tokens
