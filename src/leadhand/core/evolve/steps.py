@@ -11,7 +11,7 @@ from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, Failu
 from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.relations import ancestors, left_out, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
@@ -35,44 +35,43 @@ WORKER = "work"
 
 def put(state: RunState, after: StepState) -> None:
     """Set a step, and keep the maps of steps true: which one it is in follows from its attempt."""
-    key, before = after.key, state.steps.get(after.key)
+    key = after.step.step_id
+    before = state.steps.get(key)
     state.steps[key] = after
-    was, now = _map_of(state, before), _map_of(state, after)
-    if was is not now and was is not None:
-        was.pop(key, None)
-    if was is not now and now is not None:
-        now[key] = None
-    if now is not None or after.closed:
+    was = None if before is None or before.attempt is None else _MAP_OF[before.attempt.status]
+    now = None if after.attempt is None else _MAP_OF[after.attempt.status]
+    if was != now:
+        if was is not None:
+            getattr(state, was).pop(key, None)
+        if now is not None:
+            getattr(state, now)[key] = None
+    if (was is None and now is not None) or after.status in SETTLED:
         for steps in (state.ready, state.awaited, state.blocked):
             steps.pop(key, None)
     if after.step.counts:
         _count(state, before, after)
 
 
-def _map_of(state: RunState, step: StepState | None) -> dict[str, None] | None:
-    if step is None or step.attempt is None:
-        return None
-    match step.attempt.status:
-        case AttemptStatus.SCHEDULED | AttemptStatus.RUNNING:
-            return state.live
-        case AttemptStatus.RETURNED:
-            return state.unsettled
-        case AttemptStatus.SETTLED:
-            return state.retrying
-        case AttemptStatus.PARKED:
-            return state.parked
+_MAP_OF = {
+    AttemptStatus.SCHEDULED: "live",
+    AttemptStatus.RUNNING: "live",
+    AttemptStatus.RETURNED: "unsettled",
+    AttemptStatus.SETTLED: "retrying",
+    AttemptStatus.PARKED: "parked",
+}
+"""The map of a step whose current attempt has this status."""
 
 
 def _count(state: RunState, before: StepState | None, after: StepState) -> None:
-    started = before is not None and before.attempt is not None
+    key, started = after.key, before is not None and before.attempt is not None
     if started and after.attempt is None:
-        state.busy.pop(after.key, None)
+        state.busy.pop(key, None)
     elif after.attempt is not None and not started:
-        state.busy[after.key] = None
+        state.busy[key] = None
     if after.step.subtask is not None and not after.order and after.superseded_by is None:
-        state.early[after.key] = None
-    else:
-        state.early.pop(after.key, None)
+        state.early[key] = None
+    elif state.early:
+        state.early.pop(key, None)
     if before is not None and before.status is after.status and before.superseded_by is after.superseded_by:
         return
     for step, by in ((before, -1), (after, 1)):
