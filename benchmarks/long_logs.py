@@ -76,7 +76,7 @@ def happened(n: int) -> list[AnyEvent]:
         AttemptReturned(
             attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
         ),
-        StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True, counts=True),
+        StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True),
     ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ async def write(home: Path) -> None:
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        roles=roles(),
+        workers=roles(),
         models=ModelChoice(default="scripted"),
         tools=Toolbox([piece(0.0)]).specs(),
         limits=Limits(max_workers=100, timeout_s=None),

@@ -83,7 +83,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        roles=roles(),
+        workers=roles(),
         models=ModelChoice(default="scripted", windows={"scripted": 1_000_000}),  # one call composes the answer
         tools=toolbox.specs(),
         limits=Limits(max_workers=count, max_output_tokens=20_000),
