@@ -17,7 +17,7 @@ class Author(Flow):
 
     def next(self, run: RunView[Flow.Options]) -> list[Any]:
         if not run.steps:
-            return [IssueStep(id="text", worker="compose", input={"request": run.request}, answers=True)]
+            return [IssueStep(id="text", worker="compose", input={"request": run.request}, final=True)]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:

@@ -41,8 +41,8 @@ def test_the_composers_call_may_use_what_was_held_back_and_is_streamed_as_a_draf
     script.done("wo-001.0")
     script.reviewed(accept("wo-001.0"))
 
-    assert script.state.steps["compose"].step.answers
-    assert not script.state.steps["review-wo-001-0"].step.answers
+    assert script.state.steps["compose"].step.final
+    assert not script.state.steps["review-wo-001-0"].step.final
 
 
 def test_an_answer_is_delivered_as_it_was_written_whatever_it_says():

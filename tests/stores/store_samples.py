@@ -154,7 +154,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
             instructions="Be strict.",
             subtask=ORDER.subtasks[0],
             counts=True,
-            answers=True,
+            final=True,
         )
     ),
     events.AttemptScheduled(

@@ -6,11 +6,12 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import is_dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
 import pytest
@@ -231,10 +232,12 @@ def bounded(values: st.SearchStrategy[Any], metadata: tuple[Any, ...]) -> st.Sea
     return values
 
 
-def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
+def instances_of(model: Any) -> st.SearchStrategy[Any]:
     def field(info: FieldInfo) -> st.SearchStrategy[Any]:
         return values_of(info.annotation, tuple(info.metadata))
 
+    if is_dataclass(model):
+        return st.builds(model, **{name: values_of(hint, ()) for name, hint in get_type_hints(model).items()})
     if model is WorkResult:  # ok with data, or not ok with an error
         fields = WorkResult.model_fields
         names, used = field(fields["task_name"]), field(fields["used"])

@@ -58,7 +58,7 @@ class Memo(Flow):
             names = [each["article"] for each in assessed if each["worth_a_second_look"]]
             return [IssueStep(id=f"check-{name}", worker="check", input={"article": name}) for name in names]
         needs = [each.id for each in (*run.of("assess"), *run.of("check"))]
-        return [Finish()] if run.of("writer") else [IssueStep(id="memo", worker="writer", needs=needs, answers=True)]
+        return [Finish()] if run.of("writer") else [IssueStep(id="memo", worker="writer", needs=needs, final=True)]
 
     def outcome(self, run: RunView[Any]) -> Outcome:
         (memo,) = run.of("writer")

@@ -68,7 +68,7 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     """Return the role whose turns ``max_turns`` limits, and how many its step has made. Raises UsageError."""
     for each in state.steps.values():
         role = state.worker(each.step.worker)
-        if each.step.answers and role is not None and role.loop == "turns":
+        if each.step.final and role is not None and role.loop == "turns":
             return role.name, turns_of(each)
     leads = next((role.name for role in state.definition.workers if role.delegates), None)
     if leads is None:

@@ -42,7 +42,7 @@ class IssueStep(NamedTuple):
     """Give work to a worker. The step starts when everything that it ``needs`` is completed.
 
     ``tools`` restricts the worker's tools; ``model``, ``instructions`` and ``doing`` replace the worker's. With
-    ``answers``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
+    ``final``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
     Money and time are held back for both.
     """
 
@@ -54,7 +54,7 @@ class IssueStep(NamedTuple):
     tools: Sequence[str] | None = None
     model: str | None = None
     instructions: str | None = None
-    answers: bool = False
+    final: bool = False
     judges: str = ""
     doing: str = ""
 

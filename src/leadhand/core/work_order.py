@@ -187,7 +187,7 @@ class Step(Value):
     its worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
     ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task for its parent.
     ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
-    belongs to the answer. If it ``answers``, it writes the answer: its text is shown while it is written, and it may
+    belongs to the answer. A ``final`` step writes the answer: its text is shown while it is written, and it may
     use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
     for reviews.
     """
@@ -208,7 +208,7 @@ class Step(Value):
     key: str = Field(default="", exclude_if=operator.not_)
     subtask: Subtask | None = None
     counts: bool = False
-    answers: bool = False
+    final: bool = False
     judges: str = Field(default="", exclude_if=operator.not_)
 
     @property

@@ -108,7 +108,7 @@ class Attempt:
         """Let the hooks decide on the answer of the run, if the turn gives it, or the last part of it."""
         given = self._work.step
         text = text_of(object_of(turn.value).get("answer")) if turn.value is not None else ""
-        text = text or (turn.message.text if given.answers and not turn.message.tool_calls else "")
+        text = text or (turn.message.text if given.final and not turn.message.tool_calls else "")
         if text and given.subtask is None and given.parent is None:
             failure = await self._turns.check_answer(text)
             self._withheld = None if failure is None else (turn, failure)

@@ -82,7 +82,7 @@ class Turns:
         """The tools as a model is shown them."""
         tools = [_lean(Frozen(tool)) for tool in self.rules.specs.values()]
         given = self._work.step
-        shaped = self._work.shape is not None and (given.subtask is not None or given.answers)  # it cannot write words
+        shaped = self._work.shape is not None and (given.subtask is not None or given.final)  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):
             tools.append(GIVE_UP_SPEC)
         return tuple(tools)
@@ -104,7 +104,7 @@ class Turns:
         while True:
             try:
                 messages, before = conversation.messages(objection), begun(conversation.turns)
-                writes = work.step.answers and work.output is None
+                writes = work.step.final and work.output is None
                 on_text = self._on_text if writes else self._on_structured(is_sound)
                 reply = await self._reply(number, messages, work.output, self._offered, on_text, before=before)
                 break
@@ -136,7 +136,7 @@ class Turns:
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
     ) -> ModelReply:
         """Make a model call of code, without tools, and record with the reply what it ``asked``. Raises ModelError."""
-        on_text = self._on_text if self._work.step.answers and schema is None else None
+        on_text = self._on_text if self._work.step.final and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
 
     def request(
@@ -195,7 +195,7 @@ class Turns:
             asked=asked,
             check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
         )
-        if on_text is not None and number > 1 and work.step.answers:
+        if on_text is not None and number > 1 and work.step.final:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
                 on_text(f"{before}\n")

@@ -128,6 +128,6 @@ def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
         return int(bool(run.judging))
     if given.judges:
         return run.closing_stages - 1
-    if given.answers and not role.delegates:  # a lead leaves what is held back to the answer
+    if given.final and not role.delegates:  # a lead leaves what is held back to the answer
         return run.closing_stages - 2
     return run.closing_stages

@@ -171,7 +171,7 @@ class Judging:
                         input=given,
                         instructions=asks,
                         tools=(),
-                        answers=True,
+                        final=True,
                     )
                 )
             is_open = is_open or (correcting is not None and not correcting.closed)
@@ -219,7 +219,7 @@ class Judging:
         confirming = state.steps.get(CONFIRM)
         if confirming is None:
             given = {"of": subject.of}
-            return [IssueStep(id=CONFIRM, worker=CONFIRM, title="what is missing", input=given, answers=True)]
+            return [IssueStep(id=CONFIRM, worker=CONFIRM, title="what is missing", input=given, final=True)]
         return None if confirming.closed else []
 
     def _missing(self, state: RunState, subject: _Subject, first: Round) -> list[Gap]:

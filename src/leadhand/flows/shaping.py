@@ -67,7 +67,7 @@ class Shaping:
             return None if shaping.closed else []
         key = next(key for n in count(1) if (key := f"{SHAPE}{n}" if n > 1 else SHAPE) not in state.steps)
         return [
-            IssueStep(id=key, worker=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, answers=True)
+            IssueStep(id=key, worker=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, final=True)
         ]
 
     def outcome(self, state: RunState, outcome: Outcome) -> Outcome:

@@ -61,7 +61,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         model=command.model,
         instructions=command.instructions,
         counts=role.counts,
-        answers=command.answers,
+        final=command.final,
         judges=command.judges,
     )
     return [ev.StepIssued(step=step)]

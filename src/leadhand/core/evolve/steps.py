@@ -327,7 +327,7 @@ def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> 
         return False
     lead = above[-1] if above else step
     roles = (state.worker(each.step.worker) for each in (step, lead))
-    return lead.step.answers and all(role is not None and role.loop == "turns" for role in roles)
+    return lead.step.final and all(role is not None and role.loop == "turns" for role in roles)
 
 
 def answered_value(step: StepState, result: WorkResult | None) -> Json:

@@ -248,7 +248,7 @@ def _draft(report: Report, number: int, revised: str = "") -> IssueStep:
     if revised:
         given["revises"] = revised
     title = f"draft {number}" if not revised else f"draft {number}, a revision"
-    return IssueStep(id=draft_key(number), worker=WRITER, title=title, input=given, answers=True)
+    return IssueStep(id=draft_key(number), worker=WRITER, title=title, input=given, final=True)
 
 
 def _plan_failure(report: Report) -> Failure:

@@ -95,7 +95,7 @@ class ResearchFlow(Flow):
 def _next(research: Research) -> Sequence[Command]:
     lead = research.lead
     if lead is None:
-        return [IssueStep(id=LEAD, worker=LEAD, title="lead", answers=True)]
+        return [IssueStep(id=LEAD, worker=LEAD, title="lead", final=True)]
     if research.run.open:
         return []
     number = research.last
@@ -117,7 +117,7 @@ def _next(research: Research) -> Sequence[Command]:
 
 def _answer(research: Research, title: str, given: dict[str, Any]) -> IssueStep:
     number = len(research.written) + 1
-    return IssueStep(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, answers=True)
+    return IssueStep(id=answer_key(number), worker=WRITER, title=title, input={"number": number, **given}, final=True)
 
 
 # --- what subagents and the lead found -------------------------------------------------------------------------------

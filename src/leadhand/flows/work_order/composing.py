@@ -36,7 +36,7 @@ def compose(state: RunState) -> list[do.Command]:
     whole = state.steps.get(name)
     if whole is None and _section(state, 0, 0) not in state.steps:
         if _fits(state):
-            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, answers=True)]
+            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, final=True)]
         return _sections(state)
     if whole is not None and not whole.closed:
         return []
@@ -121,7 +121,7 @@ def _tree(state: RunState) -> list[do.Command]:
                     title=TITLE,
                     instructions=both,
                     input={"over": over},
-                    answers=True,
+                    final=True,
                 )
             ]
         return [

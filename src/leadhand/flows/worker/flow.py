@@ -35,7 +35,7 @@ class WorkerFlow(Flow):
     def next(self, run: RunView[Options]) -> Sequence[Command]:
         if not run.steps:
             name = run.options.worker
-            return [IssueStep(id=WORK, worker=name, title=name, input={"request": run.request}, answers=True)]
+            return [IssueStep(id=WORK, worker=name, title=name, input={"request": run.request}, final=True)]
         return [] if run.open else [Finish(failure=run.state.steps[WORK].failure)]
 
     def outcome(self, run: RunView[Options]) -> Outcome:
