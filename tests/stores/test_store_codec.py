@@ -17,7 +17,7 @@ import annotated_types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 from refusals import refused
 from store_memory import memory, transact
